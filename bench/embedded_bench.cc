@@ -14,7 +14,7 @@
 #include "weir/embedded/embedded_backend.h"
 #include "weir/limiter/limiter.h"
 #include "weir/runtime/loop.h"
-#include "weir/store/memory_backend.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {

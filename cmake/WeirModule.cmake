@@ -6,6 +6,7 @@
 #     LIBRARIES fmt::fmt                # third-party targets
 #     HEADERS bucket.h                  # what other modules are meant to include
 #     SOURCES bucket.cc
+#     TESTING testing/reference.cc      # sources of test support: the target weir_bucket_testing
 #     TESTS bucket_test.cc              # one test program a module: bucket_test
 #     TEST_MODULES sim                  # modules only the tests may include
 #     BENCHES bucket_bench.cc)          # linked into bench/weir_bench
@@ -94,7 +95,7 @@ endfunction()
 
 function(weir_module module)
   cmake_parse_arguments(ARG "TESTONLY" "PURPOSE"
-    "MODULES;LIBRARIES;HEADERS;SOURCES;TESTS;TEST_MODULES;TEST_LIBRARIES;BENCHES" ${ARGN})
+    "MODULES;LIBRARIES;HEADERS;SOURCES;TESTING;TESTS;TEST_MODULES;TEST_LIBRARIES;BENCHES" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_PURPOSE)
     message(FATAL_ERROR "module ${module}: PURPOSE missing or words not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -117,10 +118,21 @@ function(weir_module module)
   list(JOIN ARG_TEST_MODULES " " test_modules)
   set_property(GLOBAL APPEND PROPERTY WEIR_DEPENDENCIES
                "${module} -> ${modules} | ${test_modules} | ${ARG_PURPOSE}")
-  if(ARG_TESTS AND WEIR_DEVELOPER)
+  if(WEIR_DEVELOPER)
     list(TRANSFORM ARG_TEST_MODULES PREPEND weir_ OUTPUT_VARIABLE test_targets)
-    weir_test(${module}_test SOURCES ${ARG_TESTS}
-              LIBRARIES weir_${module} ${test_targets} ${ARG_TEST_LIBRARIES})
+    foreach(needed IN LISTS ARG_MODULES)
+      if(TARGET weir_${needed}_testing)
+        list(APPEND test_targets weir_${needed}_testing)
+      endif()
+    endforeach()
+    if(ARG_TESTING)
+      weir_testing(${module} SOURCES ${ARG_TESTING} LIBRARIES ${test_targets})
+      list(PREPEND test_targets weir_${module}_testing)
+    endif()
+    if(ARG_TESTS)
+      weir_test(${module}_test SOURCES ${ARG_TESTS}
+                LIBRARIES weir_${module} ${test_targets} ${ARG_TEST_LIBRARIES})
+    endif()
   endif()
   if(ARG_BENCHES)
     list(TRANSFORM ARG_BENCHES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
@@ -141,6 +153,15 @@ endif()
 function(weir_reads_source_tree)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_DEFINITIONS
                               WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# The test support of a module; that of the modules below it is linked too.
+function(weir_testing module)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(weir_${module}_testing STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  weir_compile_options(weir_${module}_testing TESTS)
+  target_link_libraries(weir_${module}_testing PUBLIC weir_${module} ${ARG_LIBRARIES} GTest::gtest
+                                                      GTest::gmock rapidcheck)
 endfunction()
 
 # A test program; ctest lists each of its tests by name. The target run_NAME runs them all in one

@@ -17,7 +17,7 @@
 #include "weir/base/rng.h"
 #include "weir/kinesis/connection.h"
 #include "weir/kinesis/producer.h"
-#include "weir/kinesis/wire.h"
+#include "weir/kinesis/wire/wire.h"
 
 namespace {
 

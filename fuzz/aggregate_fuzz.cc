@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "fuzz/require.h"
-#include "weir/kinesis/deaggregate.h"
-#include "weir/kinesis/md5.h"
+#include "weir/kinesis/wire/deaggregate.h"
+#include "weir/kinesis/wire/md5.h"
 
 namespace weir::kinesis {
 namespace {

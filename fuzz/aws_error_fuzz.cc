@@ -4,9 +4,9 @@
 #include <string>
 
 #include "fuzz/require.h"
-#include "weir/aws/cbor_writer.h"
 #include "weir/aws/failure.h"
 #include "weir/aws/response_classifier.h"
+#include "weir/codec/cbor_writer.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "fuzz/require.h"
-#include "weir/aws/profile_file.h"
+#include "weir/aws/credentials/profile_file.h"
 
 namespace weir {
 namespace {

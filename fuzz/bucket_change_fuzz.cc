@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "fuzz/require.h"
-#include "weir/embedded/bucket_codec.h"
-#include "weir/embedded/bucket_reader.h"
+#include "weir/embedded/rows/bucket_codec.h"
+#include "weir/embedded/rows/bucket_reader.h"
 
 namespace weir {
 namespace {

@@ -9,7 +9,7 @@
 #include "fuzz/require.h"
 #include "weir/events/event_json.h"
 #include "weir/events/event_rules.h"
-#include "weir/store/reservation_checks.h"
+#include "weir/store/reservation/reservation_checks.h"
 
 namespace weir {
 namespace {

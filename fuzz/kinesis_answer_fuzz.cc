@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "fuzz/require.h"
-#include "weir/kinesis/wire.h"
+#include "weir/kinesis/wire/wire.h"
 
 namespace weir::kinesis {
 namespace {

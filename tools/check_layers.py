@@ -14,8 +14,8 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"((?:weir|apps)/[^"]+)"', re.MULTILINE)
 FORBIDDEN = re.compile(r"^(utils?|common|core|helpers?|managers?|impl)$")
-TEST_FILE = re.compile(r"(_test|_bench)\.cc$|(^|_)(contract|fixture|faulty|probe|reference|generators|"
-                       r"arbitrary)(_\w+)?\.(h|cc)$")
+TEST_FILE = re.compile(r"(_test|_bench)\.cc$|(^|/)testing/")
+MAX_UNITS = 25  # in one folder; a unit is a source with its header and tests
 
 
 class Module:
@@ -54,7 +54,7 @@ def forbidden_includes(root, modules):
         tests = closure(modules, [module.name, *module.test_modules])
         folder = folder_of(root, module.name)
         for file in sorted(folder.rglob("*.h")) + sorted(folder.rglob("*.cc")):
-            allowed = tests if TEST_FILE.search(file.name) else own
+            allowed = tests if TEST_FILE.search(str(file.relative_to(root))) else own
             for include in INCLUDE.findall(file.read_text()):
                 if module_of(include) not in allowed:
                     yield (f"{file.relative_to(root)}: includes {include}; module {module.name} may "
@@ -74,6 +74,25 @@ def bad_names(root):
         for path in sorted((root / top).rglob("*")):
             if FORBIDDEN.match(path.stem):
                 yield f"{path.relative_to(root)}: name it after what it is, not '{path.stem}'"
+
+
+def crowded_folders(root):
+    units = {}
+    for top in ("weir", "apps", "bench", "fuzz"):
+        for path in [*(root / top).rglob("*.h"), *(root / top).rglob("*.cc")]:
+            unit = re.sub(r"(_test|_bench)$", "", path.stem)
+            units.setdefault(path.parent.relative_to(root), set()).add(unit)
+    for folder, names in sorted(units.items()):
+        if len(names) > MAX_UNITS:
+            yield f"{folder}: {len(names)} units in one folder; at most {MAX_UNITS}: make sub-folders"
+
+
+def misplaced_support(root):
+    for top in ("weir", "apps"):
+        for path in sorted((root / top).rglob("*_fixture.*")):
+            inside = path.relative_to(root).as_posix()
+            if not inside.startswith("weir/sim/") and not TEST_FILE.search(inside):
+                yield f"{inside}: test support belongs into the module's folder testing"
 
 
 def missing_pages(root, modules):
@@ -96,7 +115,8 @@ def missing_rows(root, modules):
 def main():
     root = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".").resolve()
     modules = read_modules(sys.argv[1])
-    findings = [*forbidden_includes(root, modules), *included_sources(root), *bad_names(root), *missing_pages(root, modules),
+    findings = [*forbidden_includes(root, modules), *included_sources(root), *bad_names(root),
+                *crowded_folders(root), *misplaced_support(root), *missing_pages(root, modules),
                 *missing_rows(root, modules)]
     for finding in findings:
         print(finding, file=sys.stderr)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <limits>
 
 #include "weir/model/decimal.h"
 #include "weir/model/identifier.h"
@@ -189,6 +190,10 @@ Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t low, std::
   if (!whole) return Bad("a whole number", text, right);
   if (value < low || value > high) return Bad("in range", text, right);
   return value;
+}
+
+Result<std::uint64_t> ParseSeed(std::string_view text) {
+  return ParseWhole(text, 0, std::numeric_limits<std::uint64_t>::max());
 }
 
 }  // namespace weir::app

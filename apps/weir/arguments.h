@@ -43,4 +43,7 @@ using AmountParser = Result<Amount> (*)(std::string_view);
 [[nodiscard]] Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t low,
                                                std::uint64_t high);
 
+/// The seed of a random choice: any whole number of 64 bits.
+[[nodiscard]] Result<std::uint64_t> ParseSeed(std::string_view text);
+
 }  // namespace weir::app

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "apps/weir/text.h"
+#include "apps/weir/terminal/text.h"
 
 namespace weir::app {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/weir/child_process.h"
+#include "apps/weir/reserve/child_process.h"
 #include "weir/base/time.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"

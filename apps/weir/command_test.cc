@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "apps/weir/context.h"
-#include "apps/weir/process_context_fixture.h"
-#include "apps/weir/progress.h"
+#include "apps/weir/terminal/progress.h"
+#include "apps/weir/testing/process_context_fixture.h"
 
 namespace weir::app {
 namespace {

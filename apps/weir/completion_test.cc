@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "apps/weir/options.h"
-#include "apps/weir/process_context_fixture.h"
-#include "apps/weir/verb_run_fixture.h"
+#include "apps/weir/testing/process_context_fixture.h"
+#include "apps/weir/testing/verb_run_fixture.h"
 
 namespace weir::app {
 namespace {

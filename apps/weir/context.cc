@@ -8,7 +8,7 @@
 #include <ostream>
 #include <utility>
 
-#include "apps/weir/text.h"
+#include "apps/weir/terminal/text.h"
 #include "weir/backends/open.h"
 #include "weir/embedded/file_namespaces.h"
 #include "weir/model/audit_event.h"

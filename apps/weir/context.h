@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "apps/weir/command.h"
-#include "apps/weir/log_output.h"
-#include "apps/weir/store_choice.h"
+#include "apps/weir/store/store_choice.h"
+#include "apps/weir/terminal/log_output.h"
 #include "weir/aws/service_location.h"
 #include "weir/base/result.h"
 #include "weir/embedded/embedded_backend.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "apps/weir/text.h"
+#include "apps/weir/terminal/text.h"
 #include "weir/model/identifier.h"
 
 namespace weir::app {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/weir/json.h"
-#include "apps/weir/listing.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/listing.h"
 
 namespace weir::app {
 

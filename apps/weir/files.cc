@@ -13,7 +13,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "weir/embedded/file_names.h"
+#include "weir/embedded/file/file_names.h"
 
 namespace weir::app {
 namespace {

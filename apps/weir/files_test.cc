@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <string>
 
-#include "weir/base/temp_folder_fixture.h"
+#include "weir/base/testing/temp_folder_fixture.h"
 
 namespace weir::app {
 namespace {

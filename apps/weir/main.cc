@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "apps/weir/command.h"
-#include "apps/weir/standard_input.h"
-#include "apps/weir/stop_request.h"
+#include "apps/weir/terminal/standard_input.h"
+#include "apps/weir/terminal/stop_request.h"
 #include "weir/base/time.h"
 #include "weir/runtime/loop.h"
 

@@ -8,8 +8,8 @@
 
 #include "apps/weir/command_tree.h"
 #include "apps/weir/completion.h"
-#include "apps/weir/json.h"
 #include "apps/weir/options.h"
+#include "apps/weir/terminal/json.h"
 
 namespace weir::app {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "weir/kinesis/deaggregate.h"
+#include "weir/kinesis/wire/deaggregate.h"
 
 namespace weir::bench {
 namespace {

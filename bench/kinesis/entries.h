@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weir/kinesis/hash_key.h"
+#include "weir/kinesis/wire/hash_key.h"
 
 namespace weir::bench {
 

@@ -1,9 +1,9 @@
 // The contract suite on a real engine, over the network. Run it by tests/engines/run.py.
-#include "weir/store/contract.h"
+#include "weir/store/testing/contract.h"
 
 #include "tests/engines/engine_connection.h"
-#include "weir/dynamo/dynamo_backend.h"
-#include "weir/dynamo/table_admin.h"
+#include "weir/zae_table/dynamo_backend.h"
+#include "weir/zae_table/table_admin.h"
 
 namespace weir {
 namespace {

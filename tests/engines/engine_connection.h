@@ -7,8 +7,8 @@
 #include <string>
 
 #include "weir/backends/open.h"
-#include "weir/dynamo/connection.h"
 #include "weir/runtime/await.h"
+#include "weir/zae_table/connection.h"
 
 namespace weir {
 

@@ -12,9 +12,9 @@
 #include <sstream>
 
 #include "weir/backends/open.h"
-#include "weir/dynamo/connection.h"
-#include "weir/dynamo/table_admin.h"
 #include "weir/runtime/await.h"
+#include "weir/zae_table/connection.h"
+#include "weir/zae_table/table_admin.h"
 
 namespace weir {
 namespace {

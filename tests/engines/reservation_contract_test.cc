@@ -1,13 +1,13 @@
 // The contract suites of slots, limits and tokens on a real engine, over the network. Run them by
 // tests/engines/run.py.
-#include "weir/store/reservation_contract.h"
+#include "weir/store/testing/reservation/reservation_contract.h"
 
 #include <thread>
 
 #include "tests/engines/engine_connection.h"
 #include "weir/base/rng.h"
 #include "weir/rate_limiter_py/make_tables.h"
-#include "weir/rate_limiter_py/slot_item.h"
+#include "weir/rate_limiter_py/slots/slot_item.h"
 #include "weir/rate_limiter_py/tables_backend.h"
 
 namespace weir {

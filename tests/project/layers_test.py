@@ -31,6 +31,7 @@ def planted(files):
             rows += f"| `weir/{name}` | {purpose} |\n"
         (root / "README.md").write_text(rows)
         for name, text in files.items():
+            (root / name).parent.mkdir(exist_ok=True)
             (root / name).write_text(text)
         done = subprocess.run([sys.executable, CHECK, root / "dependencies.txt", root],
                               capture_output=True, text=True, check=False)
@@ -80,9 +81,9 @@ class Layers(unittest.TestCase):
         self.assertEqual(planted({"weir/store/a.cc": '#include "weir/base/time.h"\n'}), (0, ""))
 
     def test_a_forbidden_include_is_named(self):
-        code, report = planted({"weir/bucket/a.h": '#include "weir/store/charge.h"\n'})
+        code, report = planted({"weir/bucket/a.h": '#include "weir/store/bucket/charge.h"\n'})
         self.assertEqual(code, 1)
-        self.assertIn("weir/bucket/a.h: includes weir/store/charge.h", report)
+        self.assertIn("weir/bucket/a.h: includes weir/store/bucket/charge.h", report)
 
     def test_what_a_test_may_include_its_module_may_not(self):
         include = '#include "weir/sim/sim_scheduler.h"\n'
@@ -99,6 +100,19 @@ class Layers(unittest.TestCase):
 
     def test_a_general_name_is_refused(self):
         self.assertIn("weir/store/utils.h", planted({"weir/store/utils.h": ""})[1])
+
+    def test_a_folder_has_at_most_25_units(self):
+        files = {f"weir/store/a{i}{end}": "" for i in range(25) for end in (".cc", ".h", "_test.cc")}
+        self.assertEqual(planted(files), (0, ""))
+        report = planted(files | {"weir/store/b.h": ""})[1]
+        self.assertIn("weir/store: 26 units in one folder; at most 25", report)
+
+    def test_test_support_is_in_the_folder_testing(self):
+        self.assertIn("weir/store/a_fixture.h: test support", planted({"weir/store/a_fixture.h": ""})[1])
+
+    def test_test_support_may_include_what_tests_may(self):
+        include = '#include "weir/sim/sim_scheduler.h"\n'
+        self.assertEqual(planted({"weir/store/testing/a.h": include}), (0, ""))
 
     def test_the_table_of_modules_is_complete(self):
         self.assertIn("README.md: the table of modules lacks", planted({"README.md": "nothing\n"})[1])

@@ -66,7 +66,7 @@ class Parser(unittest.TestCase):
         self.refused("# mutant: A sum is right.\n# test: gtest a -b\n" + WRONG, "excludes")
 
     def test_only_sources_of_the_program_are_changed(self):
-        for file in ("tests/x.py", "weir/sum_test.cc", "weir/sim/sim_clock.cc", "weir/sum_fixture.h"):
+        for file in ("tests/x.py", "weir/sum_test.cc", "weir/sim/sim_clock.cc", "weir/sum/testing/sum.h"):
             self.refused(HEADER + diff("a", "b", file), f"changes {file}")
         self.refused(HEADER + WRONG.replace("--- a/weir/sum.c", "--- /dev/null"), "adds or deletes")
 

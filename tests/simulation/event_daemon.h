@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <memory>
 
-#include "weir/dynamo/sim_process_fixture.h"
 #include "weir/events/event_releaser.h"
-#include "weir/events/scripted_queue_fixture.h"
 #include "weir/events/sqs_source.h"
+#include "weir/events/testing/scripted_queue_fixture.h"
 #include "weir/rate_limiter_py/tables_backend.h"
-#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/dynamodb/sim_dynamo.h"
 #include "weir/sim/sim_scheduler.h"
+#include "weir/zae_table/testing/sim_process_fixture.h"
 
 namespace weir::simulation {
 

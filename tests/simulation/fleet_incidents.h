@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "tests/simulation/scenario.h"
-#include "weir/dynamo/fleet_workload_fixture.h"
+#include "weir/zae_table/testing/fleet_workload_fixture.h"
 
 namespace weir::simulation {
 

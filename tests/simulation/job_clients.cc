@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/dynamo/iso_time.h"
-#include "weir/rate_limiter_py/slot_item.h"
+#include "weir/codec/iso_time.h"
+#include "weir/rate_limiter_py/slots/slot_item.h"
 
 namespace weir::simulation {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/simulation/event_daemon.h"
 #include "tests/simulation/slot_fleet.h"
 #include "weir/base/rng.h"
-#include "weir/dynamo/dynamo_fixture.h"
+#include "weir/dynamodb/testing/sim_table.h"
 
 namespace weir::simulation {
 

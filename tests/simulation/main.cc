@@ -12,12 +12,12 @@
 #include "tests/simulation/fleet_incidents.h"
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/seed_runs.h"
-#include "weir/dynamo/batch_choice.h"
-#include "weir/dynamo/fleet_names_fixture.h"
-#include "weir/dynamo/fleet_oracle_fixture.h"
-#include "weir/dynamo/fleet_peers_fixture.h"
-#include "weir/dynamo/fleet_ttl_fixture.h"
-#include "weir/dynamo/fleet_workload_fixture.h"
+#include "weir/zae_table/actor/batch_choice.h"
+#include "weir/zae_table/testing/fleet_names_fixture.h"
+#include "weir/zae_table/testing/fleet_oracle_fixture.h"
+#include "weir/zae_table/testing/fleet_peers_fixture.h"
+#include "weir/zae_table/testing/fleet_ttl_fixture.h"
+#include "weir/zae_table/testing/fleet_workload_fixture.h"
 
 namespace weir::simulation {
 namespace {

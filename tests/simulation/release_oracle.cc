@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "weir/rate_limiter_py/slot_item.h"
+#include "weir/rate_limiter_py/slots/slot_item.h"
 
 namespace weir::simulation {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/simulation/slot_events.h"
-#include "weir/sim/dynamo_table.h"
+#include "weir/sim/dynamodb/dynamo_table.h"
 
 namespace weir::simulation {
 

@@ -6,8 +6,8 @@
 
 #include "tests/simulation/seed_runs.h"
 #include "weir/base/result.h"
-#include "weir/events/scripted_queue_fixture.h"
-#include "weir/sim/sim_dynamo.h"
+#include "weir/events/testing/scripted_queue_fixture.h"
+#include "weir/sim/dynamodb/sim_dynamo.h"
 #include "weir/sim/sim_network.h"
 
 namespace weir::simulation {

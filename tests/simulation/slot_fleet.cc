@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tests/simulation/slot_events.h"
-#include "weir/dynamo/dynamo_fixture.h"
+#include "weir/zae_table/testing/zae_sim_table.h"
 
 namespace weir::simulation {
 namespace {

@@ -12,13 +12,13 @@
 #include "tests/simulation/event_daemon.h"
 #include "tests/simulation/scenario.h"
 #include "weir/base/rng.h"
-#include "weir/dynamo/sim_process_fixture.h"
-#include "weir/rate_limiter_py/slot_store.h"
+#include "weir/rate_limiter_py/slots/slot_store.h"
 #include "weir/rate_limiter_py/tables.h"
-#include "weir/sim/dynamo_table.h"
-#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/dynamodb/dynamo_table.h"
+#include "weir/sim/dynamodb/sim_dynamo.h"
 #include "weir/sim/sim_network.h"
 #include "weir/sim/sim_scheduler.h"
+#include "weir/zae_table/testing/sim_process_fixture.h"
 
 namespace weir::simulation {
 

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "tests/simulation/kinesis_stream.h"
-#include "weir/sim/kinesis_delivery.h"
+#include "weir/sim/kinesis/kinesis_delivery.h"
 
 namespace weir::simulation {
 
 /// Returns all records that a consumer delivers, read over the wire: each shard to its end, parents
-/// before their children (rules: weir/sim/kinesis_delivery.h).
+/// before their children (rules: weir/sim/kinesis/kinesis_delivery.h).
 std::vector<sim::Delivery> Consume(sim::SimServer& server);
 
 /// Returns a message for each violation, at most a few. Ends the faults of the server.

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "weir/kinesis/pipeline.h"
-#include "weir/kinesis/wire.h"
-#include "weir/sim/sim_kinesis.h"
+#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/kinesis/wire/wire.h"
+#include "weir/sim/kinesis/sim_kinesis.h"
 #include "weir/sim/sim_network.h"
 #include "weir/sim/sim_scheduler.h"
 

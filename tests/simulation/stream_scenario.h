@@ -7,7 +7,7 @@
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
-#include "weir/sim/sim_kinesis.h"
+#include "weir/sim/kinesis/sim_kinesis.h"
 #include "weir/sim/sim_network.h"
 
 namespace weir::simulation {

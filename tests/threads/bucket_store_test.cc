@@ -1,6 +1,6 @@
 // Many threads on one bucket store, and on a limiter above it. The DynamoDB below completes calls
 // on other threads and loses requests and responses. No test depends on the speed of the threads.
-#include "weir/dynamo/bucket_store.h"
+#include "weir/zae_table/bucket/bucket_store.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "tests/threads/store_callers.h"
-#include "weir/dynamo/config_store.h"
 #include "weir/limiter/limiter.h"
 #include "weir/runtime/await.h"
+#include "weir/zae_table/config/config_store.h"
 
 namespace weir::dynamo {
 namespace {

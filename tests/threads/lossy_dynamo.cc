@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "weir/dynamo/dynamo_fixture.h"
+#include "weir/zae_table/testing/zae_sim_table.h"
 
 namespace weir {
 namespace {
@@ -30,7 +30,7 @@ bool IsRead(const JsonCall& call) {
 LossyDynamo::LossyDynamo(Scheduler& scheduler, const std::string& table, std::uint64_t seed)
     : scheduler_(scheduler), server_(scheduler.clock(), seed), rng_(seed) {
   const MutexLock lock(mutex_);
-  dynamo::CreateTableIn(server_, table);
+  dynamo::CreateTableIn(server_, table, dynamo::ZaeLayout());
 }
 
 // All calls make the same draws, so faults do not change the ways of later calls.

@@ -10,7 +10,7 @@
 #include "weir/base/rng.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/runtime/thread_pool.h"
-#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/dynamodb/sim_dynamo.h"
 
 namespace weir {
 

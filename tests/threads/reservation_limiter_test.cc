@@ -14,7 +14,7 @@
 #include "weir/reservation/token_limiter.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
-#include "weir/store/memory_reservations.h"
+#include "weir/store/memory/memory_reservations.h"
 
 namespace weir {
 namespace {

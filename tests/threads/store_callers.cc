@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weir/runtime/await.h"
+#include "weir/zae_table/zae_layout.h"
 
 namespace weir::dynamo {
 namespace {
@@ -46,7 +47,7 @@ TargetPtr TargetOf(std::size_t bucket) {
 }
 
 StoreWorld::StoreWorld(std::uint64_t seed)
-    : dynamo(loop, "limits", seed), table(dynamo, loop, "limits", seed) {
+    : dynamo(loop, "limits", seed), table(dynamo, loop, "limits", seed, dynamo::ZaeLayout()) {
   const auto maker = Open(0);
   for (std::size_t i = 0; i < kBuckets; ++i) {
     const std::vector<Charge> charges{{.target = TargetOf(i), .amounts = {kMillitokens}}};

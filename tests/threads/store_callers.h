@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tests/threads/lossy_dynamo.h"
-#include "weir/dynamo/bucket_store.h"
 #include "weir/runtime/loop.h"
+#include "weir/zae_table/bucket/bucket_store.h"
 
 namespace weir::dynamo {
 

@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "weir/aws/client_metrics.h"
-#include "weir/aws/credentials_cache.h"
+#include "weir/aws/credentials/credentials_cache.h"
 #include "weir/aws/retrying_client.h"
-#include "weir/aws/scripted_aws.h"
+#include "weir/aws/testing/scripted_aws.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/telemetry/recording_log_fixture.h"
+#include "weir/telemetry/testing/recording_log_fixture.h"
 
 namespace weir {
 namespace {

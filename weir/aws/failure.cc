@@ -7,8 +7,8 @@
 #include <cctype>
 #include <utility>
 
-#include "weir/aws/cbor.h"
 #include "weir/aws/xml_error.h"
+#include "weir/codec/cbor.h"
 
 namespace weir {
 namespace {
@@ -265,10 +265,6 @@ Error ToError(const AwsFailure& failure) {
   }
   const bool in_the_way = OneOf(failure.code, {"ResourceInUseException", kLimitExceeded});
   return as(in_the_way ? Code::kFailedPrecondition : Code::kInvalidArgument);
-}
-
-tl::unexpected<Error> MalformedAnswer(std::string_view operation, std::string_view why) {
-  return Fail(Code::kDataLoss, fmt::format("answer to {}: {}", operation, why));
 }
 
 }  // namespace weir

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "weir/aws/http.h"
+#include "weir/aws/http/http.h"
 #include "weir/base/result.h"
 
 namespace weir {
@@ -88,8 +88,5 @@ std::string RequestId(const HttpResponse& response);
 /// kPermanent becomes kNotFound for a table, stream or queue that does not exist,
 /// kFailedPrecondition for one that is in use or for a limit of the account, else kInvalidArgument.
 Error ToError(const AwsFailure& failure);
-
-/// Returns kDataLoss: the response to `operation` does not have the expected form.
-tl::unexpected<Error> MalformedAnswer(std::string_view operation, std::string_view why);
 
 }  // namespace weir

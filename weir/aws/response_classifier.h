@@ -7,7 +7,7 @@
 #include <tl/expected.hpp>
 
 #include "weir/aws/failure.h"
-#include "weir/aws/http.h"
+#include "weir/aws/http/http.h"
 #include "weir/base/time.h"
 
 namespace weir {

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
-#include "weir/aws/credentials.h"
-#include "weir/aws/http.h"
+#include "weir/aws/credentials/credentials.h"
+#include "weir/aws/http/http.h"
 #include "weir/aws/json_client.h"
 #include "weir/aws/retry.h"
-#include "weir/aws/signer.h"
+#include "weir/aws/signing/signer.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/telemetry/log.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "weir/aws/retrying_client.h"
-#include "weir/aws/scripted_aws.h"
+#include "weir/aws/testing/scripted_aws.h"
 #include "weir/base/rng.h"
 #include "weir/runtime/loop.h"
 #include "weir/sim/sim_scheduler.h"

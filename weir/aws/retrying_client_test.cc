@@ -7,8 +7,8 @@
 #include <map>
 
 #include "weir/aws/clock_skew.h"
-#include "weir/aws/credentials_cache.h"
-#include "weir/aws/scripted_aws.h"
+#include "weir/aws/credentials/credentials_cache.h"
+#include "weir/aws/testing/scripted_aws.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir {

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "weir/aws/credentials_cache.h"
-#include "weir/aws/crt_credentials.h"
-#include "weir/aws/crt_signer.h"
-#include "weir/aws/key_caching_signer.h"
+#include "weir/aws/credentials/credentials_cache.h"
+#include "weir/aws/credentials/crt_credentials.h"
+#include "weir/aws/signing/crt_signer.h"
+#include "weir/aws/signing/key_caching_signer.h"
 #include "weir/base/rng.h"
 #include "weir/runtime/loop.h"
 

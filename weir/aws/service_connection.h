@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "weir/aws/crt_runtime.h"
-#include "weir/aws/crt_transport.h"
+#include "weir/aws/http/crt_runtime.h"
+#include "weir/aws/http/crt_transport.h"
 #include "weir/aws/json_client.h"
 #include "weir/aws/retrying_client.h"
 #include "weir/aws/service_location.h"

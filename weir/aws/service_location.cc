@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/aws/profile_file.h"
+#include "weir/aws/credentials/profile_file.h"
 
 namespace weir {
 namespace {

@@ -10,17 +10,17 @@
 #include <utility>
 
 #include "weir/backends/open_reservations.h"
-#include "weir/dynamo/connection.h"
-#include "weir/dynamo/dynamo_backend.h"
-#include "weir/dynamo/version.h"
 #include "weir/embedded/namespace_registry.h"
 #include "weir/embedded/reading_backend.h"
 #include "weir/model/namespace_name.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
-#include "weir/store/closing_reservations.h"
-#include "weir/store/memory_backend.h"
-#include "weir/store/namespace_store.h"
+#include "weir/store/config/namespace_store.h"
+#include "weir/store/memory/memory_backend.h"
+#include "weir/store/reservation/closing_reservations.h"
+#include "weir/zae_table/connection.h"
+#include "weir/zae_table/dynamo_backend.h"
+#include "weir/zae_table/version.h"
 
 namespace weir {
 namespace {

@@ -8,14 +8,14 @@
 
 #include "weir/backends/open.h"
 #include "weir/base/rng.h"
-#include "weir/dynamo/connection.h"
-#include "weir/embedded/file_reservations.h"
-#include "weir/embedded/queued_reservations.h"
+#include "weir/embedded/reservation/file_reservations.h"
+#include "weir/embedded/reservation/queued_reservations.h"
 #include "weir/rate_limiter_py/tables_backend.h"
 #include "weir/rate_limiter_py/tables_url.h"
 #include "weir/runtime/loop.h"
-#include "weir/store/closing_reservations.h"
-#include "weir/store/memory_reservations.h"
+#include "weir/store/memory/memory_reservations.h"
+#include "weir/store/reservation/closing_reservations.h"
+#include "weir/zae_table/connection.h"
 
 namespace weir {
 namespace {

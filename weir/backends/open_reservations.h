@@ -7,7 +7,7 @@
 #include "weir/aws/service_location.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
-#include "weir/store/reservation_backend.h"
+#include "weir/store/reservation/reservation_backend.h"
 #include "weir/telemetry/log.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "weir/base/temp_folder_fixture.h"
+#include "weir/base/testing/temp_folder_fixture.h"
 #include "weir/base/time.h"
 
 namespace weir {

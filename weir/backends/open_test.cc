@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "weir/backends/open_reservations.h"
-#include "weir/base/temp_folder_fixture.h"
+#include "weir/base/testing/temp_folder_fixture.h"
 #include "weir/runtime/await.h"
-#include "weir/store/reservation_backend.h"
+#include "weir/store/reservation/reservation_backend.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "weir/bucket/bucket.h"
-#include "weir/bucket/csv_rows.h"
+#include "weir/bucket/testing/csv_rows.h"
 
 namespace weir {
 namespace {

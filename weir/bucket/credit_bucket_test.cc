@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "weir/bucket/arbitrary.h"
-#include "weir/bucket/reference_bucket.h"
+#include "weir/bucket/testing/arbitrary.h"
+#include "weir/bucket/testing/reference_bucket.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weir/bucket/arbitrary.h"
+#include "weir/bucket/testing/arbitrary.h"
 
 namespace weir {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "weir/bucket/arbitrary.h"
+#include "weir/bucket/testing/arbitrary.h"
 
 namespace weir {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "weir/bucket/arbitrary.h"
+#include "weir/bucket/testing/arbitrary.h"
 
 namespace weir {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "weir/bucket/arbitrary.h"
-#include "weir/bucket/reference_bucket.h"
+#include "weir/bucket/testing/arbitrary.h"
+#include "weir/bucket/testing/reference_bucket.h"
 
 namespace weir {
 namespace {

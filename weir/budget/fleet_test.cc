@@ -9,12 +9,12 @@
 
 #include "weir/budget/limiter_budget.h"
 #include "weir/kinesis/producer.h"
-#include "weir/kinesis/sim_client_fixture.h"
+#include "weir/kinesis/testing/sim_client_fixture.h"
 #include "weir/sim/faulty_backend.h"
-#include "weir/sim/sim_kinesis.h"
+#include "weir/sim/kinesis/sim_kinesis.h"
 #include "weir/sim/sim_network.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/store/memory_backend.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "weir/bucket/quota.h"
-#include "weir/kinesis/shared_budget.h"
+#include "weir/kinesis/pipeline/shared_budget.h"
 #include "weir/limiter/limiter.h"
 #include "weir/runtime/scheduler.h"
 

@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "weir/limiter/probe_backend.h"
+#include "weir/limiter/testing/probe_backend.h"
 #include "weir/sim/faulty_backend.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/store/memory_backend.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {

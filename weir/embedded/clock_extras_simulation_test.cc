@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weir/base/rng.h"
-#include "weir/embedded/embedded_fixture.h"
+#include "weir/embedded/testing/embedded_fixture.h"
 
 namespace weir {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "weir/embedded/clock_simulation_fixture.h"
-#include "weir/store/bucket_table.h"
+#include "weir/embedded/testing/clock_simulation_fixture.h"
+#include "weir/store/bucket/bucket_table.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "weir/embedded/clock_simulation_fixture.h"
-#include "weir/embedded/embedded_fixture.h"
-#include "weir/store/memory_backend.h"
+#include "weir/embedded/testing/clock_simulation_fixture.h"
+#include "weir/embedded/testing/embedded_fixture.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {

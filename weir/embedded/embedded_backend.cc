@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "weir/base/mutex.h"
-#include "weir/embedded/committer.h"
-#include "weir/embedded/data_file.h"
+#include "weir/embedded/commit/committer.h"
 #include "weir/embedded/embedded_config.h"
 #include "weir/embedded/embedded_metrics.h"
-#include "weir/embedded/embedded_records.h"
-#include "weir/embedded/file_lock.h"
+#include "weir/embedded/file/data_file.h"
+#include "weir/embedded/file/file_lock.h"
+#include "weir/embedded/file/state_file.h"
 #include "weir/embedded/file_namespaces.h"
-#include "weir/embedded/state_file.h"
-#include "weir/store/bucket_table.h"
-#include "weir/store/config_table.h"
+#include "weir/embedded/rows/embedded_records.h"
+#include "weir/store/bucket/bucket_table.h"
+#include "weir/store/config/config_table.h"
 
 namespace weir {
 namespace {

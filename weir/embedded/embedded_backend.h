@@ -8,8 +8,8 @@
 
 #include "weir/base/result.h"
 #include "weir/embedded/boot_identity.h"
-#include "weir/embedded/damage.h"
-#include "weir/embedded/file_lock.h"
+#include "weir/embedded/file/damage.h"
+#include "weir/embedded/file/file_lock.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
 #include "weir/telemetry/histogram.h"

@@ -8,10 +8,10 @@
 
 #include <filesystem>
 
-#include "weir/embedded/embedded_fixture.h"
-#include "weir/embedded/faulty_vfs.h"
+#include "weir/embedded/file/schema.h"
 #include "weir/embedded/reading_backend.h"
-#include "weir/embedded/schema.h"
+#include "weir/embedded/testing/embedded_fixture.h"
+#include "weir/embedded/testing/faulty_vfs.h"
 
 namespace weir {
 namespace {

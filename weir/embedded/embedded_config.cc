@@ -4,8 +4,8 @@
 #include <utility>
 #include <variant>
 
-#include "weir/embedded/state_file.h"
-#include "weir/store/config_transaction.h"
+#include "weir/embedded/file/state_file.h"
+#include "weir/store/config/config_transaction.h"
 
 namespace weir {
 

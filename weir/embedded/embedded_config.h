@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "weir/embedded/committer.h"
-#include "weir/embedded/config_snapshots.h"
-#include "weir/embedded/state_file.h"
-#include "weir/store/bucket_table.h"
-#include "weir/store/config_audit.h"
-#include "weir/store/config_table.h"
+#include "weir/embedded/commit/committer.h"
+#include "weir/embedded/file/state_file.h"
+#include "weir/embedded/rows/config_snapshots.h"
+#include "weir/store/bucket/bucket_table.h"
+#include "weir/store/config/config_audit.h"
+#include "weir/store/config/config_table.h"
 
 namespace weir {
 

@@ -2,9 +2,9 @@
 // a thread.
 #include <thread>
 
-#include "weir/embedded/embedded_fixture.h"
+#include "weir/embedded/testing/embedded_fixture.h"
 #include "weir/runtime/loop.h"
-#include "weir/store/contract.h"
+#include "weir/store/testing/contract.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "weir/embedded/embedded_fixture.h"
-#include "weir/embedded/faulty_vfs.h"
+#include "weir/embedded/testing/embedded_fixture.h"
+#include "weir/embedded/testing/faulty_vfs.h"
 
 namespace weir {
 namespace {

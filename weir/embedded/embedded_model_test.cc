@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <map>
 
-#include "weir/embedded/embedded_fixture.h"
-#include "weir/store/bucket_table.h"
+#include "weir/embedded/testing/embedded_fixture.h"
+#include "weir/store/bucket/bucket_table.h"
 
 namespace weir {
 namespace {

@@ -8,7 +8,7 @@
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 #include "weir/embedded/namespace_registry.h"
-#include "weir/store/namespace_store.h"
+#include "weir/store/config/namespace_store.h"
 
 namespace weir {
 

@@ -7,10 +7,10 @@
 #include <optional>
 #include <system_error>
 
-#include "weir/embedded/damage.h"
-#include "weir/embedded/file_lock.h"
-#include "weir/embedded/file_replace.h"
-#include "weir/embedded/schema.h"
+#include "weir/embedded/file/damage.h"
+#include "weir/embedded/file/file_lock.h"
+#include "weir/embedded/file/file_replace.h"
+#include "weir/embedded/file/schema.h"
 #include "weir/model/identifier.h"
 #include "weir/model/namespace_name.h"
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "weir/embedded/data_file.h"
-#include "weir/embedded/schema.h"
-#include "weir/embedded/sqlite.h"
-#include "weir/store/namespace_table.h"
+#include "weir/embedded/file/data_file.h"
+#include "weir/embedded/file/schema.h"
+#include "weir/embedded/file/sqlite.h"
+#include "weir/store/config/namespace_table.h"
 #include "weir/telemetry/log.h"
 
 namespace weir {

@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "weir/base/bucket_time.h"
 #include "weir/base/mutex.h"
-#include "weir/embedded/audit_rows.h"
-#include "weir/embedded/data_file.h"
-#include "weir/embedded/file_lock.h"
+#include "weir/embedded/file/data_file.h"
+#include "weir/embedded/file/file_lock.h"
+#include "weir/embedded/file/file_tasks.h"
+#include "weir/embedded/file/state_file.h"
 #include "weir/embedded/file_namespaces.h"
-#include "weir/embedded/file_tasks.h"
-#include "weir/embedded/state_file.h"
-#include "weir/embedded/usage_rows.h"
-#include "weir/store/bucket_table.h"
-#include "weir/store/bucket_time.h"
-#include "weir/store/config_table.h"
+#include "weir/embedded/rows/audit_rows.h"
+#include "weir/embedded/rows/usage_rows.h"
+#include "weir/store/bucket/bucket_table.h"
+#include "weir/store/config/config_table.h"
 
 namespace weir {
 namespace {

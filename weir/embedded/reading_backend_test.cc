@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "weir/embedded/embedded_fixture.h"
-#include "weir/embedded/faulty_vfs.h"
-#include "weir/embedded/sqlite.h"
+#include "weir/embedded/file/sqlite.h"
+#include "weir/embedded/testing/embedded_fixture.h"
+#include "weir/embedded/testing/faulty_vfs.h"
 
 namespace weir {
 namespace {

@@ -9,8 +9,8 @@
 #include <semaphore>
 #include <thread>
 
-#include "weir/embedded/embedded_fixture.h"
-#include "weir/embedded/faulty_vfs.h"
+#include "weir/embedded/testing/embedded_fixture.h"
+#include "weir/embedded/testing/faulty_vfs.h"
 #include "weir/runtime/loop.h"
 
 namespace weir {

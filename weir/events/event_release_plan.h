@@ -29,7 +29,7 @@
 #include "weir/base/rng.h"
 #include "weir/base/time.h"
 #include "weir/runtime/backoff.h"
-#include "weir/store/reservation_store.h"
+#include "weir/store/reservation/reservation_store.h"
 
 namespace weir {
 

@@ -12,7 +12,7 @@
 #include "weir/events/event_release_plan.h"
 #include "weir/events/event_rules.h"
 #include "weir/runtime/scheduler.h"
-#include "weir/store/reservation_backend.h"
+#include "weir/store/reservation/reservation_backend.h"
 #include "weir/telemetry/log.h"
 
 namespace weir {

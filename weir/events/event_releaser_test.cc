@@ -8,10 +8,10 @@
 
 #include <memory>
 
-#include "weir/events/event_rules_fixture.h"
-#include "weir/events/slots_in_memory_fixture.h"
+#include "weir/events/testing/event_rules_fixture.h"
+#include "weir/events/testing/slots_in_memory_fixture.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/telemetry/recording_log_fixture.h"
+#include "weir/telemetry/testing/recording_log_fixture.h"
 
 namespace weir {
 namespace {

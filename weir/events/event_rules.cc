@@ -12,7 +12,7 @@
 #include "weir/events/event_json.h"
 #include "weir/events/event_pattern_file.h"
 #include "weir/model/yaml_tree.h"
-#include "weir/store/reservation_checks.h"
+#include "weir/store/reservation/reservation_checks.h"
 
 namespace weir {
 namespace {

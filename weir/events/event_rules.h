@@ -11,7 +11,7 @@
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/events/event_pattern.h"
-#include "weir/store/reservation_store.h"
+#include "weir/store/reservation/reservation_store.h"
 
 namespace weir {
 

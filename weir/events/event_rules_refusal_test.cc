@@ -5,7 +5,7 @@
 #include <string>
 
 #include "weir/events/event_rules.h"
-#include "weir/model/refused_file_fixture.h"
+#include "weir/model/testing/refused_file_fixture.h"
 
 namespace weir {
 namespace {

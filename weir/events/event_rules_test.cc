@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "weir/events/event_json.h"
-#include "weir/events/event_rules_fixture.h"
-#include "weir/store/reservation_checks.h"
+#include "weir/events/testing/event_rules_fixture.h"
+#include "weir/store/reservation/reservation_checks.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "weir/aws/loopback_server_fixture.h"
+#include "weir/aws/testing/loopback_server_fixture.h"
 #include "weir/events/sqs_wire.h"
 #include "weir/runtime/await.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <set>
 
-#include "weir/events/scripted_queue_fixture.h"
+#include "weir/events/testing/scripted_queue_fixture.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir {

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "weir/events/event_releaser.h"
-#include "weir/events/event_rules_fixture.h"
-#include "weir/events/scripted_queue_fixture.h"
-#include "weir/events/slots_in_memory_fixture.h"
 #include "weir/events/sqs_source.h"
+#include "weir/events/testing/event_rules_fixture.h"
+#include "weir/events/testing/scripted_queue_fixture.h"
+#include "weir/events/testing/slots_in_memory_fixture.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir {

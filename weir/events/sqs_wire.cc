@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "weir/aws/json_text.h"
+#include "weir/aws/json_response.h"
+#include "weir/codec/json_text.h"
 #include "weir/model/quoted.h"
 
 namespace weir {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "weir/kinesis/cloudwatch_wire.h"
-#include "weir/kinesis/wire.h"
+#include "weir/kinesis/wire/cloudwatch_wire.h"
+#include "weir/kinesis/wire/wire.h"
 
 namespace weir::kinesis {
 namespace {

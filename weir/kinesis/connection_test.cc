@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "weir/aws/loopback_server_fixture.h"
-#include "weir/kinesis/wire.h"
+#include "weir/aws/testing/loopback_server_fixture.h"
+#include "weir/kinesis/wire/wire.h"
 #include "weir/runtime/await.h"
 
 namespace weir::kinesis {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "weir/base/rng.h"
-#include "weir/kinesis/producer_fixture.h"
+#include "weir/kinesis/testing/producer_fixture.h"
 #include "weir/runtime/executor.h"
 
 namespace weir::kinesis {

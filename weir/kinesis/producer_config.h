@@ -9,9 +9,9 @@
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
-#include "weir/kinesis/metric_dimensions.h"
-#include "weir/kinesis/pipeline.h"
-#include "weir/kinesis/wire.h"
+#include "weir/kinesis/metrics/metric_dimensions.h"
+#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/kinesis/wire/wire.h"
 
 namespace weir::kinesis {
 
@@ -44,7 +44,7 @@ struct ProducerConfig {
   milliseconds connect_timeout{6'000};  ///< ConnectTimeout: 100 to 300000
   milliseconds request_timeout{6'000};  ///< RequestTimeout: 100 to 600000
   std::int64_t max_connections = 24;    ///< MaxConnections: 1 to 256
-  std::string proxy_host;               ///< ProxyHost; empty: as weir/aws/crt_transport.h says
+  std::string proxy_host;               ///< ProxyHost; empty: as weir/aws/http/crt_transport.h says
   std::int64_t proxy_port = 443;        ///< ProxyPort: 1 to 65535
   std::string proxy_user;               ///< ProxyUserName; empty: no authentication
   std::string proxy_password;           ///< ProxyPassword

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "weir/base/result.h"
-#include "weir/kinesis/budget_gate.h"
-#include "weir/kinesis/pipeline.h"
-#include "weir/kinesis/shard_map.h"
+#include "weir/kinesis/pipeline/budget_gate.h"
+#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/kinesis/pipeline/shard_map.h"
 #include "weir/telemetry/log.h"
 #include "weir/telemetry/repeated_event.h"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "weir/kinesis/producer_fixture.h"
+#include "weir/kinesis/testing/producer_fixture.h"
 
 namespace weir::kinesis {
 namespace {

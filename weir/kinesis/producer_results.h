@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "weir/kinesis/flushes.h"
+#include "weir/kinesis/pipeline/flushes.h"
 #include "weir/kinesis/producer_stream.h"
 
 namespace weir::kinesis {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "weir/kinesis/producer.h"
-#include "weir/kinesis/sim_client_fixture.h"
-#include "weir/sim/kinesis_stream.h"
-#include "weir/sim/sim_kinesis.h"
+#include "weir/kinesis/testing/sim_client_fixture.h"
+#include "weir/sim/kinesis/kinesis_stream.h"
+#include "weir/sim/kinesis/sim_kinesis.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir::kinesis {

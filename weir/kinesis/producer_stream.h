@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "weir/kinesis/buffer_quota.h"
-#include "weir/kinesis/flushes.h"
+#include "weir/kinesis/metrics/producer_metrics.h"
+#include "weir/kinesis/pipeline/flushes.h"
 #include "weir/kinesis/producer.h"
 #include "weir/kinesis/producer_events.h"
-#include "weir/kinesis/producer_metrics.h"
 
 namespace weir::kinesis {
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <utility>
 
-#include "weir/kinesis/producer_fixture.h"
 #include "weir/kinesis/producer_stream.h"
-#include "weir/telemetry/recording_log_fixture.h"
+#include "weir/kinesis/testing/producer_fixture.h"
 #include "weir/telemetry/registry.h"
+#include "weir/telemetry/testing/recording_log_fixture.h"
 
 namespace weir::kinesis {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "weir/base/result.h"
-#include "weir/kinesis/wire.h"
+#include "weir/kinesis/wire/wire.h"
 
 namespace weir::kinesis {
 

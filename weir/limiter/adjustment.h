@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "weir/base/done.h"
-#include "weir/store/bucket_store.h"
+#include "weir/store/bucket/bucket_store.h"
 
 namespace weir {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/base/bucket_time.h"
 #include "weir/model/set_aside.h"
-#include "weir/store/bucket_state.h"
-#include "weir/store/bucket_time.h"
+#include "weir/store/bucket/bucket_state.h"
 
 namespace weir {
 namespace {

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "weir/limiter/resolver.h"
+#include "weir/limiter/resolution/resolver.h"
 #include "weir/model/tokens.h"
-#include "weir/store/bucket_store.h"
-#include "weir/store/charge.h"
+#include "weir/store/bucket/bucket_store.h"
+#include "weir/store/bucket/charge.h"
 
 namespace weir {
 

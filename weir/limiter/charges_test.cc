@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weir/store/bucket_time.h"
+#include "weir/base/bucket_time.h"
 
 namespace weir {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "weir/base/done.h"
 #include "weir/model/tokens.h"
-#include "weir/store/charge.h"
+#include "weir/store/bucket/charge.h"
 
 namespace weir {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weir/limiter/adjustment.h"
-#include "weir/limiter/lease_fixture.h"
+#include "weir/limiter/testing/lease_fixture.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "weir/limiter/lease_fixture.h"
+#include "weir/limiter/testing/lease_fixture.h"
 
 namespace weir {
 namespace {

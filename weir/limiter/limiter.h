@@ -10,7 +10,7 @@
 #include "weir/base/done.h"
 #include "weir/limiter/lease.h"
 #include "weir/limiter/limiter_stats.h"
-#include "weir/limiter/resolver.h"
+#include "weir/limiter/resolution/resolver.h"
 #include "weir/model/tokens.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"

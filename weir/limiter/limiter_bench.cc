@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "weir/limiter/limiter.h"
-#include "weir/limiter/probe_backend.h"
+#include "weir/limiter/testing/probe_backend.h"
 #include "weir/runtime/loop.h"
-#include "weir/store/memory_backend.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "weir/limiter/probe_backend.h"
+#include "weir/limiter/testing/probe_backend.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/store/memory_backend.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {

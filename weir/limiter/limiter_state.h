@@ -25,7 +25,7 @@
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 #include "weir/limiter/adjustment.h"
-#include "weir/limiter/allowances.h"
+#include "weir/limiter/allowance/allowances.h"
 #include "weir/limiter/call.h"
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/outdated_log.h"

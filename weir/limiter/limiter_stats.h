@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "weir/limiter/resolver.h"
+#include "weir/limiter/resolution/resolver.h"
 
 namespace weir {
 

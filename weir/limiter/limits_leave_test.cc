@@ -9,9 +9,9 @@
 
 #include "weir/base/rng.h"
 #include "weir/limiter/limiter.h"
-#include "weir/limiter/probe_backend.h"
+#include "weir/limiter/testing/probe_backend.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/store/memory_backend.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {

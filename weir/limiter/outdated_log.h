@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "weir/base/time.h"
-#include "weir/store/charge.h"
+#include "weir/store/bucket/charge.h"
 #include "weir/telemetry/log.h"
 #include "weir/telemetry/repeated_event.h"
 

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "weir/limiter/limiter.h"
-#include "weir/limiter/probe_backend.h"
+#include "weir/limiter/testing/probe_backend.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/store/memory_backend.h"
-#include "weir/telemetry/recording_log_fixture.h"
+#include "weir/store/memory/memory_backend.h"
+#include "weir/telemetry/testing/recording_log_fixture.h"
 
 namespace weir {
 namespace {

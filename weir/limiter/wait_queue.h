@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "weir/base/time.h"
-#include "weir/store/charge.h"
+#include "weir/store/bucket/charge.h"
 
 namespace weir {
 

@@ -5,10 +5,10 @@
 
 #include <list>
 
-#include "weir/limiter/probe_backend.h"
+#include "weir/limiter/testing/probe_backend.h"
 #include "weir/runtime/loop.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/store/memory_backend.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {

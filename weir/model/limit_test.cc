@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "weir/model/generators.h"
+#include "weir/model/testing/generators.h"
 
 namespace weir {
 namespace {

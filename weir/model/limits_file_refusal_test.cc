@@ -7,7 +7,7 @@
 
 #include "weir/model/entity.h"
 #include "weir/model/limits_file.h"
-#include "weir/model/refused_file_fixture.h"
+#include "weir/model/testing/refused_file_fixture.h"
 
 namespace weir {
 namespace {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "weir/model/generators.h"
+#include "weir/model/testing/generators.h"
 
 namespace weir {
 namespace {

@@ -6,10 +6,10 @@
 #include <iterator>
 #include <utility>
 
-#include "weir/dynamo/done_chain.h"
+#include "weir/dynamodb/done_chain.h"
 #include "weir/rate_limiter_py/integer_attribute.h"
 #include "weir/rate_limiter_py/tables.h"
-#include "weir/store/reservation_checks.h"
+#include "weir/store/reservation/reservation_checks.h"
 
 namespace weir::rate_limiter_py {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "weir/dynamo/table.h"
-#include "weir/store/account_limits.h"
+#include "weir/dynamodb/table.h"
+#include "weir/store/reservation/account_limits.h"
 
 namespace weir::rate_limiter_py {
 

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weir/dynamo/dynamo_fixture.h"
+#include "weir/dynamodb/testing/sim_table.h"
 #include "weir/rate_limiter_py/tables.h"
-#include "weir/rate_limiter_py/token_fixture.h"
+#include "weir/rate_limiter_py/testing/token_fixture.h"
 
 namespace weir::rate_limiter_py {
 namespace {
@@ -50,7 +50,7 @@ struct LimitSim {
   Item RawItem() { return sim.Get(TableKeyOf(kKey)).value_or(Item{}); }
 
   const TableLayouts layouts = Layouts();
-  dynamo::SimTable sim{false, 1, layouts.limits};
+  dynamo::SimTable sim{layouts.limits};
   AccountLimitTable limits{sim.table, "acme-limits-service-index"};
 };
 

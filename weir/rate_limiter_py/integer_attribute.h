@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "weir/base/result.h"
-#include "weir/dynamo/value.h"
+#include "weir/dynamodb/value.h"
 
 namespace weir::rate_limiter_py {
 

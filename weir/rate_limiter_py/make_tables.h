@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "weir/base/done.h"
-#include "weir/dynamo/table.h"
-#include "weir/dynamo/table_admin.h"
+#include "weir/dynamodb/table.h"
 #include "weir/rate_limiter_py/tables.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/zae_table/table_admin.h"
 
 namespace weir::rate_limiter_py {
 

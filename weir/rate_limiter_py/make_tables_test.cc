@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weir/dynamo/dynamo_fixture.h"
-#include "weir/sim/dynamo_table.h"
+#include "weir/dynamodb/testing/sim_table.h"
+#include "weir/sim/dynamodb/dynamo_table.h"
 
 namespace weir::rate_limiter_py {
 namespace {

@@ -1,8 +1,8 @@
 // The contract suites of slots, limits and tokens, on the three tables in a simulated DynamoDB.
-#include "weir/store/reservation_contract.h"
+#include "weir/store/testing/reservation/reservation_contract.h"
 
-#include "weir/dynamo/dynamo_fixture.h"
-#include "weir/rate_limiter_py/slot_item.h"
+#include "weir/dynamodb/testing/sim_table.h"
+#include "weir/rate_limiter_py/slots/slot_item.h"
 #include "weir/rate_limiter_py/tables_backend.h"
 
 namespace weir::rate_limiter_py {

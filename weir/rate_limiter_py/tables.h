@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "weir/base/result.h"
-#include "weir/dynamo/dynamo_url.h"
-#include "weir/dynamo/keys.h"
-#include "weir/dynamo/table_layout.h"
-#include "weir/store/reservation_store.h"
+#include "weir/dynamodb/service_url.h"
+#include "weir/dynamodb/table_key.h"
+#include "weir/dynamodb/table_layout.h"
+#include "weir/store/reservation/reservation_store.h"
 
 namespace weir::rate_limiter_py {
 

@@ -8,10 +8,10 @@
 #include "weir/aws/json_client.h"
 #include "weir/rate_limiter_py/account_limit_table.h"
 #include "weir/rate_limiter_py/make_tables.h"
-#include "weir/rate_limiter_py/slot_store.h"
-#include "weir/rate_limiter_py/token_table.h"
+#include "weir/rate_limiter_py/slots/slot_store.h"
+#include "weir/rate_limiter_py/tokens/token_table.h"
 #include "weir/runtime/scheduler.h"
-#include "weir/store/reservation_backend.h"
+#include "weir/store/reservation/reservation_backend.h"
 
 namespace weir::rate_limiter_py {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "weir/dynamo/dynamo_fixture.h"
+#include "weir/dynamodb/testing/sim_table.h"
 
 namespace weir::rate_limiter_py {
 namespace {
@@ -104,7 +104,7 @@ TEST(TableLayouts, HaveTheKeysAndIndexesOfTheReadme) {
 // Keys, sort keys below a bound, indexes without a sort key, some attributes only.
 TEST(TableLayouts, AreMadeWrittenAndAsked) {
   const TableLayouts layouts = LayoutsOf(FindNames("acme", With({})).value());
-  dynamo::SimTable sim(false, 1, layouts.slots);
+  dynamo::SimTable sim(layouts.slots);
   for (const char* const id : {"a", "b", "w-c"}) {
     sim.Put({{std::string(kCoordinate), dynamo::Of("emr:acme")},
              {std::string(kReservationId), dynamo::Of(id)},

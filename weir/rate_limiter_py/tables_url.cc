@@ -1,6 +1,6 @@
 #include "weir/rate_limiter_py/tables_url.h"
 
-#include "weir/dynamo/service_url.h"
+#include "weir/dynamodb/service_url.h"
 
 namespace weir::rate_limiter_py {
 namespace {

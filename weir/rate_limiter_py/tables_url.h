@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "weir/base/result.h"
-#include "weir/dynamo/dynamo_url.h"
+#include "weir/dynamodb/service_url.h"
 #include "weir/rate_limiter_py/tables.h"
 
 namespace weir::rate_limiter_py {

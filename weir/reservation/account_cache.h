@@ -9,7 +9,7 @@
 
 #include "weir/base/time.h"
 #include "weir/bucket/key_hash.h"
-#include "weir/store/reservation_store.h"
+#include "weir/store/reservation/reservation_store.h"
 
 namespace weir {
 

@@ -11,7 +11,7 @@
 #include "weir/base/mutex.h"
 #include "weir/base/time.h"
 #include "weir/reservation/account_cache.h"
-#include "weir/store/account_limits.h"
+#include "weir/store/reservation/account_limits.h"
 #include "weir/telemetry/counter.h"
 
 namespace weir {

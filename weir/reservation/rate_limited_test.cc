@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "weir/reservation/probe_reservations.h"
+#include "weir/reservation/testing/probe_reservations.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir {

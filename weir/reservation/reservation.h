@@ -7,7 +7,7 @@
 
 #include "weir/base/done.h"
 #include "weir/base/time.h"
-#include "weir/store/reservation_store.h"
+#include "weir/store/reservation/reservation_store.h"
 
 namespace weir {
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "weir/reservation/reservation_fixture.h"
 #include "weir/reservation/reserve_queue.h"
+#include "weir/reservation/testing/reservation_fixture.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "weir/reservation/reservation_fixture.h"
+#include "weir/reservation/testing/reservation_fixture.h"
 
 namespace weir {
 namespace {

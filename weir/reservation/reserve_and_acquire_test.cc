@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
-#include "weir/limiter/probe_backend.h"
-#include "weir/reservation/reservation_fixture.h"
-#include "weir/store/memory_backend.h"
+#include "weir/limiter/testing/probe_backend.h"
+#include "weir/reservation/testing/reservation_fixture.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
 // R17: requests that wait while results of the store are lost.
-#include "weir/reservation/reservation_fixture.h"
+#include "weir/reservation/testing/reservation_fixture.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weir/reservation/reserve_queue.h"
-#include "weir/reservation/reserve_queue_fixture.h"
+#include "weir/reservation/testing/reserve_queue_fixture.h"
 
 namespace weir {
 namespace {

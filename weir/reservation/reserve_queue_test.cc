@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weir/reservation/reserve_queue_fixture.h"
+#include "weir/reservation/testing/reserve_queue_fixture.h"
 
 namespace weir {
 namespace {

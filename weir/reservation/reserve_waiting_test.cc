@@ -1,8 +1,8 @@
 // Tests of Reserve with `wait_until`, in simulated time.
 #include <gmock/gmock.h>
 
-#include "weir/reservation/reservation_fixture.h"
 #include "weir/reservation/reserve_queue.h"
+#include "weir/reservation/testing/reservation_fixture.h"
 
 namespace weir {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "weir/base/time.h"
 #include "weir/reservation/account_cache.h"
-#include "weir/store/reservation_store.h"
+#include "weir/store/reservation/reservation_store.h"
 
 namespace weir {
 

@@ -14,7 +14,7 @@
 #include "weir/reservation/limit_lookup.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
-#include "weir/store/reservation_backend.h"
+#include "weir/store/reservation/reservation_backend.h"
 #include "weir/telemetry/counter.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "weir/reservation/probe_reservations.h"
+#include "weir/reservation/testing/probe_reservations.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir {

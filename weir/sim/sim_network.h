@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "weir/aws/http.h"
+#include "weir/aws/http/http.h"
 #include "weir/base/time.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/sim/sim_server.h"

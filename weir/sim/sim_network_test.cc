@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "weir/sim/dynamo_fixture.h"
-#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/dynamodb/dynamo_fixture.h"
+#include "weir/sim/dynamodb/sim_dynamo.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir::sim {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "weir/aws/http.h"
+#include "weir/aws/http/http.h"
 
 namespace weir::sim {
 

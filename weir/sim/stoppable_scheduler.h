@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "weir/aws/http.h"
+#include "weir/aws/http/http.h"
 #include "weir/runtime/scheduler.h"
 
 namespace weir::sim {

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "weir/store/audit_log.h"
-#include "weir/store/bucket_store.h"
-#include "weir/store/config_store.h"
-#include "weir/store/namespace_store.h"
-#include "weir/store/usage_store.h"
+#include "weir/store/bucket/bucket_store.h"
+#include "weir/store/config/audit_log.h"
+#include "weir/store/config/config_store.h"
+#include "weir/store/config/namespace_store.h"
+#include "weir/store/config/usage_store.h"
 
 namespace weir {
 

@@ -4,11 +4,6 @@
 
 namespace weir {
 
-Status CheckLimit(const PageRequest& page) {
-  if (page.limit > 0) return {};
-  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
-}
-
 tl::unexpected<Error> BadCursor() {
   return Fail(Code::kInvalidArgument,
               "page cursor is none of this listing; begin with an empty one, go on with `next`");

@@ -3,13 +3,10 @@
 
 #include <string>
 
+#include "weir/base/page.h"
 #include "weir/base/result.h"
-#include "weir/store/bucket_store.h"
 
 namespace weir {
-
-/// Returns kInvalidArgument for a limit of 0.
-[[nodiscard]] Status CheckLimit(const PageRequest& page);
 
 /// Returns the error for a cursor of another listing.
 tl::unexpected<Error> BadCursor();

@@ -1,0 +1,110 @@
+// weir buckets: the available tokens, and the time at which each limit is full.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/options.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/listing.h"
+#include "apps/weir/terminal/text.h"
+#include "weir/bucket/meter_times.h"
+#include "weir/model/identifier.h"
+
+namespace weir::app {
+namespace {
+
+struct BucketsOptions {
+  std::string entity;
+  std::optional<std::string> resource;
+  std::optional<UnixMillis> at;
+};
+
+/// One limit of one bucket at an instant, in millitokens.
+struct ShownMeter {
+  std::string limit;
+  Meter meter;
+  UnixMillis full_at;
+  bool configured = true;
+};
+
+std::vector<ShownMeter> MetersAt(const BucketRecord& record, UnixMillis at) {
+  std::vector<ShownMeter> shown;
+  const auto add = [&](const std::string& name, Meter meter, UnixMillis time) -> ShownMeter& {
+    Refill(meter, time, at);
+    return shown.emplace_back(name, meter, FullAt(meter, std::max(time, at)));
+  };
+  for (std::size_t i = 0; i < record.names.size(); ++i) {
+    add(record.names[i], record.bucket.meters[i], record.bucket.time);
+  }
+  for (const ExtraMeter& extra : record.extras.meters) {
+    add(extra.name, extra.meter, extra.time).configured = false;
+  }
+  return shown;
+}
+
+Json ToJson(const ShownMeter& shown) {
+  Json json = {{"name", shown.limit},
+               {"capacity", TokensJson(shown.meter.quota.capacity)},
+               {"tokens", TokensJson(shown.meter.tokens)},
+               {"consumed", TokensJson(shown.meter.consumed)},
+               {"full_at", FormatTime(shown.full_at)}};
+  if (!shown.configured) json["configured"] = false;
+  return json;
+}
+
+std::string TextOf(const Table& table) { return table.empty() ? "" : table.Text(); }
+
+Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& backend) {
+  const UnixMillis at = options.at.value_or(backend.buckets().Now());
+  const BucketFilter filter{.entity = options.entity, .resource = options.resource};
+  WEIR_ASSIGN_OR_RETURN(
+      const auto records,
+      ListBuckets(backend.buckets(), filter, context.EachRequest(), &context.left_out()));
+  Json json = {{"entity", options.entity}, {"at", FormatTime(at)}, {"buckets", Json::array()}};
+  Table table({"resource", ">shard", "limit", ">capacity", ">tokens", ">consumed", "full at"});
+  for (const BucketRecord& record : records) {
+    Json& limits = json["buckets"].emplace_back(
+        Json{{"resource", record.key.resource}, {"shard", record.key.shard}})["limits"];
+    limits = Json::array();
+    for (const ShownMeter& view : MetersAt(record, at)) {
+      limits.push_back(ToJson(view));
+      table.Row({record.key.resource, fmt::format("{}", record.key.shard),
+                 view.configured ? view.limit : view.limit + " (not configured)",
+                 FormatTokens(view.meter.quota.capacity), FormatTokens(view.meter.tokens),
+                 FormatTokens(view.meter.consumed), FormatTime(view.full_at)});
+    }
+  }
+  // A bucket that cannot be read may be empty.
+  const bool is_whole = context.IsWhole(Context::Records::kBuckets);
+  const bool is_full = table.empty() && is_whole;
+  context.Answer(json, is_full ? "no buckets: all limits are full\n" : TextOf(table));
+  return is_whole ? Exit::kDone : Exit::kFailed;
+}
+
+}  // namespace
+
+void AddBuckets(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<BucketsOptions>();
+  CLI::App& verb = AddVerb(app, "buckets", "Show what an entity has left", options, chosen,
+                           [](const BucketsOptions& given, Context& context) {
+                             return context.WithBackend(
+                                 Access::kReadBuckets,
+                                 [&](Backend& backend) { return Show(given, context, backend); });
+                           });
+  AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "whose buckets")
+      ->required()
+      ->option_text(" ");
+  AddParsed(verb, "-r,--resource", options->resource, Checked(CheckResource),
+            "of this resource only")
+      ->option_text("RESOURCE");
+  AddParsed(verb, "--at", options->at, ParseTime,
+            "refilled to then instead of now: RFC 3339, YYYY-MM-DD [hh:mm:ss] of UTC, or "
+            "milliseconds since 1970")
+      ->option_text("TIME");
+}
+
+}  // namespace weir::app

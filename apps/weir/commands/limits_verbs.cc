@@ -1,0 +1,226 @@
+// weir limits check|plan|apply|diff|export: the limits of a store, declared in one file.
+#include "apps/weir/commands/limits_verbs.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/weir/commands/reservation_verbs.h"
+#include "apps/weir/files.h"
+#include "apps/weir/options.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/text.h"
+#include "weir/model/identifier.h"
+#include "weir/model/parents.h"
+#include "weir/model/yaml_source.h"
+
+namespace weir::app {
+
+Result<LimitsSource> ReadLimitsFile(const LimitsOptions& options, const Context& context) {
+  WEIR_ASSIGN_OR_RETURN(std::string text, ReadFileOrInput(options.file, context.process()));
+  WEIR_ASSIGN_OR_RETURN(LimitsFile file, ParseLimitsFile(text, NameOfInput(options.file)));
+  return LimitsSource{std::move(file), std::move(text)};
+}
+
+Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, Context& context,
+                         Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(LimitsScope scope, ScopeOf(context, backend));
+  WEIR_RETURN_IF_ERROR(CheckScope(file, NameOfInput(options.file), scope));
+  context.left_out().clear();
+  WEIR_ASSIGN_OR_RETURN(Declared live,
+                        ReadDeclared(backend.config(), context.EachRequest(), &context.left_out()));
+  return Compared{std::move(scope), std::move(live)};
+}
+
+namespace {
+
+/// Returns the line of the first parent that the file names, in the chain from `entity` upwards.
+int LineOfChain(const LimitsSource& source, const Parents& parents, const std::string& entity) {
+  const std::string* at = &entity;
+  for (std::size_t i = 0; i <= parents.size(); ++i) {
+    const auto declared = source.file.entities.find(*at);
+    if (declared != source.file.entities.end() && declared->second.parent) {
+      return LineOfParent(source.text, *at);
+    }
+    const auto found = parents.find(*at);
+    if (found == parents.end() || !found->second.parent) break;
+    at = &*found->second.parent;
+  }
+  return 0;
+}
+
+Status CheckParents(const LimitsSource& source, const std::string& file_name, const Plan& plan,
+                    const Declared& live) {
+  const auto fault = NewParentFault(plan, live);
+  if (!fault) return {};
+  const int line = LineOfChain(source, ParentsAfter(plan, live), fault->entity);
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{}:{}: with the parents that the store has, {}", file_name, line,
+                          fault->message));
+}
+
+}  // namespace
+
+Result<Planned> PlanNow(const LimitsOptions& options, const LimitsSource& source, Context& context,
+                        Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(Compared with, Compare(options, source.file, context, backend));
+  Plan plan = MakePlan(source.file, with.live, context.process().clock.WallNow());
+  WEIR_RETURN_IF_ERROR(CheckParents(source, NameOfInput(options.file), plan, with.live));
+  return Planned{std::move(with.scope), std::move(plan)};
+}
+
+namespace {
+
+Result<Exit> Check(const LimitsOptions& options, Context& context) {
+  WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
+  context.Answer(app::ToJson(source.file),
+                 fmt::format("{} is valid: namespace {}, system {}, resources {}, "
+                             "entities {}\n",
+                             NameOfInput(options.file), source.file.namespace_name,
+                             source.file.system.empty() ? "not set" : "set",
+                             source.file.resources.size(), source.file.entities.size()));
+  return Exit::kDone;
+}
+
+Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
+  WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
+  return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
+    WEIR_ASSIGN_OR_RETURN(const Planned planned, PlanNow(options, source, context, backend));
+    const auto& [scope, plan] = planned;
+    context.Answer(WithScope(scope, app::ToJson(plan)), TextOf(scope) + '\n' + TextOf(plan));
+    if (!options.detailed_exitcode) return Exit::kDone;
+    // A record that cannot be read may differ.
+    if (!context.IsWhole(Context::Records::kConfig)) return Exit::kFailed;
+    return plan.ToApply().empty() ? Exit::kDone : Exit::kPending;
+  });
+}
+
+Result<Exit> Diff(const LimitsOptions& options, Context& context) {
+  // As diff(1): 0 equal, 1 different, 2 error.
+  context.failure = Exit::kUsage;
+  WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
+  return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
+    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, source.file, context, backend));
+    const std::vector<Difference> differences = Differences(source.file, with.live);
+    const bool is_whole = context.IsWhole(Context::Records::kConfig);
+    const bool says_same = differences.empty() && is_whole;
+    context.Answer(WithScope(with.scope, app::ToJson(differences)),
+                   TextOf(with.scope) + '\n' +
+                       (says_same ? "store and file say the same\n" : TextOf(differences)));
+    if (!is_whole) return Exit::kUsage;
+    return says_same ? Exit::kDone : Exit::kFailed;
+  });
+}
+
+/// Returns the namespace to write: --namespace, else the one that was read.
+std::string NamespaceToWrite(const LimitsOptions& options, const LimitsScope& scope) {
+  if (options.namespace_name) return *options.namespace_name;
+  return scope.namespace_name.empty() ? "default" : scope.namespace_name;
+}
+
+tl::unexpected<Error> NotWritten(const std::string& file,
+                                 const std::vector<std::string>& left_out) {
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{} is not written: {} records cannot be read, the first: {}; without "
+                          "--file the others are printed",
+                          file, left_out.size(), left_out.front()));
+}
+
+/// Returns the text that `export` writes: JSON with --json, else YAML.
+Result<std::string> ExportText(const LimitsFile& file, const Context& context) {
+  if (!context.common().json) return FormatLimitsFile(file);
+  std::string text = app::ToJson(file).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  if (text.size() < kMaxYamlSilence) return text;
+  return Fail(
+      Code::kFailedPrecondition,
+      fmt::format("the limits are {} bytes as JSON, and of JSON less than {} can be read back; "
+                  "leave --json away, which writes YAML",
+                  text.size(), kMaxYamlSilence));
+}
+
+Result<Exit> ExportToFile(const LimitsFile& file, const LimitsOptions& options, Context& context) {
+  // Applied later, a file that lacks a record would delete the record.
+  if (!context.IsWhole(Context::Records::kConfig)) {
+    return NotWritten(options.file, context.AllLeftOut());
+  }
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ExportText(file, context));
+  WEIR_RETURN_IF_ERROR(WriteFile(options.file, text));
+  context.Answer({{"wrote", options.file}}, "wrote " + options.file);
+  return Exit::kDone;
+}
+
+Result<Exit> Export(const LimitsOptions& options, Context& context) {
+  if (!options.force) WEIR_RETURN_IF_ERROR(CheckNew(options.file));
+  return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
+    WEIR_ASSIGN_OR_RETURN(const LimitsScope scope, ScopeOf(context, backend));
+    WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest(),
+                                                            &context.left_out()));
+    const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
+    const bool to_file = !options.file.empty() && options.file != kStandardStream;
+    if (to_file) return ExportToFile(file, options, context);
+    context.Answer(app::ToJson(file), FormatLimitsFile(file));
+    return context.IsWhole(Context::Records::kConfig) ? Exit::kDone : Exit::kFailed;
+  });
+}
+
+using LimitsWork = Result<Exit> (*)(const LimitsOptions&, Context&);
+
+struct FileVerb {
+  std::string name;
+  std::string description;
+  LimitsWork work;
+};
+
+CLI::App& AddOnFile(CLI::App& group, const FileVerb& on_file,
+                    const std::shared_ptr<LimitsOptions>& options, Action& chosen) {
+  CLI::App& verb = AddVerb(group, on_file.name, on_file.description, options, chosen, on_file.work);
+  verb.add_option("FILE,-f,--file", options->file, "the limits file (YAML), - for standard input")
+      ->required()
+      ->option_text(" ");
+  return verb;
+}
+
+void AddPlan(CLI::App& group, Action& chosen) {
+  const auto options = std::make_shared<LimitsOptions>();
+  CLI::App& verb =
+      AddOnFile(group, {"plan", "Show what apply would do", ShowPlan}, options, chosen);
+  verb.add_flag("--detailed-exitcode", options->detailed_exitcode,
+                "end with 4 if apply would change something");
+  verb.footer("Exit codes: 0 done, 1 failed, 2 bad usage; with --detailed-exitcode also 4.");
+}
+
+void AddExport(CLI::App& group, Action& chosen) {
+  auto options = std::make_shared<LimitsOptions>();
+  CLI::App& verb = AddVerb(group, "export", "Write the limits that are set as a limits file",
+                           options, chosen, Export);
+  verb.add_option("FILE,-f,--file", options->file, "a new file (default: -, standard output)")
+      ->option_text(" ");
+  AddParsed(verb, "--namespace", options->namespace_name, Checked(CheckNamespace),
+            "the namespace to name in the file (default: the one that was read)")
+      ->option_text("NAME");
+  verb.add_flag("--force", options->force, "overwrite the file if it exists");
+}
+
+}  // namespace
+
+void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
+  CLI::App& group = AddGroup(app, "limits", "All limits of a store, declared in one file");
+  const auto options = [] { return std::make_shared<LimitsOptions>(); };
+  AddOnFile(group, {"check", "Read the file, and nothing else", Check}, options(), chosen);
+  AddPlan(group, chosen);
+  const auto to_apply = options();
+  AddOnFile(group,
+            {"apply", "Make the store say what the file says; a long file on a table in parts",
+             ApplyLimits},
+            to_apply, chosen)
+      .add_flag("--yes", to_apply->yes, "delete what the file dropped without asking");
+  AddOnFile(group, {"diff", "Compare field by field", Diff}, options(), chosen)
+      .footer("Exit codes: 0 the same, 1 different, 2 trouble.");
+  AddExport(group, chosen);
+  AddLimitsLoad(group, chosen, with_reservations);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,233 @@
+// weir namespace register|list|show|delete|recover|orphans|purge.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/weir/commands/table_verbs.h"
+#include "apps/weir/options.h"
+#include "apps/weir/terminal/confirm.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/text.h"
+#include "weir/model/identifier.h"
+#include "weir/model/namespace_name.h"
+#include "weir/runtime/await.h"
+
+namespace weir::app {
+namespace {
+
+// A purge may take this long.
+constexpr std::chrono::hours kPurgeWait{24};
+
+struct NamespaceOptions {
+  std::vector<std::string> names;
+  std::string name;
+  std::string id;
+  bool yes = true;  // false only for verbs that need --yes
+};
+
+Json ToJson(const Namespace& space) {
+  Json json = {{"namespace", space.name},
+               {"id", space.id},
+               {"status", Name(space.status)},
+               {"created_at", FormatTime(space.created_at)}};
+  if (space.deleted_at) json["deleted_at"] = FormatTime(*space.deleted_at);
+  return json;
+}
+
+// The call of one verb.
+struct NamespaceCall {
+  const NamespaceOptions& options;
+  Context& context;
+  NamespaceStore& spaces;
+};
+
+Result<Exit> Register(const NamespaceCall& call) {
+  Json json = {{"namespaces", Json::array()}};
+  std::string text;
+  for (const std::string& name : call.options.names) {
+    WEIR_ASSIGN_OR_RETURN(const Namespace space, Await<Namespace>([&](auto done) {
+                            call.spaces.Register(name, call.context.StoreDeadline(),
+                                                 std::move(done));
+                          }));
+    json["namespaces"].push_back(ToJson(space));
+    text += fmt::format("{}: {}\n", space.name, space.id);
+  }
+  call.context.Answer(json, text);
+  return Exit::kDone;
+}
+
+Result<Exit> Show(const NamespaceCall& call) {
+  WEIR_ASSIGN_OR_RETURN(const auto found, Await<std::optional<Namespace>>([&](auto done) {
+                          call.spaces.Get(call.options.name, call.context.StoreDeadline(),
+                                          std::move(done));
+                        }));
+  if (!found) {
+    return Fail(Code::kNotFound,
+                fmt::format("namespace {} is not registered: 'namespace list' lists all",
+                            call.options.name));
+  }
+  call.context.Answer(
+      ToJson(*found),
+      fmt::format("namespace  {}\nid         {}\nstatus     {}\ncreated    {}\n", found->name,
+                  found->id, Name(found->status), FormatTime(found->created_at)));
+  return Exit::kDone;
+}
+
+using Lister = void (NamespaceStore::*)(const PageRequest&, Deadline, Done<Page<Namespace>>);
+
+Result<std::vector<Namespace>> ReadAll(const NamespaceCall& call, Lister list) {
+  std::vector<Namespace> all;
+  PageRequest request;
+  do {
+    WEIR_ASSIGN_OR_RETURN(const Page<Namespace> page, Await<Page<Namespace>>([&](auto done) {
+                            (call.spaces.*list)(request, call.context.StoreDeadline(),
+                                                std::move(done));
+                          }));
+    all.insert(all.end(), page.items.begin(), page.items.end());
+    request.cursor = page.next;
+  } while (!request.cursor.empty());
+  return all;
+}
+
+Json ToJson(const std::vector<Namespace>& spaces) {
+  Json json = {{"namespaces", Json::array()}};
+  for (const Namespace& space : spaces) json["namespaces"].push_back(ToJson(space));
+  return json;
+}
+
+Result<Exit> List(const NamespaceCall& call) {
+  WEIR_ASSIGN_OR_RETURN(const auto spaces, ReadAll(call, &NamespaceStore::List));
+  Table table({"namespace", "id", "created"});
+  for (const Namespace& space : spaces) {
+    table.Row({space.name, space.id, FormatTime(space.created_at)});
+  }
+  call.context.Answer(ToJson(spaces), table.empty() ? "no namespaces\n" : table.Text());
+  return Exit::kDone;
+}
+
+Result<Exit> Orphans(const NamespaceCall& call) {
+  WEIR_ASSIGN_OR_RETURN(const auto spaces, ReadAll(call, &NamespaceStore::Orphans));
+  Table table({"id", "namespace", "status", "deleted"});
+  for (const Namespace& space : spaces) {
+    table.Row({space.id, space.name, std::string(Name(space.status)),
+               space.deleted_at ? FormatTime(*space.deleted_at) : "-"});
+  }
+  call.context.Answer(ToJson(spaces), table.empty() ? "no orphans\n" : table.Text());
+  return Exit::kDone;
+}
+
+Result<Exit> Delete(const NamespaceCall& call) {
+  WEIR_ASSIGN_OR_RETURN(const Namespace space, Await<Namespace>([&](auto done) {
+                          call.spaces.Delete(call.options.name, call.context.StoreDeadline(),
+                                             std::move(done));
+                        }));
+  call.context.Answer(
+      ToJson(space),
+      fmt::format("deleted namespace {}; its data stay under the id {}\n", space.name, space.id));
+  return Exit::kDone;
+}
+
+Result<Exit> Recover(const NamespaceCall& call) {
+  WEIR_ASSIGN_OR_RETURN(const Namespace space, Await<Namespace>([&](auto done) {
+                          call.spaces.Recover(call.options.id, call.context.StoreDeadline(),
+                                              std::move(done));
+                        }));
+  call.context.Answer(ToJson(space), fmt::format("recovered namespace {}\n", space.name));
+  return Exit::kDone;
+}
+
+Result<Exit> Purge(const NamespaceCall& call) {
+  const std::string& id = call.options.id;
+  WEIR_ASSIGN_OR_RETURN(const std::uint64_t items, Await<std::uint64_t>([&](auto done) {
+                          call.spaces.Purge(id, call.context.StoreDeadline(kPurgeWait),
+                                            std::move(done));
+                        }));
+  call.context.Answer({{"purged", id}, {"items", items}},
+                      fmt::format("purged {}: {} items\n", id, items));
+  return Exit::kDone;
+}
+
+// The parent of the verbs.
+struct Verbs {
+  CLI::App& group;
+  Action& chosen;
+  const WithTable& with_table;
+};
+struct NamespaceVerb {
+  std::string name;
+  std::string description;
+  Result<Exit> (*run)(const NamespaceCall&);
+  Access access = Access::kRead;  ///< kWrite: the verb may be the first to write there
+};
+
+CLI::App& Add(const Verbs& verbs, const NamespaceVerb& verb,
+              const std::shared_ptr<NamespaceOptions>& options) {
+  return AddVerb(verbs.group, verb.name, verb.description, options, verbs.chosen,
+                 [run = verb.run, access = verb.access, with_table = verbs.with_table](
+                     const NamespaceOptions& given, Context& context) -> Result<Exit> {
+                   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+                   const std::string loss = fmt::format(
+                       "deletes all data of namespace {} for good, in {}", given.id, choice.url);
+                   WEIR_RETURN_IF_ERROR(NeedsYes(given.yes, context, loss));
+                   return OnNamespaces(context, with_table, access, [&](NamespaceStore& spaces) {
+                     return run({given, context, spaces});
+                   });
+                 });
+}
+
+void AddOnName(const Verbs& verbs, const NamespaceVerb& verb) {
+  auto options = std::make_shared<NamespaceOptions>();
+  AddParsed(Add(verbs, verb, options), "NAME", options->name, Checked(CheckNamespace), "its name")
+      ->required()
+      ->option_text(" ");
+}
+
+CLI::App& AddOnId(const Verbs& verbs, const NamespaceVerb& verb,
+                  const std::shared_ptr<NamespaceOptions>& options) {
+  CLI::App& app = Add(verbs, verb, options);
+  AddParsed(app, "ID", options->id, Checked(CheckNamespaceId), "its id, as orphans lists it")
+      ->required()
+      ->option_text(" ");
+  return app;
+}
+
+Result<std::vector<std::string>> ParseNames(const std::vector<std::string>& names) {
+  for (const std::string& name : names) WEIR_RETURN_IF_ERROR(CheckNamespace(name));
+  return names;
+}
+
+void AddRegister(const Verbs& verbs) {
+  auto options = std::make_shared<NamespaceOptions>();
+  CLI::App& app = Add(
+      verbs,
+      {"register", "Register namespaces; those that are registered stay", Register, Access::kWrite},
+      options);
+  AddParsedList(app, "NAME", options->names, ParseNames, "what they are called")
+      ->required()
+      ->option_text("...");
+}
+
+}  // namespace
+
+void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table) {
+  CLI::App& group =
+      AddGroup(app, "namespace", "The tenants of a table or a file, apart from each other");
+  const Verbs verbs{group, chosen, with_table};
+  AddRegister(verbs);
+  Add(verbs, {"list", "List those that are registered", List},
+      std::make_shared<NamespaceOptions>());
+  AddOnName(verbs, {"show", "Show one", Show});
+  AddOnName(verbs, {"delete", "Free a name; the data stay and can be recovered", Delete});
+  AddOnId(verbs, {"recover", "Give a deleted one its name back", Recover},
+          std::make_shared<NamespaceOptions>());
+  Add(verbs, {"orphans", "List those that are deleted or half purged", Orphans},
+      std::make_shared<NamespaceOptions>());
+  auto options = std::make_shared<NamespaceOptions>(NamespaceOptions{.yes = false});
+  AddOnId(verbs, {"purge", "Delete the data of a deleted one for good", Purge}, options)
+      .add_flag("--yes", options->yes, "without asking");
+}
+
+}  // namespace weir::app

@@ -1,0 +1,198 @@
+// weir replay: decides a recorded series of requests again.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/files.h"
+#include "apps/weir/limits/limits_plan.h"
+#include "apps/weir/options.h"
+#include "apps/weir/replay/plot.h"
+#include "apps/weir/replay/replay.h"
+#include "apps/weir/replay/replay_report.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/progress.h"
+#include "weir/runtime/await.h"
+#include "weir/store/memory/memory_backend.h"
+
+namespace weir::app {
+namespace {
+
+struct ReplayVerbOptions {
+  std::string trace;
+  std::string limits;
+  std::string log;
+  bool force = false;  ///< the log may replace a file
+  bool plot = false;
+  std::optional<TraceColumns> columns;  ///< nothing: a trace of tokens
+  ReplayOptions replay;
+};
+
+/// The content of the files that the command line names.
+struct ReplayInput {
+  ReplayTrace trace;
+  LimitsFile limits;
+};
+
+Result<ReplayTrace> ReadTrace(const ReplayVerbOptions& options, const ProcessContext& process) {
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFileOrInput(options.trace, process));
+  const std::string name = NameOfInput(options.trace);
+  if (options.columns) {
+    WEIR_ASSIGN_OR_RETURN(const auto requests, ParseRequests(text, name, *options.columns));
+    return TraceOfRequests(requests);
+  }
+  WEIR_ASSIGN_OR_RETURN(const std::vector<TraceRow> rows, ParseTrace(text, name));
+  return TraceOfTokens(rows, options.replay);
+}
+
+Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const ProcessContext& process) {
+  WEIR_ASSIGN_OR_RETURN(ReplayTrace trace, ReadTrace(options, process));
+  WEIR_ASSIGN_OR_RETURN(const std::string limits, ReadFile(options.limits));
+  WEIR_ASSIGN_OR_RETURN(LimitsFile file, ParseLimitsFile(limits, options.limits));
+  return ReplayInput{std::move(trace), std::move(file)};
+}
+
+/// A replay sets limits and fills buckets, so the store must be empty.
+Status CheckEmpty(Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest()));
+  WEIR_ASSIGN_OR_RETURN(const auto buckets, Await<Page<BucketRecord>>([&](auto done) {
+                          backend.buckets().List({}, {.limit = 1}, context.StoreDeadline(),
+                                                 std::move(done));
+                        }));
+  if (live.levels.empty() && live.entities.empty() && buckets.items.empty()) return {};
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{} is not empty, and a replay would change what it "
+                          "holds; leave --store "
+                          "away, or name a new file",
+                          backend.Describe()));
+}
+
+Status ApplyLimits(const ReplayInput& input, Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest()));
+  const Plan plan = MakePlan(input.limits, live, input.trace.requests.front().at);
+  return ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size()));
+}
+
+/// Checks in memory that the limits suit the trace, before anything is written.
+Status CheckInput(const ReplayInput& input, Context& context) {
+  TraceScheduler time(input.trace.requests.front().at);
+  const auto scratch = MakeMemoryBackend({}, &time.clock());
+  WEIR_RETURN_IF_ERROR(ApplyLimits(input, context, *scratch));
+  return CheckReplay(input.trace,
+                     {*scratch, time, context.process().clock, [](std::size_t, std::size_t) {}});
+}
+
+Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backend& backend,
+                      const ReplayInput& input) {
+  WEIR_RETURN_IF_ERROR(CheckEmpty(context, backend));
+  WEIR_RETURN_IF_ERROR(ApplyLimits(input, context, backend));
+  TraceScheduler time(input.trace.requests.front().at);
+  ProgressLine line(context.process());
+  const auto progress = [&line](std::size_t done, std::size_t of) {
+    line.Show(fmt::format("row {} of {}", done, of));
+  };
+  const ReplayWorld process{backend, time, context.process().clock, progress, &context.log()};
+  WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.trace, process));
+  if (!options.log.empty()) {
+    WEIR_RETURN_IF_ERROR(WriteFile(options.log, FormatLog(report.log)));
+  }
+  const auto breach = FindBreach(report.log, report.limits);
+  const ReplayAnswer answer{std::move(report), breach};
+  std::string text;
+  if (options.plot && !answer.report.charged.empty()) {
+    text = Plot(answer.report.charged, answer.report.outermost_per_minute) + '\n';
+  }
+  context.Answer(ToJson(answer), text + TextOf(answer));
+  if (!breach) return Exit::kDone;
+  context.Warn("bound: broken: " + TextOf(*breach));
+  return Exit::kFailed;
+}
+
+/// The log must not replace a file that the replay reads, and other files only if the user wants
+/// it.
+Status CheckLog(const ReplayVerbOptions& options, Context& context) {
+  if (options.log.empty()) return {};
+  const std::optional<int> input = context.process().in_descriptor;
+  const bool from_input = options.trace == kStandardStream && input;
+  const bool is_input =
+      from_input ? IsOpenAs(options.log, *input) : IsSameFile(options.log, options.trace);
+  if (is_input || IsSameFile(options.log, options.limits)) {
+    context.failure = Exit::kUsage;
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("--log: {} is a file that the replay reads; name another file", options.log));
+  }
+  return options.force ? Status() : CheckNew(options.log);
+}
+
+Result<Exit> ReadAndReplay(const ReplayVerbOptions& options, Context& context) {
+  WEIR_RETURN_IF_ERROR(CheckLog(options, context));
+  WEIR_ASSIGN_OR_RETURN(const ReplayInput input, ReadInput(options, context.process()));
+  WEIR_RETURN_IF_ERROR(CheckInput(input, context));
+  const auto work = [&](Backend& backend) { return ReplayOn(options, context, backend, input); };
+  return context.WithScratch(work);
+}
+
+Result<Strategy> ParseStrategy(const std::string& text) {
+  if (text == "estimate") return Strategy::kEstimate;
+  if (text == "actual") return Strategy::kActual;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}' is not a strategy: estimate or actual", text));
+}
+
+Result<std::uint64_t> ParseTenants(const std::string& text) { return ParseWhole(text, 1, 100'000); }
+Result<std::int64_t> ParseEstimate(const std::string& text) {
+  WEIR_ASSIGN_OR_RETURN(const std::uint64_t tokens, ParseWhole(text, 0, 1'000'000'000));
+  return static_cast<std::int64_t>(tokens);
+}
+
+void AddHow(CLI::App& verb, ReplayOptions& options) {
+  AddParsed(verb, "--tenants", options.tenants, ParseTenants,
+            "tenant-1 to tenant-N, by Zipf's law (default: 20)")
+      ->option_text("N");
+  AddParsed(verb, "--seed", options.seed, ParseSeed, "of the choice of tenants (default: 1)")
+      ->option_text("S");
+  AddParsed(verb, "--strategy", options.strategy, ParseStrategy,
+            "estimate: take an estimate and adjust it later; actual: take what "
+            "was used "
+            "(default: estimate)")
+      ->option_text("NAME");
+  AddParsed(verb, "--estimate", options.estimate, ParseEstimate,
+            "of the tokens a request will generate (default: 256)")
+      ->option_text("TOKENS");
+}
+
+}  // namespace
+
+void AddReplay(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<ReplayVerbOptions>();
+  CLI::App& verb = AddVerb(app, "replay",
+                           "Decide a recorded trace again by its own clock, in "
+                           "memory or in the new file that "
+                           "--store names",
+                           options, chosen, ReadAndReplay);
+  verb.add_option("TRACE", options->trace,
+                  "CSV: TIMESTAMP,ContextTokens,GeneratedTokens, or as "
+                  "--columns says; - for standard "
+                  "input")
+      ->required()
+      ->option_text(" ");
+  verb.add_option("-f,--limits-file,--limits", options->limits,
+                  "the limits file, applied to the empty store first")
+      ->required()
+      ->option_text("FILE");
+  AddParsed(verb, "--columns", options->columns, ParseTraceColumns,
+            "columns of your own: time=COLUMN,entity=COLUMN,resource=COLUMN "
+            "(without them, those "
+            "of that name),LIMIT=COLUMN|NUMBER,...; each row is a request")
+      ->option_text("NAME=COLUMN,...");
+  AddHow(verb, options->replay);
+  verb.add_flag("--plot", options->plot, "draw the tokens over time");
+  verb.add_option("--log", options->log, "write each operation on each limit to this CSV file")
+      ->option_text("FILE");
+  verb.add_flag("--force", options->force, "let --log overwrite a file");
+}
+
+}  // namespace weir::app

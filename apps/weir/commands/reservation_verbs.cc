@@ -1,0 +1,149 @@
+// weir reservation list|bind|release: the slots of an account.
+#include "apps/weir/commands/reservation_verbs.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/options.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/text.h"
+#include "weir/model/quoted.h"
+#include "weir/reservation/reservation_limiter.h"
+#include "weir/runtime/await.h"
+
+namespace weir::app {
+namespace {
+
+constexpr char kSlotHelp[] = "its id, or what it is bound to";
+
+struct SlotOptions {
+  AccountKey key;
+  std::string slot;
+  std::string resource_id;
+  std::optional<nanoseconds> ttl;
+};
+
+Json ToJson(const HeldSlot& slot) {
+  Json json = {{"id", slot.id}, {"bound_to", slot.bound() ? Json(slot.resource_id) : Json()}};
+  json["claimed"] = slot.claimed.value == 0 ? Json() : Json(FormatTime(slot.claimed));
+  json["expires"] = FormatTime(slot.expires);
+  return json;
+}
+
+Result<std::vector<HeldSlot>> AllSlots(const AccountKey& key, Context& context,
+                                       ReservationBackend& backend) {
+  std::vector<HeldSlot> slots;
+  PageRequest request;
+  do {
+    WEIR_ASSIGN_OR_RETURN(Page<HeldSlot> page, Await<Page<HeldSlot>>([&](auto done) {
+                            backend.slots().List(key, request, backend.Now(context.process().clock),
+                                                 context.StoreDeadline(), std::move(done));
+                          }));
+    std::ranges::move(page.items, std::back_inserter(slots));
+    request.cursor = std::move(page.next);
+  } while (!request.cursor.empty());
+  return slots;
+}
+
+Result<Exit> List(const SlotOptions& options, Context& context, const OpenedReservations& opened) {
+  WEIR_ASSIGN_OR_RETURN(const std::vector<HeldSlot> slots,
+                        AllSlots(options.key, context, opened.backend));
+  Json json = Json::array();
+  Table table({"slot", "bound to", "claimed", "expires"});
+  for (const HeldSlot& slot : slots) {
+    json.push_back(ToJson(slot));
+    table.Row({slot.id, slot.bound() ? slot.resource_id : "-",
+               slot.claimed.value == 0 ? "-" : FormatTime(slot.claimed), FormatTime(slot.expires)});
+  }
+  context.Answer({{"held", slots.size()}, {"slots", json}},
+                 table.empty() ? "no slot is held\n" : table.Text());
+  return Exit::kDone;
+}
+
+/// Returns the slot that the options name, by id or by resource.
+Result<HeldSlot> FindSlot(const SlotOptions& options, Context& context,
+                          ReservationBackend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const std::vector<HeldSlot> slots, AllSlots(options.key, context, backend));
+  for (const HeldSlot& slot : slots) {
+    if (slot.id == options.slot || slot.resource_id == options.slot) return slot;
+  }
+  return Fail(Code::kNotFound, fmt::format("{}: no slot {} is held; see 'weir reservation list'",
+                                           Describe(options.key), Quoted(options.slot)));
+}
+
+Result<Exit> Bind(const SlotOptions& options, Context& context, const OpenedReservations& opened) {
+  ReservationStore& store = opened.backend.slots();
+  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
+  const milliseconds ttl =
+      options.ttl ? std::chrono::ceil<milliseconds>(*options.ttl) : ReservationOptions().token_ttl;
+  WEIR_ASSIGN_OR_RETURN(const HeldSlot bound, Await<HeldSlot>([&](auto done) {
+                          store.Bind({found.key, found.id}, options.resource_id, ttl,
+                                     opened.backend.Now(context.process().clock),
+                                     context.StoreDeadline(), std::move(done));
+                        }));
+  context.Answer(ToJson(bound), fmt::format("bound {} to {} until {}", bound.id, bound.resource_id,
+                                            FormatTime(bound.expires)));
+  return Exit::kDone;
+}
+
+Result<Exit> Release(const SlotOptions& options, Context& context,
+                     const OpenedReservations& opened) {
+  ReservationStore& store = opened.backend.slots();
+  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
+  WEIR_RETURN_IF_ERROR(Await<bool>([&](auto done) {
+    store.Release({found.key, found.id}, opened.backend.Now(context.process().clock),
+                  context.StoreDeadline(), std::move(done));
+  }));
+  context.Answer({{"released", found.id}}, "released " + found.id);
+  return Exit::kDone;
+}
+
+using SlotVerb = Result<Exit> (*)(const SlotOptions&, Context&, const OpenedReservations&);
+
+}  // namespace
+
+void AddAccount(CLI::App& verb, AccountKey& key) {
+  verb.add_option("RESOURCE", key.resource, "what is limited")->required()->option_text(" ");
+  verb.add_option("ACCOUNT", key.account, "who is limited")->required()->option_text(" ");
+}
+
+void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
+  CLI::App& group = AddGroup(app, "reservation", "Slots that are held, and what ends them");
+  const auto add = [&](const std::string& name, const std::string& what, SlotVerb run,
+                       const std::shared_ptr<SlotOptions>& options) -> CLI::App& {
+    CLI::App& verb =
+        AddVerb(group, name, what, options, chosen, OnReservations(with_reservations, run));
+    AddAccount(verb, options->key);
+    return verb;
+  };
+  const auto listed = std::make_shared<SlotOptions>();
+  const auto list = OnReservations(with_reservations, List);
+  AddAccount(AddVerb(group, "list", "Show the slots of an account that are held", listed, chosen,
+                     [list](const SlotOptions& given, Context& context) {
+                       context.reservation_access = Access::kRead;
+                       return list(given, context);
+                     }),
+             listed->key);
+  const auto bound = std::make_shared<SlotOptions>();
+  CLI::App& bind = add("bind", "Name the thing that a slot became", Bind, bound);
+  bind.add_option("SLOT", bound->slot, "its id")->required()->option_text(" ");
+  bind.add_option("ID", bound->resource_id, "the thing: a cluster, a job")
+      ->required()
+      ->option_text(" ");
+  AddParsed(bind, "--ttl", bound->ttl, ParsePositiveDuration,
+            "how long it is held at most (default: 8h)")
+      ->option_text("DURATION");
+  const auto released = std::make_shared<SlotOptions>();
+  add("release", "Give a slot back", Release, released)
+      .add_option("SLOT", released->slot, kSlotHelp)
+      ->required()
+      ->option_text(" ");
+  AddLoadLimits(group, chosen, with_reservations);
+  AddReservationEvents(group, chosen, with_reservations);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,219 @@
+// weir reserve: reserves a slot, and runs a command while it is held.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/commands/reservation_verbs.h"
+#include "apps/weir/options.h"
+#include "apps/weir/reserve/accompany.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/text.h"
+#include "weir/base/rng.h"
+#include "weir/reservation/reservation_limiter.h"
+#include "weir/runtime/backoff.h"
+
+namespace weir::app {
+namespace {
+
+struct ReserveOptions {
+  AccountKey key;
+  std::optional<std::uint64_t> limit;
+  std::optional<nanoseconds> wait;
+  std::optional<nanoseconds> ttl;
+  std::string bind;
+  std::vector<std::string> command;
+};
+
+milliseconds TtlOf(const ReserveOptions& options) {
+  const ReservationOptions defaults;
+  if (options.ttl) return std::chrono::ceil<milliseconds>(*options.ttl);
+  return options.bind.empty() ? defaults.reservation_ttl : defaults.token_ttl;
+}
+
+Json ToJson(const SlotRefusal& refusal) {
+  Json json = {{"reserved", false},
+               {"limit", refusal.limit},
+               {"in_use", refusal.in_use},
+               {"blocked", refusal.blocked}};
+  if (refusal.retry_after) json["retry_after_ms"] = refusal.retry_after->count();
+  return json;
+}
+
+std::string TextOf(const SlotRefusal& refusal) {
+  if (refusal.blocked) return fmt::format("refused: blocked, the limit is {}", refusal.limit);
+  return fmt::format("refused: {} of {} in use", refusal.in_use, refusal.limit);
+}
+
+Json ToJson(const Reservation& reservation) {
+  return {{"reserved", true},
+          {"id", reservation.id()},
+          {"resource_id", reservation.resource_id()},
+          {"expires", FormatTime(reservation.expires())}};
+}
+
+Result<Exit> Refused(const ReserveOptions& options, Context& context, const SlotRefusal& refusal) {
+  // The account is blocked by a row, or because there is no limit at all.
+  const char* const hint =
+      refusal.blocked && !options.limit ? "; where no limit is loaded, --limit N gives one" : "";
+  // stdout belongs to the command.
+  if (options.command.empty() || context.common().json) {
+    context.Answer(ToJson(refusal), TextOf(refusal) + hint);
+  } else {
+    context.Warn(fmt::format("{}: {}{}", Describe(options.key), TextOf(refusal), hint));
+  }
+  return Exit::kRefused;
+}
+
+/// The context and store of a command.
+struct Stage {
+  Context& context;
+  const OpenedReservations& opened;
+
+  UnixMillis Now() const { return opened.backend.Now(context.process().clock); }
+};
+
+bool MaySucceedLater(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
+         error.code == Code::kResourceExhausted || error.code == Code::kAborted;
+}
+
+void Report(const Accompanied& run, const Reservation& reservation, Context& context) {
+  if (!run.lost.empty()) {
+    context.Warn(fmt::format("the slot has expired ({}): the command was asked to end", run.lost));
+  }
+  if (!run.released) return;
+  const std::string& slot = reservation.id();
+  const LogField fields[] = {{"slot", std::string_view(slot)}};
+  context.log().Write(LogLevel::kInfo, "reservation.released_by_others", fields);
+}
+
+/// Releases the slot unless it is bound. Retries with pauses of up to a second; starts no retry
+/// after the deadline.
+Status End(Reservation reservation, Deadline deadline, const Stage& stage) {
+  if (reservation.bound() || !reservation.active()) {
+    std::move(reservation).Keep();
+    return {};
+  }
+  const Clock& clock = stage.opened.scheduler.clock();
+  Backoff backoff(std::chrono::milliseconds(100), std::chrono::seconds(1));
+  Rng jitter(SystemSeed());
+  for (;;) {
+    Status ended = reservation.ReleaseUnlessBound();
+    if (ended || !MaySucceedLater(ended.error())) return ended;
+    const Instant next = clock.Now() + backoff.Next(jitter);
+    if (next >= deadline.at()) return ended;
+    WEIR_RETURN_IF_ERROR(SleepUntil(stage.opened.scheduler, next));
+  }
+}
+
+Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, const Stage& stage) {
+  Context& context = stage.context;
+  const Variables told{{"WEIR_RESERVATION_ID", reservation.id()},
+                       {"WEIR_RESOURCE", options.key.resource},
+                       {"WEIR_ACCOUNT", options.key.account}};
+  auto child = context.process().start_child(options.command, told);
+  if (!child) {
+    [[maybe_unused]] const Status back = reservation.ReleaseUnlessBound();
+    const bool missing = child.error().code == Code::kNotFound;
+    context.failure = static_cast<Exit>(missing ? 127 : 126);
+    return Fail(std::move(child.error()));
+  }
+  const Accompanied run = Accompany(
+      {.child = **child, .reservation = reservation, .ttl = TtlOf(options), .now = [&stage] {
+         return stage.Now();
+       }});
+  Report(run, reservation, context);
+  const Instant now = stage.opened.scheduler.clock().Now();
+  // A slot that has expired is free even without a release.
+  const Deadline deadline = run.lost.empty() ? context.StoreDeadline() : Deadline::At(now);
+  const Status ended = End(std::move(reservation), deadline, stage);
+  if (!ended && context.warning().empty()) {
+    context.Warn(fmt::format("the slot is held until its time is over: {}", ended.error().message));
+  }
+  const bool hides_loss = !run.lost.empty() && run.code == 0;
+  return hides_loss ? Exit::kFailed : static_cast<Exit>(run.code);
+}
+
+/// Without a command the slot is held until it expires.
+Result<Exit> HandOver(Reservation reservation, Context& context) {
+  context.Answer(ToJson(reservation), reservation.id());
+  std::move(reservation).Keep();
+  return Exit::kDone;
+}
+
+Result<Exit> ReserveFrom(ReservationLimiter& limiter, const ReserveOptions& options,
+                         const Stage& stage) {
+  Context& context = stage.context;
+  ReserveRequest request{.resource = options.key.resource, .account = options.key.account};
+  request.default_limit = static_cast<std::int64_t>(options.limit.value_or(0));
+  const nanoseconds wait = options.wait.value_or(nanoseconds(0));
+  if (options.wait) request.wait_until = Deadline::After(context.process().clock, wait);
+  WEIR_ASSIGN_OR_RETURN(ReserveOutcome outcome,
+                        limiter.Reserve(request, context.StoreDeadline(wait)));
+  if (!outcome.reserved()) return Refused(options, context, outcome.refusal());
+  Reservation reservation = std::move(outcome).reservation();
+  if (!options.bind.empty()) {
+    WEIR_RETURN_IF_ERROR(reservation.Bind(options.bind, TtlOf(options)));
+  }
+  if (options.command.empty()) return HandOver(std::move(reservation), context);
+  return RunWith(std::move(reservation), options, stage);
+}
+
+Result<Exit> Reserve(const ReserveOptions& options, Context& context,
+                     const OpenedReservations& opened) {
+  ReservationOptions how;
+  how.reservation_ttl = options.bind.empty() ? TtlOf(options) : how.reservation_ttl;
+  ReservationLimiter limiter(opened.backend, opened.scheduler, how);
+  Result<Exit> done = ReserveFrom(limiter, options, {context, opened});
+  limiter.Drain();  // the backend is closed next
+  return done;
+}
+
+Result<std::uint64_t> ParseLimit(const std::string& text) {
+  return ParseWhole(text, 0, kMostAccountTokens);
+}
+
+// A slot with a shorter life would expire in a pause of the machine, or between two renewals.
+Result<nanoseconds> ParseSlotLife(const std::string& text) {
+  constexpr std::chrono::seconds kShortest{1};
+  WEIR_ASSIGN_OR_RETURN(const nanoseconds life, ParsePositiveDuration(text));
+  if (life >= kShortest) return life;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("a slot that lives for {}; right would be 1s or more", text));
+}
+
+}  // namespace
+
+void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
+  auto options = std::make_shared<ReserveOptions>();
+  CLI::App& verb = AddVerb(app, "reserve", "Hold one of an account's slots while a command runs",
+                           options, chosen, OnReservations(with_reservations, Reserve));
+  AddAccount(verb, options->key);
+  AddParsed(verb, "--slots,--limit", options->limit, ParseLimit,
+            "slots at once, where the limits table has no row")
+      ->option_text("N");
+  AddParsed(verb, "--wait", options->wait, ParseDuration, "wait so long for a slot, like 30s")
+      ->option_text("DURATION");
+  AddParsed(verb, "--ttl", options->ttl, ParseSlotLife,
+            "how long it is held without a renewal, from 1s (default: 300s; bound: 8h)")
+      ->option_text("DURATION");
+  verb.add_option("--bind", options->bind,
+                  "bind it to this, and keep it when the command has ended")
+      ->option_text("ID");
+  const auto read_command = [options](const std::vector<std::string>& words) {
+    options->command = words;
+  };
+  AddWords(verb, kCommandArgument, read_command,
+           "behind --: runs with WEIR_RESERVATION_ID set; without it the slot's id is "
+           "printed and the slot held for its time")
+      ->option_text("...");
+  verb.footer(
+      "Exit codes: those of COMMAND, 128 + N if signal N ended it, 126 and 127 if it cannot "
+      "be run; 3 refused.");
+}
+
+}  // namespace weir::app

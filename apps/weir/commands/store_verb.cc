@@ -1,0 +1,209 @@
+// weir store: checks the files of a store, copies them, and repairs them.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/weir/options.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/text.h"
+#include "weir/backends/open.h"
+#include "weir/embedded/file/store_files.h"
+
+namespace weir::app {
+namespace {
+
+struct StoreVerbOptions {
+  std::string to;
+};
+
+struct StoreCall {
+  const StoreVerbOptions& options;
+  Context& context;
+  std::string path;  ///< of the store, without the suffixes of its files
+  bool read_only;    ///< the URL requires it
+  std::vector<StoreFile> files;
+
+  const Clock& clock() const { return context.process().clock; }
+};
+
+Result<FileUrl> FileOf(const StoreChoice& choice) {
+  if (choice.url.starts_with("sqlite:")) return ParseFileUrl(choice.url);
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}' is no file; write --store sqlite:PATH", choice.url));
+}
+
+Result<StoreCall> CallOn(const StoreVerbOptions& options, Context& context) {
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+  const Result<FileUrl> parsed = FileOf(choice);
+  if (!parsed) {
+    context.failure = Exit::kUsage;
+    return Fail(parsed.error());
+  }
+  const FileUrl& file = *parsed;
+  StoreCall call{.options = options,
+                 .context = context,
+                 .path = file.path,
+                 .read_only = file.read_only,
+                 .files = {}};
+  WEIR_ASSIGN_OR_RETURN(call.files, FilesOf(file.path, file.namespace_name));
+  if (!file.namespace_name.empty()) call.path = call.files.front().path;
+  return call;
+}
+
+Json TablesJson(const FileCheck& check) {
+  Json tables = Json::object();
+  for (const auto& [table, rows] : check.rows) {
+    tables[table] = Json{{"rows", rows}, {"damaged", check.damage.count(table)}};
+  }
+  return tables;
+}
+
+Json DamageJson(const DamageReport& damage) {
+  Json first = Json::array();
+  for (const std::string& message : damage.first()) first.push_back(message);
+  return {{"count", damage.count()}, {"first", std::move(first)}};
+}
+
+void AppendDamage(const DamageReport& damage, std::string& text) {
+  for (const std::string& message : damage.first()) text += fmt::format("  {}\n", message);
+  const std::size_t more = damage.count() - damage.first().size();
+  if (more > 0) text += fmt::format("  and {} more\n", more);
+}
+
+void AppendCheck(const StoreFile& file, const FileCheck& check, std::string& text) {
+  std::uint64_t rows = 0;
+  for (const auto& [table, count] : check.rows) rows += count;
+  text += check.sound() ? fmt::format("{}: sound, {} rows\n", file.path, rows)
+                        : fmt::format("{}: damaged\n", file.path);
+  AppendDamage(check.damage, text);
+}
+
+Result<Exit> CheckStore(const StoreCall& call) {
+  Json json = {{"files", Json::array()}};
+  std::string text;
+  bool sound = true;
+  for (const StoreFile& file : call.files) {
+    WEIR_ASSIGN_OR_RETURN(const FileCheck check, CheckFile(file, call.clock().WallNow()));
+    json["files"].push_back({{"file", file.path},
+                             {"sound", check.sound()},
+                             {"tables", TablesJson(check)},
+                             {"damage", DamageJson(check.damage)}});
+    AppendCheck(file, check, text);
+    sound = sound && check.sound();
+  }
+  call.context.Answer(json, text);
+  if (sound) return Exit::kDone;
+  call.context.Warn(
+      fmt::format("sqlite:{} is damaged; 'weir store repair' saves what still reads", call.path));
+  return Exit::kFailed;
+}
+
+Result<Exit> BackUpStore(const StoreCall& call) {
+  Json json = {{"files", Json::array()}};
+  std::string text;
+  for (const StoreFile& file : call.files) {
+    const std::string to = call.options.to + file.path.substr(call.path.size());
+    const Status copied = BackUpFile(file, to);
+    if (!copied) {
+      return Fail(copied.error().code,
+                  fmt::format("{}; {} of {} files are copied", copied.error().message,
+                              json["files"].size(), call.files.size()));
+    }
+    json["files"].push_back({{"file", file.path}, {"copy", to}});
+    text += fmt::format("{} -> {}\n", file.path, to);
+  }
+  call.context.Answer(json, text);
+  return Exit::kDone;
+}
+
+Json RepairJson(const StoreFile& file, const FileRepair& repair) {
+  const bool repaired = !repair.kept_as.empty();
+  Json json = {{"file", file.path}, {"repaired", repaired}};
+  if (!repaired) return json;
+  json["kept_as"] = repair.kept_as;
+  json["pages"] = repair.salvaged.scan.pages;
+  json["unreadable_pages"] = repair.salvaged.scan.unreadable;
+  json["lost_records"] = repair.salvaged.scan.lost_records + repair.salvaged.unknown;
+  json["emptied_buckets"] = repair.emptied_buckets;
+  json["tables"] = TablesJson(repair.result);
+  json["damage"] = DamageJson(repair.damage);
+  return json;
+}
+
+void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& text) {
+  if (repair.kept_as.empty()) {
+    text += fmt::format("{}: sound, nothing is changed\n", file.path);
+    return;
+  }
+  const Salvaged& salvaged = repair.salvaged;
+  text += fmt::format("{}: repaired; the damaged file is kept as {}\n", file.path, repair.kept_as);
+  for (const auto& [table, rows] : repair.result.rows) {
+    if (rows > 0) text += fmt::format("  saved of {}: {}\n", table, rows);
+  }
+  const std::uint64_t lost_records = salvaged.scan.lost_records + salvaged.unknown;
+  if (salvaged.scan.unreadable + lost_records > 0) {
+    text += fmt::format("  lost {} of {} pages, and {} records on the others\n",
+                        salvaged.scan.unreadable, salvaged.scan.pages, lost_records);
+  }
+  AppendDamage(repair.damage, text);
+  if (!salvaged.scan.free_pages_known) {
+    text += "  the list of free pages is lost: rows that were deleted may be there again\n";
+  }
+  if (repair.emptied_buckets > 0) {
+    text +=
+        fmt::format("  buckets that begin without tokens, since later changes may be lost: {}\n",
+                    repair.emptied_buckets);
+  }
+}
+
+Result<Exit> RepairStore(const StoreCall& call) {
+  if (call.read_only) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("sqlite:{}: the URL says mode=ro, and a repair writes", call.path));
+  }
+  Json json = {{"files", Json::array()}};
+  std::string text;
+  for (const StoreFile& file : call.files) {
+    WEIR_ASSIGN_OR_RETURN(
+        const FileRepair repair,
+        RepairFile(file, {.clock = call.clock(),
+                          .lock_wait = {.longest = call.context.common().lock_wait}}));
+    json["files"].push_back(RepairJson(file, repair));
+    AppendRepair(file, repair, text);
+  }
+  call.context.Answer(json, text);
+  return Exit::kDone;
+}
+
+using RunOnStore = Result<Exit> (*)(const StoreCall&);
+
+CLI::App& AddOnStore(CLI::App& group, Action& chosen, const std::string& name,
+                     const std::string& description,
+                     const std::shared_ptr<StoreVerbOptions>& options, RunOnStore run) {
+  return AddVerb(group, name, description, options, chosen,
+                 [run](const StoreVerbOptions& given, Context& context) -> Result<Exit> {
+                   WEIR_ASSIGN_OR_RETURN(const StoreCall call, CallOn(given, context));
+                   return run(call);
+                 });
+}
+
+}  // namespace
+
+void AddStore(CLI::App& app, Action& chosen) {
+  CLI::App& group = AddGroup(app, "store", "The files of a store: check, copy, repair");
+  AddOnStore(group, chosen, "check", "Read every page and row; 1 if something is damaged",
+             std::make_shared<StoreVerbOptions>(), CheckStore);
+  auto options = std::make_shared<StoreVerbOptions>();
+  AddOnStore(group, chosen, "backup", "Copy the files, also while a process uses them", options,
+             BackUpStore)
+      .add_option("--to", options->to, "the copy; it must not exist")
+      ->required()
+      ->option_text("FILE");
+  AddOnStore(group, chosen, "repair",
+             "Save what still reads into new files; the damaged ones are kept",
+             std::make_shared<StoreVerbOptions>(), RepairStore);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,104 @@
+// weir tokens take: takes some of the tokens that each account has in each window.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/commands/reservation_verbs.h"
+#include "apps/weir/options.h"
+#include "apps/weir/terminal/json.h"
+#include "apps/weir/terminal/text.h"
+#include "weir/reservation/token_limiter.h"
+#include "weir/runtime/later.h"
+
+namespace weir::app {
+namespace {
+
+struct TokenOptions {
+  AccountKey key;
+  std::uint64_t limit = 0;
+  std::chrono::seconds window{0};
+  std::uint64_t count = 1;
+  nanoseconds wait{0};
+};
+
+Json ToJson(const TokenOutcome& outcome) {
+  Json json = {
+      {"taken", outcome.taken}, {"available", outcome.available}, {"blocked", outcome.blocked}};
+  if (outcome.retry_after) json["retry_after_ms"] = outcome.retry_after->count();
+  return json;
+}
+
+std::string TextOf(const TokenOutcome& outcome) {
+  if (outcome.taken) return fmt::format("taken, {} left\n", outcome.available);
+  if (outcome.blocked) return "refused: blocked\n";
+  return fmt::format("refused, {} there, retry after {}\n", outcome.available,
+                     FormatSeconds(outcome.retry_after.value_or(milliseconds(0))));
+}
+
+/// Retries when a refusal reports that tokens may be available, unless that is after the wait.
+Result<TokenOutcome> TakeInTime(const TokenOptions& options, const Context& context,
+                                const OpenedReservations& opened) {
+  TokenLimiter limiter(opened.backend, opened.scheduler);
+  const TokenRequest request{.resource = options.key.resource,
+                             .account = options.key.account,
+                             .default_limit = static_cast<std::int64_t>(options.limit),
+                             .default_window = options.window,
+                             .count = static_cast<std::int64_t>(options.count)};
+  const Clock& clock = opened.scheduler.clock();
+  const Deadline until = Deadline::After(clock, options.wait);
+  for (;;) {
+    WEIR_ASSIGN_OR_RETURN(const TokenOutcome outcome,
+                          limiter.Take(request, context.StoreDeadline()));
+    if (outcome.taken || !outcome.retry_after) return outcome;
+    const Instant retry_at = Later(clock.Now(), *outcome.retry_after);
+    if (retry_at > until.at()) return outcome;
+    WEIR_RETURN_IF_ERROR(SleepUntil(opened.scheduler, retry_at));
+  }
+}
+
+Result<Exit> Take(const TokenOptions& options, Context& context, const OpenedReservations& opened) {
+  WEIR_ASSIGN_OR_RETURN(const TokenOutcome outcome, TakeInTime(options, context, opened));
+  context.Answer(ToJson(outcome), TextOf(outcome));
+  if (outcome.blocked && options.limit == 0) {
+    context.Warn(
+        fmt::format("no tokens for {}: give --limit N --window DURATION, or load its limit",
+                    Describe(options.key)));
+  }
+  return outcome.taken ? Exit::kDone : Exit::kRefused;
+}
+
+Result<std::chrono::seconds> ParseWindow(const std::string& text) {
+  WEIR_ASSIGN_OR_RETURN(const nanoseconds window, ParseDuration(text));
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(window);
+  if (seconds == window && seconds.count() > 0) return seconds;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}' is no window: whole seconds, from 1s up", text));
+}
+
+Result<std::uint64_t> ParseTokens(const std::string& text) {
+  return ParseWhole(text, 1, kMostAccountTokens);
+}
+
+}  // namespace
+
+void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
+  CLI::App& group = AddGroup(app, "tokens", "An account's tokens, which time gives back");
+  auto options = std::make_shared<TokenOptions>();
+  CLI::App& verb = AddVerb(group, "take", "Take tokens, all or none", options, chosen,
+                           OnReservations(with_reservations, Take));
+  AddAccount(verb, options->key);
+  AddParsed(verb, "--tokens,--limit", options->limit, ParseTokens,
+            "tokens in each window, where the limits table has no row")
+      ->option_text("N");
+  AddParsed(verb, "--window", options->window, ParseWindow, "how long one is, like 10s")
+      ->option_text("DURATION");
+  AddParsed(verb, "--count", options->count, ParseTokens, "how many to take (default: 1)")
+      ->option_text("N");
+  AddParsed(verb, "--wait", options->wait, ParseDuration,
+            "wait at most this long for tokens, like 30s")
+      ->option_text("DURATION");
+}
+
+}  // namespace weir::app

@@ -1,0 +1,213 @@
+#include "apps/weir/limits/limits_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/model/identifier.h"
+
+namespace weir::app {
+namespace {
+
+Level LevelOf(const std::string& entity, const std::string& resource) {
+  if (resource == kDefaultResource) return Level::EntityDefault(entity);
+  return Level::Entity(entity, resource);
+}
+
+EntityRecord RecordOf(const std::string& id, const EntityDeclaration& declaration) {
+  EntityRecord record;
+  record.entity.id = id;
+  record.entity.name = id;
+  record.entity.parent = declaration.parent;
+  record.entity.cascade = declaration.cascade;
+  record.managed = true;
+  return record;
+}
+
+std::string ParentOf(const std::string& id) { return "parent of " + id; }
+
+/// Compares live and file. Records that are equal on both sides are only counted.
+class Planner {
+ public:
+  Planner(const LimitsFile& file, const Declared& live, UnixMillis now)
+      : file_(file), declared_(DeclaredBy(file)), live_(live), now_(now) {}
+
+  Plan Make() {
+    for (const auto& [level, limits] : declared_.levels) PutLevel(level, limits);
+    for (const auto& [level, limits] : live_.levels) {
+      if (!declared_.levels.contains(level)) DropLevel(level, limits);
+    }
+    for (const auto& [id, record] : declared_.entities) Put(id, record);
+    for (const auto& [id, record] : live_.entities) {
+      if (!declared_.entities.contains(id)) Drop(id, record);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  void PutLevel(const Level& level, const LevelLimits& limits) {
+    const auto found = live_.levels.find(level);
+    const bool exists = found != live_.levels.end();
+    if (exists && found->second == limits) return Same();
+    PlannedChange& planned = Add(exists ? PlannedAction::kUpdate : PlannedAction::kCreate);
+    planned.target = Describe(level);
+    if (exists) planned.live = LevelRecord{level, found->second};
+    planned.file = LevelRecord{level, limits};
+    planned.change = PutLimits{level, limits};
+  }
+
+  void DropLevel(const Level& level, const LevelLimits& limits) {
+    PlannedChange& planned = Add(limits.managed ? PlannedAction::kDelete : PlannedAction::kLeave);
+    planned.target = Describe(level);
+    planned.live = LevelRecord{level, limits};
+    if (limits.managed) planned.change = DeleteLimits{level};
+  }
+
+  void Put(const std::string& id, EntityRecord record) {
+    const auto found = live_.entities.find(id);
+    if (found == live_.entities.end()) {
+      record.entity.created_at = now_;
+      return PutRecord(PlannedAction::kCreate, {}, record);
+    }
+    // A file does not have names and metadata: these are kept.
+    EntityRecord wanted = found->second;
+    wanted.entity.parent = record.entity.parent;
+    wanted.entity.cascade = record.entity.cascade;
+    wanted.managed = true;
+    if (wanted == found->second) return Same();
+    PutRecord(PlannedAction::kUpdate, found->second, wanted);
+  }
+
+  void PutRecord(PlannedAction action, PlannedState live, const EntityRecord& wanted) {
+    PlannedChange& planned = Add(action);
+    planned.target = ParentOf(wanted.entity.id);
+    planned.live = std::move(live);
+    planned.file = wanted;
+    planned.change = PutEntity{wanted};
+  }
+
+  // Plans the removal of an entity that the file does not declare. If the file names it without a
+  // parent, only its parent is removed. It is deleted only if it is managed and has no limits set
+  // by hand.
+  void Drop(const std::string& id, const EntityRecord& record) {
+    if (record.managed && file_.entities.contains(id)) {
+      return Put(id, RecordOf(id, file_.entities.at(id)));
+    }
+    if (!record.managed && !record.entity.parent) return;
+    const bool goes = record.managed && !HasLimitsSetByHand(id);
+    PlannedChange& planned = Add(goes ? PlannedAction::kDelete : PlannedAction::kLeave);
+    planned.target = goes ? fmt::format("entity {} (with its buckets)", id) : ParentOf(id);
+    planned.live = record;
+    if (goes) planned.change = DeleteEntity{id};
+  }
+
+  bool HasLimitsSetByHand(const std::string& id) const {
+    return std::any_of(live_.levels.begin(), live_.levels.end(), [&](const auto& entry) {
+      return entry.first.entity == id && !entry.second.managed;
+    });
+  }
+
+  void Same() { ++plan_.unchanged; }
+
+  PlannedChange& Add(PlannedAction action) {
+    return plan_.changes.emplace_back(PlannedChange{.action = action});
+  }
+
+  const LimitsFile& file_;
+  const Declared declared_;
+  const Declared& live_;
+  const UnixMillis now_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Declared DeclaredBy(const LimitsFile& file) {
+  Declared declared;
+  if (!file.system.empty() || file.on_unavailable) {
+    declared.levels[Level::System()] = {file.system, file.on_unavailable, true};
+  }
+  for (const auto& [resource, limits] : file.resources) {
+    declared.levels[Level::Resource(resource)] = {limits, std::nullopt, true};
+  }
+  for (const auto& [id, declaration] : file.entities) {
+    for (const auto& [resource, limits] : declaration.resources) {
+      declared.levels[LevelOf(id, resource)] = {limits, std::nullopt, true};
+    }
+    if (declaration.parent || declaration.cascade) {
+      declared.entities[id] = RecordOf(id, declaration);
+    }
+  }
+  return declared;
+}
+
+LimitsFile FileOf(const Declared& live, const std::string& namespace_name) {
+  LimitsFile file;
+  file.namespace_name = namespace_name;
+  for (const auto& [level, limits] : live.levels) {
+    if (level.kind == Level::Kind::kSystem) {
+      file.system = limits.limits;
+      file.on_unavailable = limits.on_unavailable;
+    } else if (level.kind == Level::Kind::kResource) {
+      file.resources[level.resource] = limits.limits;
+    } else {
+      const std::string resource(level.resource.empty() ? kDefaultResource : level.resource);
+      file.entities[level.entity].resources[resource] = limits.limits;
+    }
+  }
+  for (const auto& [id, record] : live.entities) {
+    if (!record.entity.parent) continue;
+    file.entities[id].parent = record.entity.parent;
+    file.entities[id].cascade = record.entity.cascade;
+  }
+  return file;
+}
+
+Plan MakePlan(const LimitsFile& file, const Declared& live, UnixMillis now) {
+  return Planner(file, live, now).Make();
+}
+
+Parents ParentsAfter(const Plan& plan, const Declared& live) {
+  Parents parents;
+  const auto put = [&parents](const EntityRecord& record) {
+    EntityDeclaration& declaration = parents[record.entity.id];
+    declaration.parent = record.entity.parent;
+    declaration.cascade = record.entity.cascade;
+  };
+  for (const auto& [id, record] : live.entities) put(record);
+  for (const ConfigChange& change : plan.ToApply()) {
+    if (const auto* changed = std::get_if<PutEntity>(&change)) put(changed->record);
+    if (const auto* gone = std::get_if<DeleteEntity>(&change)) parents.erase(gone->id);
+  }
+  return parents;
+}
+
+std::optional<ParentFault> NewParentFault(const Plan& plan, const Declared& live) {
+  std::optional<ParentFault> fault = FindParentFault(ParentsAfter(plan, live));
+  if (!fault) return std::nullopt;
+  const auto before = FindParentFault(ParentsAfter({}, live));
+  return before && before->message == fault->message ? std::nullopt : fault;
+}
+
+std::size_t Plan::Count(PlannedAction action) const {
+  return static_cast<std::size_t>(
+      std::count_if(changes.begin(), changes.end(),
+                    [&](const PlannedChange& planned) { return planned.action == action; }));
+}
+
+std::vector<ConfigChange> Plan::ToApply() const {
+  std::vector<ConfigChange> list;
+  for (const PlannedChange& planned : changes) {
+    if (planned.change) list.push_back(*planned.change);
+  }
+  return list;
+}
+
+Status ApplyPlan(const Plan& plan, ConfigStore& store, Deadline deadline) {
+  std::vector<ConfigChange> changes = plan.ToApply();
+  if (changes.empty()) return {};
+  return ApplyChanges(store, std::move(changes), deadline);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,162 @@
+#include "apps/weir/load/load_generator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "apps/weir/load/ack_log.h"
+#include "apps/weir/terminal/progress.h"
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+
+namespace weir::app {
+namespace {
+
+constexpr std::chrono::seconds kStoreWait{30};
+/// The maximum delay before a stop is noticed.
+constexpr milliseconds kSlice{10};
+
+// One run: each worker thread calls One until Watch, on the thread of Run, sets stop_.
+class LoadRun {
+ public:
+  LoadRun(Limiter& limiter, const LoadOptions& options, const ProcessContext& process)
+      : limiter_(limiter), options_(options), process_(process), clock_(process.clock) {
+    if (options.zipf) zipf_ = std::make_unique<Zipf>(options.entities.size(), *options.zipf);
+  }
+
+  Result<LoadReport> Run() {
+    if (!options_.acknowledged.empty()) {
+      WEIR_ASSIGN_OR_RETURN(acknowledged_, AckLog::Open(options_.acknowledged));
+    }
+    // Installs the signal handlers before the first result, which may be a caller's cue to send a
+    // signal.
+    if (process_.interrupted()) return Report();
+    start_ = clock_.Now();
+    std::vector<std::jthread> workers;
+    workers.reserve(options_.workers);
+    for (std::uint64_t i = 0; i < options_.workers; ++i) {
+      workers.emplace_back([this, i] { Work(i); });
+    }
+    Watch();
+    workers.clear();
+    return Report();
+  }
+
+ private:
+  void Work(std::uint64_t worker) {
+    Rng rng(options_.seed * 1'000'003 + worker);
+    while (AwaitTurn()) One(rng);
+  }
+
+  /// Waits until the worker's turn at the configured rate. Returns false on a stop.
+  bool AwaitTurn() {
+    if (!options_.rate) return !stop_.load(std::memory_order_relaxed);
+    const auto turn = static_cast<double>(turns_.fetch_add(1, std::memory_order_relaxed));
+    const double seconds = turn * 1000 / static_cast<double>(*options_.rate);
+    const Instant due = start_ + nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+    while (!stop_.load(std::memory_order_relaxed)) {
+      const nanoseconds left = due - clock_.Now();
+      if (left <= nanoseconds(0)) return true;
+      std::this_thread::sleep_for(std::min<nanoseconds>(left, kSlice));
+    }
+    return false;
+  }
+
+  // One decision, with its adjust and commit if it is admitted.
+  void One(Rng& rng) {
+    const std::uint64_t count = options_.entities.size();
+    const std::string entity = options_.entities.At(zipf_ ? zipf_->Draw(rng) : rng.Below(count));
+    const AcquireRequest request{.entity = entity,
+                                 .resource = options_.resource,
+                                 .amounts = options_.amounts,
+                                 .limits = options_.limits};
+    const Instant before = clock_.Now();
+    Result<Outcome> outcome = limiter_.Acquire(request, Deadline::At(before + kStoreWait));
+    latency_.Record((clock_.Now() - before).count());
+    if (!outcome) return Count(outcome.error());
+    (outcome->admitted() ? admitted_ : refused_).fetch_add(1, std::memory_order_relaxed);
+    if (!outcome->admitted()) return;
+    const Status spent = Spend(entity, *std::move(outcome));
+    if (!spent) Count(spent.error());
+  }
+
+  Status Spend(const std::string& entity, Outcome outcome) {
+    if (outcome.unprotected()) return {};
+    Lease lease = std::move(outcome).lease();
+    WEIR_RETURN_IF_ERROR(Acknowledge("take", entity, options_.amounts));
+    if (!options_.adjust.empty()) {
+      WEIR_RETURN_IF_ERROR(lease.Adjust(options_.adjust));
+      WEIR_RETURN_IF_ERROR(Acknowledge("adjust", entity, options_.adjust));
+    }
+    return lease.Commit();
+  }
+
+  // Writes a line after the store has acknowledged the operation, and never before.
+  Status Acknowledge(std::string_view op, const std::string& entity, const Amounts& amounts) {
+    if (!acknowledged_) return {};
+    return acknowledged_->Write({clock_.WallNow(), op, entity, options_.resource, amounts});
+  }
+
+  void Count(const Error& error) {
+    errors_.fetch_add(1, std::memory_order_relaxed);
+    const MutexLock lock(mutex_);
+    if (!first_error_) first_error_ = error;
+    if (error.code == Code::kInvalidArgument) stop_ = true;
+  }
+
+  // Waits for the end of the run, shows its progress, and stops the workers.
+  void Watch() {
+    const Instant end = start_ + options_.duration;
+    Instant told = start_;
+    ProgressLine progress(process_);
+    while (!stop_ && clock_.Now() < end && !process_.interrupted()) {
+      std::this_thread::sleep_for(std::min<nanoseconds>(end - clock_.Now(), kSlice));
+      if (clock_.Now() - told < std::chrono::seconds(1)) continue;
+      told = clock_.Now();
+      progress.Show(fmt::format("{} decisions", admitted_ + refused_));
+    }
+    stop_ = true;
+  }
+
+  LoadReport Report() {
+    const MutexLock lock(mutex_);
+    return {.admitted = admitted_,
+            .refused = refused_,
+            .errors = errors_,
+            .first_error = first_error_,
+            .interrupted = process_.interrupted(),
+            .elapsed = clock_.Now() - start_,
+            .latency = latency_.Snapshot(),
+            .limiter = limiter_.stats()};
+  }
+
+  Limiter& limiter_;
+  const LoadOptions& options_;
+  const ProcessContext& process_;
+  const Clock& clock_;
+  std::unique_ptr<Zipf> zipf_;
+  std::unique_ptr<AckLog> acknowledged_;
+  Instant start_;
+
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::uint64_t> turns_ = 0;
+  std::atomic<std::uint64_t> admitted_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::uint64_t> errors_ = 0;
+  Histogram latency_;
+
+  Mutex mutex_;
+  std::optional<Error> first_error_ WEIR_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+Result<LoadReport> RunLoad(Limiter& limiter, const LoadOptions& options,
+                           const ProcessContext& process) {
+  return LoadRun(limiter, options, process).Run();
+}
+
+}  // namespace weir::app

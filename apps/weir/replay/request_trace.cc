@@ -1,0 +1,185 @@
+#include "apps/weir/replay/request_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/replay/trace.h"
+#include "weir/model/identifier.h"
+#include "weir/model/limit.h"
+#include "weir/model/quoted.h"
+
+namespace weir::app {
+namespace {
+
+using RowFields = std::vector<std::string_view>;
+
+RowFields SplitAtCommas(std::string_view line) {
+  RowFields fields;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    fields.push_back(line.substr(0, comma));
+    if (comma == line.npos) return fields;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+tl::unexpected<Error> Wrong(std::string_view column, const Error& error) {
+  return Fail(Code::kInvalidArgument, fmt::format("column {}: {}", column, error.message));
+}
+
+/// A column of each row, or a constant number.
+struct TakenFrom {
+  std::string limit;
+  std::string column;
+  std::optional<std::size_t> place;
+  Tokens tokens{};
+};
+
+/// Reads rows by the indexes of the header's columns.
+class RequestReader {
+ public:
+  static Result<RequestReader> Make(const TraceColumns& columns, const RowFields& header) {
+    RequestReader reader(columns);
+    reader.width_ = header.size();
+    WEIR_ASSIGN_OR_RETURN(reader.time_, PlaceOf(columns.time, header));
+    WEIR_ASSIGN_OR_RETURN(reader.entity_, PlaceOf(columns.entity, header));
+    WEIR_ASSIGN_OR_RETURN(reader.resource_, PlaceOf(columns.resource, header));
+    for (const TraceColumns::Taken& taken : columns.amounts) {
+      WEIR_ASSIGN_OR_RETURN(TakenFrom from, FromOf(taken, header));
+      reader.amounts_.push_back(std::move(from));
+    }
+    return reader;
+  }
+
+  Result<TracedRequest> Read(std::string_view line) const {
+    const RowFields fields = SplitAtCommas(line);
+    if (fields.size() != width_) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("{} fields; write the {} of the header", fields.size(), width_));
+    }
+    TracedRequest request{.entity = std::string(fields[entity_]),
+                          .resource = std::string(fields[resource_])};
+    const Result<UnixMillis> at = ParseTime(fields[time_]);
+    if (!at) return Wrong(columns_.time, at.error());
+    request.at = *at;
+    const Status entity = CheckEntityId(request.entity);
+    if (!entity) return Wrong(columns_.entity, entity.error());
+    const Status resource = CheckResource(request.resource);
+    if (!resource) return Wrong(columns_.resource, resource.error());
+    WEIR_ASSIGN_OR_RETURN(request.amounts, AmountsIn(fields));
+    return request;
+  }
+
+ private:
+  explicit RequestReader(TraceColumns columns) : columns_(std::move(columns)) {}
+
+  static Result<std::size_t> PlaceOf(std::string_view column, const RowFields& header) {
+    const auto found = std::ranges::find(header, column);
+    if (found != header.end()) return static_cast<std::size_t>(found - header.begin());
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("the header has no column {}; name one with --columns", Quoted(column)));
+  }
+
+  static Result<TakenFrom> FromOf(const TraceColumns::Taken& taken, const RowFields& header) {
+    const Result<std::size_t> place = PlaceOf(taken.column, header);
+    if (place) return TakenFrom{taken.limit, taken.column, *place};
+    const Result<std::int64_t> number = ParseTokens(taken.column);
+    if (!number || *number < 0) return Fail(place.error());
+    return TakenFrom{taken.limit, taken.column, std::nullopt, Tokens::Milli(*number)};
+  }
+
+  Result<Amounts> AmountsIn(const RowFields& fields) const {
+    Amounts amounts;
+    for (const TakenFrom& from : amounts_) {
+      amounts.push_back({from.limit, from.tokens});
+      if (!from.place) continue;
+      const std::string_view text = fields[*from.place];
+      const Result<std::int64_t> milli = ParseTokens(text);
+      if (!milli || *milli < 0) {
+        return Fail(Code::kInvalidArgument, fmt::format("column {}: {} is not an amount; write a "
+                                                        "number from 0 with up to "
+                                                        "three decimals",
+                                                        from.column, Quoted(text)));
+      }
+      amounts.back().tokens = Tokens::Milli(*milli);
+    }
+    return amounts;
+  }
+
+  TraceColumns columns_;
+  std::size_t width_ = 0;
+  std::size_t time_ = 0;
+  std::size_t entity_ = 0;
+  std::size_t resource_ = 0;
+  std::vector<TakenFrom> amounts_;
+};
+
+Status AddColumn(std::string_view text, TraceColumns& columns) {
+  const std::size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  if (equals == text.npos || equals + 1 == text.size()) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} names no column; write time=COLUMN, entity=COLUMN, "
+                            "resource=COLUMN or LIMIT=COLUMN",
+                            Quoted(text)));
+  }
+  std::string column(text.substr(equals + 1));
+  if (name == "time")
+    columns.time = std::move(column);
+  else if (name == "entity")
+    columns.entity = std::move(column);
+  else if (name == "resource")
+    columns.resource = std::move(column);
+  else {
+    WEIR_RETURN_IF_ERROR(CheckLimitName(name));
+    if (std::ranges::find(columns.amounts, name, &TraceColumns::Taken::limit) !=
+        columns.amounts.end()) {
+      return Fail(Code::kInvalidArgument, fmt::format("limit {} is given twice", name));
+    }
+    columns.amounts.push_back({std::string(name), std::move(column)});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TraceColumns> ParseTraceColumns(std::string_view text) {
+  TraceColumns columns{.time = "time", .entity = "entity", .resource = "resource", .amounts = {}};
+  for (const std::string_view part : SplitAtCommas(text)) {
+    WEIR_RETURN_IF_ERROR(AddColumn(part, columns));
+  }
+  if (!columns.amounts.empty()) return columns;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} names no limit; write LIMIT=COLUMN or LIMIT=NUMBER, like rpm=1",
+                          Quoted(text)));
+}
+
+Result<std::vector<TracedRequest>> ParseRequests(std::string_view text, std::string_view file_name,
+                                                 const TraceColumns& columns) {
+  std::vector<TracedRequest> requests;
+  std::size_t number = 1;
+  const auto bad = [&](std::string_view what) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}:{}: {}", file_name, number, what));
+  };
+  const Result<RequestReader> reader =
+      RequestReader::Make(columns, SplitAtCommas(NextTraceLine(text)));
+  if (!reader) return bad(reader.error().message);
+  while (!text.empty()) {
+    ++number;
+    Result<TracedRequest> request = reader->Read(NextTraceLine(text));
+    if (!request) return bad(request.error().message);
+    if (!requests.empty() && request->at < requests.back().at) {
+      return bad("before the row above it; put the rows in order of time");
+    }
+    requests.push_back(*std::move(request));
+  }
+  if (requests.empty()) return bad("no requests; write at least one row");
+  return requests;
+}
+
+}  // namespace weir::app

@@ -1,0 +1,49 @@
+#include "apps/weir/reserve/event_report.h"
+
+#include <fmt/format.h>
+
+#include "apps/weir/terminal/json.h"
+#include "weir/events/event_metrics.h"
+
+namespace weir::app {
+namespace {
+
+Json NumbersOf(const EventReleaserStats& stats) {
+  return {{"seen", stats.seen},           {"bad", stats.bad},
+          {"matched", stats.matched},     {"released", stats.release.released},
+          {"slots", stats.release.slots}, {"failed", stats.release.failed + stats.release.refused}};
+}
+
+std::string TextOf(const EventReleaserStats& stats) {
+  return fmt::format("{} events, {} of them no events; {} tell of an end, {} slots released\n",
+                     stats.seen, stats.bad, stats.matched, stats.release.slots);
+}
+
+Result<std::string> MetricsOf(const EventReading& reading) {
+  Registry registry;
+  WEIR_RETURN_IF_ERROR(RegisterMetrics(registry, reading.releaser));
+  if (reading.source != nullptr) {
+    WEIR_RETURN_IF_ERROR(RegisterMetrics(registry, *reading.source));
+  }
+  return registry.Text();
+}
+
+}  // namespace
+
+Result<Exit> AnswerEvents(Context& context, const EventReading& reading, const Trouble& trouble) {
+  const EventReleaserStats stats = reading.releaser.stats();
+  Json json = NumbersOf(stats);
+  std::string text = TextOf(stats);
+  if (reading.metrics) {
+    WEIR_ASSIGN_OR_RETURN(std::string metrics, MetricsOf(reading));
+    text += '\n' + metrics;
+    json["metrics"] = std::move(metrics);
+  }
+  context.Answer(json, text);
+  if (trouble.count == 0) return Exit::kDone;
+  context.Warn(
+      fmt::format("{} events were not dealt with, the first: {}", trouble.count, trouble.first));
+  return Exit::kFailed;
+}
+
+}  // namespace weir::app

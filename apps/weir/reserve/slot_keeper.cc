@@ -1,0 +1,65 @@
+#include "apps/weir/reserve/slot_keeper.h"
+
+#include <algorithm>
+
+namespace weir::app {
+namespace {
+
+milliseconds ThirdOf(milliseconds ttl) { return std::max(ttl / 3, milliseconds(1)); }
+
+}  // namespace
+
+SlotKeeper::SlotKeeper(milliseconds ttl, UnixMillis expires, UnixMillis now)
+    : ttl_(ttl), expires_(expires), next_(now + ThirdOf(ttl)) {}
+
+// A renewal in flight at the expiry is too late. So is a slot whose last renewal failed. If the
+// expiry has passed without a failure, the process was paused: one renewal is started with a short
+// limit.
+SlotKeeper::Step SlotKeeper::Advance(UnixMillis now) {
+  if (state_ == State::kFree || state_ == State::kLost || now < next_) return Step::kWait;
+  const bool has_expired = now >= expires_;
+  if (state_ == State::kAsking || (has_expired && has_failed_)) return GiveUp();
+  state_ = State::kAsking;
+  next_ = has_expired ? now + Pause() : expires_;
+  return Step::kRenew;
+}
+
+SlotKeeper::Step SlotKeeper::GiveUp() {
+  state_ = State::kLost;
+  return Step::kGiveUp;
+}
+
+std::optional<UnixMillis> SlotKeeper::next() const {
+  if (state_ == State::kFree || state_ == State::kLost) return std::nullopt;
+  return next_;
+}
+
+// Results that arrive after a loss or a binding are ignored.
+void SlotKeeper::Renewed(UnixMillis expires, UnixMillis now) {
+  if (state_ != State::kAsking) return;
+  state_ = State::kHeld;
+  has_failed_ = false;
+  expires_ = expires;
+  next_ = std::min(now + ThirdOf(ttl_), expires);
+}
+
+void SlotKeeper::Failed(UnixMillis now) {
+  if (state_ != State::kAsking) return;
+  state_ = State::kHeld;
+  has_failed_ = true;
+  next_ = std::min(now + Pause(), expires_);
+}
+
+void SlotKeeper::Gone(UnixMillis now) {
+  if (state_ != State::kAsking) return;
+  const bool was_released = now < expires_;  // the process may have been paused
+  state_ = was_released ? State::kFree : State::kHeld;
+  has_failed_ = true;
+  next_ = expires_;
+}
+
+milliseconds SlotKeeper::Pause() const {
+  return std::clamp(ttl_ / 10, milliseconds(100), milliseconds(5'000));
+}
+
+}  // namespace weir::app

@@ -1,0 +1,78 @@
+#include "apps/weir/store/endpoint_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::app {
+namespace {
+
+class EndpointWatchTest : public testing::Test, public JsonClient {
+ protected:
+  void Call(JsonCall, Deadline, JsonDone done) override { waiting_.push_back(std::move(done)); }
+  void Ask() {
+    watch_.Call({}, Deadline::Never(), [this](auto) { ++done_; });
+  }
+  void Answer(tl::expected<JsonReply, AwsFailure> reply) {
+    waiting_.front()(std::move(reply));
+    waiting_.pop_front();
+  }
+  static tl::expected<JsonReply, AwsFailure> Failure(int status, const std::string& message) {
+    return tl::unexpected(AwsFailure{.message = message, .http_status = status});
+  }
+
+  sim::SimClock clock_;
+  std::deque<JsonDone> waiting_;
+  int done_ = 0;
+  EndpointWatch watch_{*this, clock_, "http://localhost:1"};
+};
+
+// U9. Fails if: a call that fails without a response ends the silence.
+TEST_F(EndpointWatchTest, U9SilenceLastsUntilTheServiceAnswers) {
+  EXPECT_FALSE(watch_.Look());
+  Ask();
+  clock_.Advance(milliseconds(700));
+  Answer(Failure(0, "connection refused"));
+  Ask();
+  clock_.Advance(milliseconds(800));
+  ASSERT_TRUE(watch_.Look());
+  EXPECT_EQ(watch_.Look()->length, milliseconds(1500));
+  EXPECT_EQ(watch_.Look()->cause, "connection refused");
+  EXPECT_TRUE(watch_.Look()->always);
+  Answer(JsonReply{});
+  EXPECT_FALSE(watch_.Look());
+  EXPECT_EQ(done_, 2);
+}
+
+TEST_F(EndpointWatchTest, U9ARefusalIsAnAnswer) {
+  Ask();
+  Answer(Failure(400, "no such stream"));
+  EXPECT_FALSE(watch_.Look());
+  Ask();
+  clock_.Advance(milliseconds(10));
+  ASSERT_TRUE(watch_.Look());
+  EXPECT_FALSE(watch_.Look()->always);
+  Answer(JsonReply{});
+}
+
+// Q4. Fails if: a service that only fails counts as one that responds, or as one that does not
+// exist.
+TEST_F(EndpointWatchTest, Q4AnErrorOfTheServerEndsNoSilence) {
+  Ask();
+  clock_.Advance(milliseconds(900));
+  Answer(Failure(503, "503 ServiceUnavailable"));
+  Ask();
+  clock_.Advance(milliseconds(600));
+  ASSERT_TRUE(watch_.Look());
+  EXPECT_EQ(watch_.Look()->length, milliseconds(1500));
+  EXPECT_EQ(watch_.Look()->cause, "503 ServiceUnavailable");
+  EXPECT_TRUE(watch_.Look()->erring);
+  EXPECT_FALSE(watch_.Look()->always);
+  Answer(Failure(429, "slow down"));
+  EXPECT_FALSE(watch_.Look());
+}
+
+}  // namespace
+}  // namespace weir::app

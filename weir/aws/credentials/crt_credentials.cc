@@ -1,0 +1,182 @@
+#include "weir/aws/credentials/crt_credentials.h"
+
+#include <aws/auth/auth.h>
+#include <aws/auth/credentials.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "weir/aws/credentials/credential_sources.h"
+#include "weir/aws/http/crt_handle.h"
+#include "weir/runtime/loop.h"
+
+namespace weir {
+namespace {
+
+using internal::View;
+
+/// The runtime opens these two sources whether they are set up or not; these errors mean that the
+/// source is not set up.
+bool IsNotSetUp(int error) {
+  return error == AWS_AUTH_CREDENTIALS_PROVIDER_INVALID_ENVIRONMENT ||
+         error == AWS_AUTH_CREDENTIALS_PROVIDER_PROFILE_SOURCE_FAILURE;
+}
+
+Credentials Copy(const aws_credentials* from) {
+  Credentials to{
+      .access_key_id = std::string(View(aws_credentials_get_access_key_id(from))),
+      .secret_access_key = std::string(View(aws_credentials_get_secret_access_key(from))),
+      .session_token = std::string(View(aws_credentials_get_session_token(from))),
+      .expires = std::nullopt};
+  const std::uint64_t seconds = aws_credentials_get_expiration_timepoint_seconds(from);
+  constexpr std::uint64_t kLast = std::numeric_limits<std::int64_t>::max() / 1000;
+  if (seconds <= kLast) to.expires = UnixMillis{static_cast<std::int64_t>(seconds) * 1000};
+  return to;
+}
+
+struct PlaceAnswer {
+  std::optional<Credentials> credentials;
+  int error = 0;
+};
+
+/// One request to one source, for which this thread waits.
+class Question {
+ public:
+  /// Returns nothing if the source did not respond in time. It may respond later, so the callback
+  /// and this thread share the object.
+  static std::optional<PlaceAnswer> Ask(aws_credentials_provider* provider, nanoseconds wait) {
+    const auto question = std::make_shared<Question>();
+    auto* const for_callback = new std::shared_ptr<Question>(question);
+    if (aws_credentials_provider_get_credentials(provider, &OnAnswer, for_callback) != 0) {
+      delete for_callback;
+      return PlaceAnswer{.credentials = std::nullopt, .error = aws_last_error()};
+    }
+    return question->Wait(wait);
+  }
+
+ private:
+  static void OnAnswer(aws_credentials* credentials, int error, void* question) {
+    const std::unique_ptr<std::shared_ptr<Question>> self(
+        static_cast<std::shared_ptr<Question>*>(question));
+    const MutexLock lock((*self)->mutex_);
+    (*self)->answer_.emplace();
+    (*self)->answer_->error = error;
+    if (credentials != nullptr) (*self)->answer_->credentials = Copy(credentials);
+    (*self)->answered_.notify_all();
+  }
+
+  std::optional<PlaceAnswer> Wait(nanoseconds wait) {
+    const auto until = std::chrono::steady_clock::now() + wait;
+    MutexLock lock(mutex_);
+    while (!answer_) {
+      if (answered_.wait_until(mutex_, until) == std::cv_status::timeout) break;
+    }
+    return std::exchange(answer_, std::nullopt);
+  }
+
+  Mutex mutex_;
+  std::condition_variable_any answered_;
+  std::optional<PlaceAnswer> answer_ WEIR_GUARDED_BY(mutex_);
+};
+
+/// A longer wait is practically endless; the bound keeps the arithmetic of wait_until safe.
+constexpr nanoseconds kLongestWait = std::chrono::hours(24);
+
+/// Tries one source after the other, and collects their outcomes for the error.
+class CredentialSearch {
+ public:
+  CredentialSearch(const CrtRuntime& runtime, const Clock& clock, const std::string& profile)
+      : runtime_(runtime), clock_(clock), profile_(profile) {}
+
+  Result<Credentials> Run(Deadline deadline) {
+    for (const internal::CredentialSource& place : internal::CredentialSources()) {
+      if (std::optional<Result<Credentials>> found = Ask(place, deadline)) return *std::move(found);
+    }
+    return Failed(Code::kUnauthenticated);
+  }
+
+ private:
+  /// Returns nothing if the search should continue with the next source.
+  std::optional<Result<Credentials>> Ask(const internal::CredentialSource& place,
+                                         Deadline deadline) {
+    const internal::ProviderHandle provider = place.open(runtime_, profile_);
+    if (provider == nullptr) return Note(place, "not set up");
+    const nanoseconds left = std::min(deadline.Left(clock_.Now()), kLongestWait);
+    std::optional<PlaceAnswer> answer = Question::Ask(provider.get(), left);
+    if (!answer) {
+      Note(place, "no answer in time");
+      return Failed(Code::kDeadlineExceeded);
+    }
+    if (answer->credentials) return *std::move(answer->credentials);
+    Note(place, internal::CrtError(answer->error));
+    if (IsNotSetUp(answer->error)) return std::nullopt;
+    return Failed(Code::kUnauthenticated);
+  }
+
+  /// Adds an outcome to the error.
+  std::nullopt_t Note(const internal::CredentialSource& place, std::string_view what) {
+    fmt::format_to(std::back_inserter(notes_), "{}{}: {}", notes_.empty() ? "" : ", ", place.name,
+                   what);
+    return std::nullopt;
+  }
+
+  Result<Credentials> Failed(Code code) const {
+    const std::string profile = profile_.empty() ? "" : fmt::format(" for profile '{}'", profile_);
+    return Fail(code, fmt::format("no AWS credentials{} ({})", profile, notes_));
+  }
+
+  const CrtRuntime& runtime_;
+  const Clock& clock_;
+  const std::string& profile_;
+  std::string notes_;
+};
+
+/// A pending call. It completes with kCancelled if it is destroyed before it is processed.
+class Request {
+ public:
+  explicit Request(Done<Credentials> done) : done_(std::move(done)) {}
+  Request(Request&& other) noexcept : done_(std::exchange(other.done_, nullptr)) {}
+  Request& operator=(Request&&) = delete;
+  ~Request() {
+    if (done_) done_(Fail(Code::kCancelled, "the AWS credentials are being closed"));
+  }
+  void Answer(Result<Credentials> answer) { std::exchange(done_, nullptr)(std::move(answer)); }
+
+ private:
+  Done<Credentials> done_;
+};
+
+class CrtCredentials final : public CredentialsProvider {
+ public:
+  CrtCredentials(const CrtRuntime& runtime, const Clock& clock, CredentialsOptions options)
+      : runtime_(runtime), clock_(clock), profile_(std::move(options.profile)), helper_(clock) {}
+
+  void Get(Deadline deadline, Done<Credentials> done) override {
+    helper_.Post([this, deadline, request = Request(std::move(done))]() mutable {
+      request.Answer(CredentialSearch(runtime_, clock_, profile_).Run(deadline));
+    });
+  }
+
+ private:
+  const CrtRuntime& runtime_;
+  const Clock& clock_;
+  const std::string profile_;
+  /// Used only by this provider, so its tasks may block.
+  Loop helper_;
+};
+
+}  // namespace
+
+std::unique_ptr<CredentialsProvider> MakeCrtCredentials(const CrtRuntime& runtime,
+                                                        const Clock& clock,
+                                                        CredentialsOptions options) {
+  return std::make_unique<CrtCredentials>(runtime, clock, std::move(options));
+}
+
+}  // namespace weir

@@ -1,0 +1,41 @@
+// A request that a transport over sockets carries.
+//
+//   kWaiting --(a connection begins to write it)--> kSending --(response, failure, limit)--> kOver
+//      +------------(limit, or no connection can be made)-------------------------------------^
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weir/aws/http/http.h"
+#include "weir/base/time.h"
+
+namespace weir::internal {
+
+class SocketConnection;
+using ConnectionPtr = std::shared_ptr<SocketConnection>;
+using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
+
+/// One request of a transport. The thread that is first to set kOver completes it.
+struct Exchange {
+  enum class State { kWaiting, kSending, kOver };
+
+  HttpRequest request;  ///< only its body is sent from here, after `head`
+  std::string head;
+  SendLimits limits;
+  HttpDone done;
+  std::atomic<State> state = State::kWaiting;
+
+  // The following belong to the transport and are guarded by its lock.
+  std::optional<std::multimap<Instant, std::shared_ptr<Exchange>>::iterator> limit{};
+  std::optional<std::list<std::shared_ptr<Exchange>>::iterator> queued{};
+  ConnectionPtr connection{};
+  bool answered = false;
+};
+using ExchangePtr = std::shared_ptr<Exchange>;
+
+}  // namespace weir::internal

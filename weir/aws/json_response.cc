@@ -1,0 +1,11 @@
+#include "weir/aws/json_response.h"
+
+#include <fmt/format.h>
+
+namespace weir {
+
+tl::unexpected<Error> MalformedAnswer(std::string_view operation, std::string_view why) {
+  return Fail(Code::kDataLoss, fmt::format("answer to {}: {}", operation, why));
+}
+
+}  // namespace weir

@@ -1,0 +1,22 @@
+// Reading the JSON body of a response.
+#pragma once
+
+#include <string_view>
+
+#include "weir/base/result.h"
+#include "weir/codec/json_members.h"
+
+namespace weir {
+
+/// kDataLoss: the response to `operation` is not such a response, and why.
+tl::unexpected<Error> MalformedAnswer(std::string_view operation, std::string_view why);
+
+/// As ReadMembers; an error names the operation that `body` is the response to.
+template <class Read>
+Status ReadAnswer(std::string_view operation, std::string_view body, const Read& read) {
+  const Status status = ReadMembers(body, read);
+  if (!status) return MalformedAnswer(operation, status.error().message);
+  return {};
+}
+
+}  // namespace weir

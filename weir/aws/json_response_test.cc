@@ -1,0 +1,15 @@
+#include "weir/aws/json_response.h"
+
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+TEST(JsonResponse, AnAnswerIsNamedByItsCall) {
+  const Status read = ReadAnswer("GetItem", "[]", [](std::string_view, JsonValue) {});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message.substr(0, 27), "answer to GetItem: byte 0: ");
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,20 @@
+// The signer of AWS's C runtime.
+#pragma once
+
+#include <memory>
+
+#include "weir/aws/http/crt_runtime.h"
+#include "weir/aws/signing/signer.h"
+
+namespace weir {
+
+/// Signs by Signature Version 4 in headers, in the form that all services but S3 require: the path
+/// is normalised and encoded once more, and there is no x-amz-content-sha256. Headers of an earlier
+/// signature are replaced, so a request can be signed again for a retry. `runtime` must outlive the
+/// signer.
+///
+/// Sign returns kInvalidArgument, and does not change the request, if the request or the
+/// credentials lack a part that a signature needs.
+std::unique_ptr<Signer> MakeSigner(const CrtRuntime& runtime, SigningScope scope);
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+// A result that its receiver gets in every case.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weir/base/done.h"
+#include "weir/base/result.h"
+
+namespace weir {
+
+/// A text as a template argument.
+template <std::size_t kSize>
+struct FixedText {
+  // NOLINTNEXTLINE(google-explicit-constructor): FixedText is written as a literal
+  consteval FixedText(const char (&literal)[kSize]) { std::copy_n(literal, kSize, text); }
+  constexpr std::string_view view() const { return {text, kSize - 1}; }
+
+  char text[kSize];
+};
+
+/// Owes one result to `Receiver`: if it is destroyed before it is called, for example by a
+/// scheduler that ends, it reports kCancelled with the message `kWhyDropped`. It is itself a
+/// callable for a Done<T>, of the size of its receiver.
+///
+/// A receiver is called with the Result<T>. It is true as a condition, and a default-constructed
+/// one is false; Done<T> is such a receiver.
+template <class T, FixedText kWhyDropped, class Receiver = Done<T>>
+class OwedResult {
+ public:
+  explicit OwedResult(Receiver receiver) : receiver_(std::move(receiver)) {}
+  OwedResult(OwedResult&& other) noexcept : receiver_(std::exchange(other.receiver_, Receiver{})) {}
+  OwedResult& operator=(OwedResult&&) = delete;
+  ~OwedResult() {
+    if (receiver_) receiver_(Fail(Code::kCancelled, std::string(kWhyDropped.view())));
+  }
+
+  /// Reports the result. REQUIRES: it was not called before.
+  void operator()(Result<T> result) { std::exchange(receiver_, Receiver{})(std::move(result)); }
+
+ private:
+  Receiver receiver_;
+};
+
+}  // namespace weir

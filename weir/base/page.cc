@@ -1,0 +1,10 @@
+#include "weir/base/page.h"
+
+namespace weir {
+
+Status CheckLimit(const PageRequest& page) {
+  if (page.limit > 0) return {};
+  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
+}
+
+}  // namespace weir

@@ -1,0 +1,170 @@
+#include "weir/codec/cbor.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <cstring>
+
+namespace weir {
+namespace {
+
+constexpr unsigned kDeepest = 16;
+
+/// Checks eight bytes at a time: most texts are short, and ASCII.
+bool IsAscii(std::string_view text) {
+  std::uint64_t bits = 0;
+  for (; text.size() >= sizeof(bits); text.remove_prefix(sizeof(bits))) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data(), sizeof(word));
+    bits |= word;
+  }
+  for (const char byte : text) bits |= static_cast<unsigned char>(byte);
+  return (bits & 0x8080'8080'8080'8080U) == 0;
+}
+
+bool IsUtf8(std::string_view text) {
+  return IsAscii(text) || simdjson::validate_utf8(text.data(), text.size());
+}
+
+}  // namespace
+
+bool IsCborMap(std::string_view body) {
+  return !body.empty() && (static_cast<unsigned char>(body[0]) & 0xe0) == 0xa0;
+}
+
+void CborReader::Fault(const char* what) {
+  if (fault_ == nullptr) {
+    fault_ = what;
+    fault_at_ = item_;
+  }
+  at_ = bytes_.size();
+}
+
+CborReader::Head CborReader::ReadHead() {
+  item_ = at_;
+  if (rest() == 0) {
+    Fault("the bytes end where an item is due");
+    return {};
+  }
+  const unsigned first = static_cast<unsigned char>(bytes_[at_++]);
+  Head head{.major = first >> 5, .info = first & 31, .argument = first & 31};
+  if (head.info < 24) return head;
+  // 24 to 27: an argument of 1, 2, 4 or 8 bytes. 28 to 30 are reserved. 31: of indefinite length,
+  // or a break.
+  const std::size_t length = head.endless() ? 0 : std::size_t{1} << (head.info - 24);
+  if (length > 8) {
+    Fault("no such kind of item");
+    return {};
+  }
+  if (rest() < length) {
+    Fault("an item is cut off");
+    return {};
+  }
+  head.argument = 0;
+  for (const char byte : bytes_.substr(at_, length)) {
+    head.argument = head.argument << 8 | static_cast<unsigned char>(byte);
+  }
+  at_ += length;
+  return head;
+}
+
+CborReader::Items CborReader::Open(unsigned major) {
+  const Head head = ReadHead();
+  if (head.major == major) return Begin(head);
+  Fault(major == kMap ? "no map, where one is due" : "no array, where one is due");
+  return {};
+}
+
+CborReader::Items CborReader::Begin(const Head& head) {
+  // Each item takes at least one byte, so a higher count is a fault.
+  const std::size_t most = head.major == kMap ? rest() / 2 : rest();
+  if (!head.endless() && head.argument > most) {
+    Fault("more items are announced than there are bytes");
+  }
+  if (++depth_ > kDeepest) Fault("items too deep in one another");
+  if (fault_ != nullptr) return {};
+  return {.left = head.argument, .endless = head.endless()};
+}
+
+bool CborReader::More(Items& items) {
+  if (fault_ != nullptr) return false;
+  const bool is_end = items.endless ? At(0xff, 0xff) : items.left == 0;
+  if (!is_end) {
+    if (!items.endless) --items.left;
+    return true;
+  }
+  if (items.endless) ++at_;
+  --depth_;
+  return false;
+}
+
+std::string_view CborReader::Take(const Head& head) {
+  if (head.argument > rest()) {
+    Fault("a string is cut off");
+    return {};
+  }
+  const auto length = static_cast<std::size_t>(head.argument);
+  const std::string_view string = bytes_.substr(at_, length);
+  if (head.major == kText && !IsUtf8(string)) {
+    Fault("a text that is no UTF-8");
+    return {};
+  }
+  at_ += length;
+  return string;
+}
+
+std::string_view CborReader::ReadString(const Head& head) {
+  if (!head.endless()) return Take(head);
+  chunks_.clear();
+  while (!At(0xff, 0xff)) {
+    const Head chunk = ReadHead();
+    if (chunk.major != head.major || chunk.endless()) Fault("a chunk of a string that is none");
+    if (fault_ != nullptr) return {};
+    chunks_ += Take(chunk);
+  }
+  ++at_;
+  return chunks_;
+}
+
+std::string_view CborReader::Text() {
+  const Head head = ReadHead();
+  if (head.major == kText) return ReadString(head);
+  Fault("no text, where one is due");
+  return {};
+}
+
+void CborReader::CheckSimple(const Head& head) {
+  if (head.endless()) Fault("a break, where an item is due");
+  if (head.info == 24 && head.argument < 32) Fault("no such simple value");
+}
+
+void CborReader::Skip() {
+  Head head = ReadHead();
+  while (head.major == kTag && !head.endless()) head = ReadHead();
+  switch (head.major) {
+    case kBytes:
+    case kText:
+      ReadString(head);
+      return;
+    case kArray:
+    case kMap:
+      for (Items items = Begin(head); More(items);) {
+        if (head.major == kMap) Skip();
+        Skip();
+      }
+      return;
+    case kSimple:
+      return CheckSimple(head);
+    default:
+      if (head.endless()) Fault("a number without an end");
+  }
+}
+
+Status CborReader::Finish() {
+  item_ = at_;
+  if (fault_ == nullptr && rest() != 0) Fault("more than one item");
+  if (fault_ == nullptr) return {};
+  return Fail(Code::kDataLoss, fmt::format("byte {}: {}", fault_at_, fault_));
+}
+
+}  // namespace weir

@@ -1,0 +1,92 @@
+// Reads one page of the items that a query finds and a filter accepts.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/base/done.h"
+#include "weir/base/page.h"
+#include "weir/dynamodb/table.h"
+#include "weir/runtime/deadline.h"
+
+namespace weir::dynamo {
+
+/// A query whose items are converted to T. The objects that its functions refer to must live until
+/// the result is reported.
+template <class T>
+struct PagedQuery {
+  QueryRequest request;
+  std::size_t limit = 1000;  ///< as PageRequest::limit
+  /// Each request of the query is for at least this number of items. To be higher if `read` leaves
+  /// out many.
+  std::size_t least_at_once = 1;
+  /// Returns nothing for an item that is to be left out. An error ends the query.
+  std::function<Result<std::optional<T>>(const Item&)> read;
+  /// Returns PageRequest::cursor of the page after `last`.
+  std::function<std::string(const T& last)> cursor;
+  /// Returns true for an item after which no item can be wanted. Null: there is no such item.
+  std::function<bool(const Item&)> ends = nullptr;
+};
+
+/// Reads pages of the table until `limit` wanted items are found and it is known whether there is
+/// one more. So an empty page is always the last one, and a page that is followed by none says so.
+/// Returns kInvalidArgument for a limit of 0. The table must outlive the call.
+template <class T>
+void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>> done) {
+  struct Reading {
+    Table& table;
+    PagedQuery<T> query;
+    Deadline deadline;
+    Done<Page<T>> done;
+    std::vector<T> found{};
+
+    bool has_more() const { return found.size() > query.limit; }
+
+    // Returns true if no further page is needed.
+    Result<bool> Take(const QueryAnswer& answer) {
+      for (const Item& item : answer.items) {
+        if (query.ends != nullptr && query.ends(item)) return true;
+        WEIR_ASSIGN_OR_RETURN(std::optional<T> read, query.read(item));
+        if (read) found.push_back(std::move(*read));
+        if (has_more()) return true;
+      }
+      return !answer.last_key;
+    }
+    void Finish() {
+      Page<T> page;
+      if (has_more()) {
+        found.resize(query.limit);
+        page.next = query.cursor(found.back());
+      }
+      page.items = std::move(found);
+      done(std::move(page));
+    }
+    static void Step(std::unique_ptr<Reading> self) {
+      Reading& reading = *self;
+      reading.table.Query(reading.query.request, reading.deadline,
+                          [self = std::move(self)](Result<QueryAnswer> answer) mutable {
+                            if (!answer) return self->done(Fail(std::move(answer.error())));
+                            const Result<bool> ended = self->Take(*answer);
+                            if (!ended) return self->done(Fail(ended.error()));
+                            if (*ended) return self->Finish();
+                            self->query.request.start_after = std::move(answer->last_key);
+                            Step(std::move(self));
+                          });
+    }
+  };
+  if (const Status valid = CheckLimit({.cursor = {}, .limit = query.limit}); !valid) {
+    return done(Fail(valid.error()));
+  }
+  constexpr std::size_t kMostAtOnce = 1000;
+  query.request.limit = std::max(std::min(query.limit, kMostAtOnce - 1) + 1, query.least_at_once);
+  Reading::Step(
+      std::make_unique<Reading>(Reading{table, std::move(query), deadline, std::move(done)}));
+}
+
+}  // namespace weir::dynamo

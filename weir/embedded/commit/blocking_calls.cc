@@ -1,0 +1,30 @@
+#include "weir/embedded/commit/blocking_calls.h"
+
+#include <fmt/format.h>
+
+namespace weir {
+
+Status BlockingCalls::Enter() {
+  const MutexLock lock(mutex_);
+  if (count_ >= most_) {
+    return Fail(Code::kUnavailable,
+                fmt::format("{}: {} calls wait for the file, and no more may; try again later",
+                            name_, most_));
+  }
+  ++count_;
+  return {};
+}
+
+void BlockingCalls::Leave() {
+  const MutexLock lock(mutex_);
+  --count_;
+}
+
+Error BlockingCalls::TooLate(bool begun) const {
+  return {Code::kDeadlineExceeded,
+          fmt::format("{}: {}", name_,
+                      begun ? "the file did not answer in time; the call may count"
+                            : "the deadline passed before anything was done")};
+}
+
+}  // namespace weir

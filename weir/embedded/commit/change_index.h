@@ -1,0 +1,76 @@
+// Indexes the latest change of each bucket in a log of changes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weir/embedded/rows/bucket_reader.h"
+#include "weir/store/bucket/charge.h"
+
+namespace weir {
+
+/// A BucketKey that does not own its strings.
+struct KeyView {
+  std::string_view entity;
+  std::string_view resource;
+  std::uint32_t shard = 0;
+
+  static KeyView Of(const BucketKey& key) { return {key.entity, key.resource, key.shard}; }
+  static KeyView Of(const KeyView& key) { return key; }
+  friend bool operator==(const KeyView&, const KeyView&) = default;
+};
+
+struct LatestChange {
+  std::optional<std::int64_t> time;  ///< nothing if the bucket was removed
+  std::string limits;                ///< JSON
+  std::string extras;                ///< JSON; empty if there are none
+  /// If false, the fields above are those of an earlier change, if there is one.
+  bool is_readable = true;
+  std::size_t order = 0;  ///< number of the change in the log
+};
+
+/// Changes must be added in the order of the log, unreadable ones too: a change that they override
+/// is not the latest state of its bucket. Not thread-safe.
+class ChangeIndex {
+ public:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const auto& key) const { return Mix(KeyView::Of(key)); }
+    static std::size_t Mix(const KeyView& key);
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const { return KeyView::Of(a) == KeyView::Of(b); }
+  };
+  using Map = std::unordered_map<BucketKey, LatestChange, Hash, Equal>;
+
+  /// Overrides earlier changes of the same bucket.
+  void Add(const Change& change);
+  void Add(const DamagedChange& change);
+  /// Returns true if an unreadable change with an unreadable key may be a change of this bucket,
+  /// and is later than all changes that were added for it. Such a change is taken for one of this
+  /// bucket if the beginning of its line differs from the bucket's key text in at most one byte.
+  bool MayBeOverridden(const BucketKey& key) const;
+  bool Contains(const KeyView& key) const { return map_.contains(key); }
+  const Map& map() const { return map_; }
+
+ private:
+  struct UnknownChange {
+    std::string line;  // its beginning
+    std::size_t order;
+  };
+
+  /// Returns the entry of the bucket, and creates it if there is none.
+  LatestChange& At(const KeyView& key);
+
+  Map map_;
+  std::vector<UnknownChange> unknown_;  // the first kMostUnknown of them
+  std::size_t order_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,231 @@
+#include "weir/embedded/commit/change_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/embedded/rows/bucket_reader.h"
+#include "weir/model/quoted.h"
+
+namespace weir {
+namespace {
+
+// The progress of a fold: when the log has grown by a fraction f of its length at the beginning of
+// the fold, kWritePace * f of the buckets are written, or kDeletePace * f of the bytes are deleted.
+// So writing, the longer part, ends when the log has grown by its length again, and deleting takes
+// a quarter of that.
+constexpr double kWritePace = 1;
+constexpr double kDeletePace = 4;
+
+// The minimum of a step, about a millisecond, so that the fold of an idle process ends too.
+constexpr std::size_t kLeastBuckets = 512;
+constexpr std::size_t kLeastBytes = 1u << 20;
+
+std::string DescribeDamage(std::int64_t seq, const DamagedChange& change) {
+  if (change.key) {
+    return fmt::format("{}: a change of {}/{} does not read", seq, change.key->entity,
+                       change.key->resource);
+  }
+  return fmt::format("{}: a change of an unknown bucket does not read: {}", seq,
+                     Quoted(change.line));
+}
+
+std::size_t Share(double share, std::size_t whole, std::size_t least) {
+  return std::max(least, static_cast<std::size_t>(share * static_cast<double>(whole)));
+}
+
+}  // namespace
+
+Result<ChangeLog> ChangeLog::Open(sqlite::Connection& connection) {
+  ChangeLog log(connection);
+  WEIR_ASSIGN_OR_RETURN(log.insert_, connection.Prepare("INSERT INTO change VALUES(?, ?)"));
+  WEIR_ASSIGN_OR_RETURN(log.delete_, connection.Prepare("DELETE FROM change WHERE seq <= ?"));
+  WEIR_ASSIGN_OR_RETURN(log.put_bucket_,
+                        connection.Prepare("INSERT INTO bucket VALUES(?, ?, ?, ?, ?, ?) "
+                                           "ON CONFLICT(entity, resource, shard) DO UPDATE "
+                                           "SET time = excluded.time, limits = excluded.limits, "
+                                           "extras = excluded.extras"));
+  WEIR_ASSIGN_OR_RETURN(log.delete_bucket_,
+                        connection.Prepare("DELETE FROM bucket WHERE entity = ? AND "
+                                           "resource = ? AND shard = ?"));
+  return log;
+}
+
+Result<ChangeIndex> ChangeLog::Read(DamageReport& damage) {
+  WEIR_ASSIGN_OR_RETURN(auto rows,
+                        connection_->Prepare("SELECT seq, data FROM change ORDER BY seq"));
+  ChangeIndex index;
+  BucketReader reader;
+  Result<bool> row = true;
+  while ((row = rows.Step()) && *row) {
+    const std::string_view data = rows.Text(1);
+    rows_.push_back({rows.Integer(0), data.size()});
+    bytes_ += data.size();
+    reader.SalvageChanges(
+        data, [&](const Change& change) { index.Add(change); },
+        [&](const DamagedChange& change) {
+          damage.Note("change", DescribeDamage(rows_.back().seq, change));
+          index.Add(change);
+        });
+  }
+  if (!row) return Fail(std::move(row.error()));
+  if (!rows_.empty()) next_seq_ = rows_.back().seq + 1;
+  // All buckets of the log belong to the next fold.
+  for (const auto& [key, latest] : index.map()) logged_.push_back(key);
+  return index;
+}
+
+void ChangeLog::Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
+  batch_.Add(key, state);
+  // The mark is the round of the last Add of this bucket. In the current round it is in logged_
+  // already.
+  if (std::exchange(mark, round_) != round_) logged_.push_back(key);
+}
+
+Result<ChangeLog::Written> ChangeLog::Append() {
+  if (batch_.empty()) return Written{};
+  WEIR_RETURN_IF_ERROR(Write(batch_, [] { return Status(); }));
+  const Written written{.buckets = batch_.count(), .bytes = batch_.bytes()};
+  batch_.Clear();
+  return written;
+}
+
+Status ChangeLog::AppendRemoved(std::span<const BucketKey> keys,
+                                const std::function<Status()>& body) {
+  ChangeBatch removed;
+  for (const BucketKey& key : keys) {
+    removed.AddRemoved(key);
+    logged_.push_back(key);
+  }
+  return Write(removed, body);
+}
+
+Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>& body) {
+  const std::vector<std::string_view> rows = batch.Rows();
+  Status written = WriteOnce(rows, body);
+  // On a full disk the write-ahead log cannot grow, but it can be restarted after a checkpoint.
+  const bool full = !written && written.error().code == Code::kResourceExhausted;
+  if (full && connection_->Checkpoint(/*truncate=*/false)) written = WriteOnce(rows, body);
+  if (!written) return written;
+  for (const std::string_view row : rows) rows_.push_back({next_seq_++, row.size()});
+  bytes_ += batch.bytes();
+  return {};
+}
+
+Status ChangeLog::WriteOnce(std::span<const std::string_view> rows,
+                            const std::function<Status()>& body) {
+  return connection_->InTransaction([&]() -> Status {
+    WEIR_RETURN_IF_ERROR(body());
+    std::int64_t seq = next_seq_;
+    for (const std::string_view row : rows) {
+      WEIR_RETURN_IF_ERROR(insert_->Bind(1, seq++).Bind(2, row).Run());
+    }
+    return {};
+  });
+}
+
+Status ChangeLog::Rewrite(const BucketTable& table) {
+  Status rewritten = connection_->InTransaction([&]() -> Status {
+    WEIR_RETURN_IF_ERROR(connection_->Execute("DELETE FROM change; DELETE FROM bucket"));
+    std::string cursor;
+    do {
+      WEIR_ASSIGN_OR_RETURN(const Page<BucketRecord> page,
+                            table.List({}, {.cursor = cursor, .limit = 10'000}));
+      for (const BucketRecord& record : page.items) {
+        Status written = WriteBucket(table, record.key);
+        if (!written) return written;
+      }
+      cursor = page.next;
+    } while (!cursor.empty());
+    return {};
+  });
+  if (!rewritten) return rewritten;
+  rows_.clear();
+  logged_.clear();
+  fold_.reset();
+  bytes_ = 0;
+  return {};
+}
+
+Status ChangeLog::FoldSome(const BucketTable& table, std::size_t grown_bytes) {
+  if (!fold_) BeginFold();
+  const double grown = static_cast<double>(grown_bytes) /
+                       static_cast<double>(std::max<std::size_t>(fold_->bytes, 1));
+  // All slices are written before the rows are deleted. A slice that could not be written is
+  // retried.
+  if (!fold_->slice.empty() || !fold_->keys.empty()) {
+    if (fold_->slice.empty()) TakeSlice(Share(kWritePace * grown, fold_->buckets, kLeastBuckets));
+    return WriteSlice(table);
+  }
+  WEIR_RETURN_IF_ERROR(DeleteRows(Share(kDeletePace * grown, fold_->bytes, kLeastBytes)));
+  if (rows_.empty() || rows_.front().seq > fold_->last_seq) fold_.reset();
+  return {};
+}
+
+void ChangeLog::BeginFold() {
+  std::ranges::make_heap(logged_, std::greater<>{});
+  const std::size_t buckets = logged_.size();
+  fold_.emplace(Fold{.keys = std::exchange(logged_, {}),
+                     .slice = {},
+                     .buckets = buckets,
+                     .last_seq = next_seq_ - 1,
+                     .bytes = bytes_});
+  ++round_;
+}
+
+// Buckets are written in the order of the index on (entity, resource, shard), so that each page is
+// written once.
+void ChangeLog::TakeSlice(std::size_t count) {
+  std::vector<BucketKey>& keys = fold_->keys;
+  std::vector<BucketKey>& slice = fold_->slice;
+  for (; count > 0 && !keys.empty(); --count) {
+    std::ranges::pop_heap(keys, std::greater<>{});
+    // A bucket that is in logged_ twice is written once: equal keys follow each other.
+    if (slice.empty() || slice.back() != keys.back()) slice.push_back(std::move(keys.back()));
+    keys.pop_back();
+  }
+}
+
+Status ChangeLog::WriteSlice(const BucketTable& table) {
+  WEIR_RETURN_IF_ERROR(connection_->InTransaction([&]() -> Status {
+    for (const BucketKey& key : fold_->slice) {
+      Status written = WriteBucket(table, key);
+      if (!written) return written;
+    }
+    return {};
+  }));
+  fold_->slice.clear();
+  return {};
+}
+
+Status ChangeLog::WriteBucket(const BucketTable& table, const BucketKey& key) {
+  // The state may be newer than the log. Then the next commit writes it to the log again.
+  const std::optional<BucketRecord> record = table.Read(key);
+  const bool has_extras = record && record->extras != ExtraMeters();
+  const bool is_kept = record && (has_extras || !record->names.empty());
+  sqlite::Statement& statement = is_kept ? *put_bucket_ : *delete_bucket_;
+  statement.Bind(1, key.entity).Bind(2, key.resource).Bind(3, key.shard);
+  if (!is_kept) return statement.Run();
+  std::string limits;
+  AppendLimits(limits, *record);
+  statement.Bind(4, record->bucket.time.value).Bind(5, limits);
+  std::string extras;
+  if (has_extras) AppendExtras(extras, record->extras);
+  return (has_extras ? statement.Bind(6, extras) : statement.BindNull(6)).Run();
+}
+
+Status ChangeLog::DeleteRows(std::size_t bytes) {
+  std::size_t deleted = 0;
+  auto end = rows_.begin();
+  while (end != rows_.end() && end->seq <= fold_->last_seq && deleted < bytes) {
+    deleted += (end++)->bytes;
+  }
+  if (end == rows_.begin()) return {};
+  WEIR_RETURN_IF_ERROR(delete_->Bind(1, std::prev(end)->seq).Run());
+  rows_.erase(rows_.begin(), end);
+  bytes_ -= deleted;
+  return {};
+}
+
+}  // namespace weir

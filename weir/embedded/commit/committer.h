@@ -1,0 +1,162 @@
+// Decides when changes are written to the file: group commits, their waiters, and retries after a
+// failure. docs/design/embedded.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/base/done.h"
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/embedded/commit/commit_events.h"
+#include "weir/embedded/commit/commit_queue.h"
+#include "weir/embedded/embedded_backend.h"
+#include "weir/embedded/file/state_file.h"
+#include "weir/runtime/backoff.h"
+#include "weir/runtime/scheduler.h"
+#include "weir/store/bucket/bucket_table.h"
+
+namespace weir {
+
+/// Writes the changes of a table to a file, on a scheduler that it may block (`file_io`). The
+/// deadlines of calls that wait for this fire on another scheduler (EmbeddedOptions::timers), also
+/// while the file hangs. Thread-safe. It is owned by shared_ptr, because tasks on the schedulers
+/// may outlive the backend: they find it closed, and access nothing else.
+///
+/// kOpen -- a run fails --> kFailing -- a run succeeds --> kOpen
+/// kOpen, kFailing -- StopRequests --> kClosed
+class Committer : public std::enable_shared_from_this<Committer> {
+ public:
+  /// `table` must live until Close has returned; the schedulers must outlive every task on them.
+  Committer(std::unique_ptr<StateFile> file, BucketTable& table, Scheduler& file_io,
+            const EmbeddedOptions& options);
+
+  /// Schedules the first run. Call it once, before anything else.
+  void Start();
+
+  /// Returns kUnavailable, with the cause, while the last commit has failed, and after
+  /// StopRequests.
+  /// Returns kUnavailable after StopRequests.
+  [[nodiscard]] Status CheckReady() const;
+  [[nodiscard]] Status CheckOpen() const;
+  /// Returns kUnavailable while EmbeddedOptions::max_waiting calls wait.
+  [[nodiscard]] Status CheckQueue() const;
+  /// Returns the time of the clock that deadlines use.
+  Instant Now() const { return timers_.clock().Now(); }
+
+  /// Notes that the table has changed: a commit will follow.
+  void NoteChange();
+  /// Completes the waiter after a commit that holds all changes before this call, or with
+  /// kDeadlineExceeded. In the latter case its `if_late` runs after that commit, if it succeeds, or
+  /// before the last commit on closing. `if_late` may change the table, and must not call the
+  /// committer.
+  void WhenCommitted(CommitQueue::Waiter waiter);
+  /// Runs the job on `file_io`, after a commit that succeeded, or completes with its error.
+  /// kDeadlineExceeded: the job will not run, or it runs and its result is discarded. kUnavailable:
+  /// too many calls wait.
+  void Submit(CommitQueue::Request request);
+
+  /// Callbacks with their results; the caller runs them while it holds no lock.
+  using Answers = std::vector<std::pair<Done<void>, Status>>;
+  /// Rejects all further calls. Returns the requests that had not begun.
+  [[nodiscard]] Answers StopRequests();
+  struct Closed {
+    Status status;    ///< the first error of the last commit and of closing
+    Answers waiters;  ///< those that have not completed by their deadline
+  };
+  /// Commits the remaining changes and closes the file. REQUIRES: StopRequests. Call it once.
+  [[nodiscard]] Closed Close();
+  EmbeddedStats stats() const;
+  HistogramSnapshot CommitTime() const { return commit_time_.Snapshot(); }
+
+ private:
+  enum class Mode { kOpen, kFailing, kClosed };
+  // The state with which a run begins.
+  struct Work {
+    /// When the first change or waiter of this run arrived.
+    std::optional<Instant> first_change;
+    Instant begun;
+    bool idle = false;  // there is only an old log to fold
+  };
+  // The work that the file still needs after a run: none, a fold once idle, the rest of a fold.
+  enum class Left { kNothing, kLog, kFold };
+
+  /// One run: commits, does the requests, maintains the file, and schedules the next run.
+  void Run();
+  /// Returns nothing if another run is active or the committer is closed.
+  std::optional<Work> TakeWork();
+  Work BeginWork() WEIR_REQUIRES(mutex_);
+  /// Runs the jobs in flight, or completes their requests with the error of the commit.
+  void DoRequests(const Status& committed);
+  /// Ends a run: sets the mode and schedules the next one.
+  void Finish(const Work& work, const Status& status);
+  /// Schedules the next run by the pending work.
+  void ScheduleNext(Instant now) WEIR_REQUIRES(mutex_);
+  /// Schedules a run at `when`, unless one is scheduled earlier.
+  void RunAt(Instant when) WEIR_REQUIRES(mutex_);
+  /// Notes the time of the first change since the last run began.
+  void MarkFirstChange() WEIR_REQUIRES(mutex_);
+  /// Sets the expiry timer, unless it fires earlier already.
+  void ExpireAt(Deadline deadline) WEIR_REQUIRES(mutex_);
+  /// The task of the expiry timer.
+  void Expire();
+  Error TooLate(CommitQueue::State state) const;
+
+  /// Commits, and runs `if_late` of waiters that have expired. Returns the status and the waiters.
+  std::pair<Status, std::vector<CommitQueue::Waiter>> Commit(const Work& work);
+  /// Writes the changes of the table to the log of the file.
+  Status CommitLocked(const Work& work) WEIR_REQUIRES(io_mutex_);
+  /// Runs one job.
+  Status Do(CommitQueue::Job& job);
+  /// Folds a part of the log if that is due, and checkpoints a long write-ahead log.
+  Status Maintain(const Work& work);
+  /// For closing: runs `if_late` of the waiters that have expired.
+  void ReturnLate() WEIR_REQUIRES(io_mutex_);
+  void CountCommit(const ChangeLog::Written& written) WEIR_REQUIRES(io_mutex_);
+  /// The error of CheckReady and CheckOpen.
+  Status Unavailable() const;
+
+  Scheduler& file_io_;
+  Scheduler& timers_;
+  BucketTable& table_;
+  const EmbeddedOptions options_;
+  const std::string name_;
+  CommitEvents events_;  // used by runs only
+  Histogram commit_time_;
+
+  std::atomic<Mode> mode_ = Mode::kOpen;  // written under mutex_
+  std::atomic<bool> changed_ = false;     // cleared under mutex_
+  std::atomic<std::size_t> waiting_ = 0;  // size of queue_; written under mutex_
+
+  mutable Mutex mutex_;
+  CommitQueue queue_ WEIR_GUARDED_BY(mutex_);
+  std::optional<TimerId> expiry_ WEIR_GUARDED_BY(mutex_);  // a timer on timers_
+  Instant expiry_at_ WEIR_GUARDED_BY(mutex_);
+  // Time of the first change that no run has begun to commit.
+  std::optional<Instant> first_change_ WEIR_GUARDED_BY(mutex_);
+  /// The next run, on file_io_.
+  std::optional<TimerId> timer_ WEIR_GUARDED_BY(mutex_);
+  Instant timer_at_ WEIR_GUARDED_BY(mutex_);
+  bool running_ WEIR_GUARDED_BY(mutex_) = false;
+  /// In relaxed mode the next commit of changes begins no earlier.
+  Instant rest_until_ WEIR_GUARDED_BY(mutex_);
+  Left left_ WEIR_GUARDED_BY(mutex_) = Left::kNothing;
+  Error cause_ WEIR_GUARDED_BY(mutex_);  // the error of the last run, while kFailing
+  Backoff backoff_ WEIR_GUARDED_BY(mutex_);
+  Rng rng_ WEIR_GUARDED_BY(mutex_);
+  EmbeddedStats stats_ WEIR_GUARDED_BY(mutex_);
+
+  Mutex io_mutex_;                                              // taken before mutex_
+  std::unique_ptr<StateFile> file_ WEIR_GUARDED_BY(io_mutex_);  // null once it is closed
+  // Time of the first change that was drained from the table but not committed.
+  std::optional<Instant> pending_since_ WEIR_GUARDED_BY(io_mutex_);
+  // Growth of the log since the last Maintain, in bytes.
+  std::size_t grown_bytes_ WEIR_GUARDED_BY(io_mutex_) = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,270 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "weir/embedded/file/data_file.h"
+#include "weir/embedded/file/file_lock.h"
+#include "weir/embedded/file/file_names.h"
+#include "weir/embedded/file/file_replace.h"
+#include "weir/embedded/file/row_checks.h"
+#include "weir/embedded/file/state_file.h"
+#include "weir/embedded/file/store_files.h"
+#include "weir/embedded/reservation/file_reservation_rows.h"
+#include "weir/embedded/rows/clock_rows.h"
+#include "weir/embedded/rows/config_rows.h"
+#include "weir/store/reservation/reservation_checks.h"
+
+namespace weir {
+namespace {
+
+constexpr std::chrono::seconds kBackupPatience{5};
+
+// Returns whether changes may be missing among the salvaged ones, or after them.
+bool MayLackChanges(const Salvaged& salvaged) {
+  return !salvaged.scan.free_pages_known || !salvaged.scan.log_whole ||
+         salvaged.scan.unreadable > 0 || salvaged.scan.lost_records > 0 || salvaged.unknown > 0;
+}
+
+// Copies the buckets without tokens. Returns their number.
+Result<std::uint64_t> Empty(const BucketTable& from, BucketTable& to, UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(Page<BucketRecord> page, from.List({}, {.cursor = {}, .limit = SIZE_MAX}));
+  for (BucketRecord& record : page.items) to.Load(EmptiedAt(std::move(record), now));
+  return page.items.size();
+}
+
+// Returns the present bucket time of the file.
+UnixMillis BucketNow(const std::optional<StoredClock>& stored, const RepairOptions& options) {
+  const BootIdentity boot = options.boot.value_or(ReadBootIdentity());
+  const ClockOnBoot found = ClockOn(boot, stored, options.clock);
+  return BucketTime(options.clock, found.stored.base).Now();
+}
+
+// Writes the readable rows back, and deletes the others.
+Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& repair) {
+  std::optional<StoredClock> clock;
+  WEIR_RETURN_IF_ERROR(file.Read([&](sqlite::Connection& connection) -> Status {
+    WEIR_ASSIGN_OR_RETURN(clock, ReadClock(connection));
+    return {};
+  }));
+  const UnixMillis now = BucketNow(clock, options);
+  BucketTable read, emptied;
+  ConfigTable config;
+  WEIR_RETURN_IF_ERROR(file.Load(read, config, now));
+  const bool doubtful = MayLackChanges(repair.salvaged);
+  if (doubtful) {
+    WEIR_ASSIGN_OR_RETURN(repair.emptied_buckets, Empty(read, emptied, now));
+  }
+  const BucketTable& buckets = doubtful ? emptied : read;
+  WEIR_RETURN_IF_ERROR(file.log().Rewrite(buckets));
+  WEIR_RETURN_IF_ERROR(
+      file.Write([&](sqlite::Connection& connection) { return RewriteConfig(connection, config); },
+                 StateFile::Sync::kAlways));
+  for (const RowCheck& check : RecordChecks()) {
+    WEIR_RETURN_IF_ERROR(file.Read([&](sqlite::Connection& connection) {
+      return CheckRows(connection, check, DamagedRows::kRemove, file.damage())
+          .map([](const std::vector<RowKey>&) {});
+    }));
+  }
+  repair.damage = file.damage();
+  return file.Close(buckets);
+}
+
+// Sets the tokens of these accounts to none. An account without a limit of tokens gets no bucket.
+Status EmptyAccounts(sqlite::Connection& connection, const std::vector<RowKey>& keys,
+                     UnixMillis now) {
+  FileReservationRows rows(connection);
+  return connection.InTransaction([&]() -> Status {
+    for (const RowKey& key : keys) {
+      const AccountKey account{.resource = key[0], .account = key[1]};
+      WEIR_ASSIGN_OR_RETURN(const auto limit, rows.FindLimit(account));
+      if (!limit || !CheckTake(account, limit->limit, 1)) continue;
+      Bucket bucket{.time = now,
+                    .meters = {FullMeter(PerPeriod(limit->limit.limit, limit->limit.window))}};
+      bucket.meters.front().tokens = 0;
+      WEIR_RETURN_IF_ERROR(rows.PutBucket(account, bucket));
+    }
+    return {};
+  });
+}
+
+// Holds the slots of unreadable rows for the longest possible time. They can be released.
+Status HoldSlots(sqlite::Connection& connection, const std::vector<RowKey>& keys, UnixMillis now) {
+  FileReservationRows rows(connection);
+  return connection.InTransaction([&]() -> Status {
+    for (const RowKey& key : keys) {
+      const SlotRef slot{.key = {.resource = key[0], .account = key[1]}, .id = key[2]};
+      if (!Check(slot)) continue;
+      WEIR_RETURN_IF_ERROR(rows.PutSlot({.key = slot.key,
+                                         .id = slot.id,
+                                         .resource_id = slot.id,
+                                         .claimed = now,
+                                         .expires = now + kLongestSlotLife}));
+    }
+    return {};
+  });
+}
+
+// Sets the tokens of all accounts with a limit of tokens to none: their rows may be old, or lost.
+Status EmptyAllAccounts(sqlite::Connection& connection, UnixMillis now, FileRepair& repair) {
+  std::vector<RowKey> keys;
+  {
+    WEIR_ASSIGN_OR_RETURN(
+        auto rows,
+        connection.Prepare("SELECT resource, account FROM account_limit WHERE window > 0"));
+    Result<bool> row = true;
+    while ((row = rows.Step()) && *row) {
+      keys.push_back({std::string(rows.Text(0)), std::string(rows.Text(1))});
+    }
+    if (!row) return Fail(std::move(row.error()));
+  }
+  repair.emptied_buckets = keys.size();
+  return EmptyAccounts(connection, keys, now);
+}
+
+Status RewriteRows(const StoreFile& file, const std::string& path, const RepairOptions& options,
+                   FileRepair& repair) {
+  const bool reservations = file.kind == StoreFile::Kind::kReservations;
+  WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(path, ""));
+  repair.damage = DamageReport(file.path);
+  std::optional<StoredClock> clock;
+  if (reservations) {
+    WEIR_ASSIGN_OR_RETURN(clock, ReadClock(connection));
+  }
+  const UnixMillis now = BucketNow(clock, options);
+  for (const RowCheck& check : reservations ? ReservationChecks() : NamespaceChecks()) {
+    WEIR_ASSIGN_OR_RETURN(const auto keys,
+                          CheckRows(connection, check, DamagedRows::kRemove, repair.damage));
+    if (check.table == "slot") WEIR_RETURN_IF_ERROR(HoldSlots(connection, keys, now));
+    if (check.table == "account_bucket") {
+      WEIR_RETURN_IF_ERROR(EmptyAccounts(connection, keys, now));
+    }
+  }
+  if (reservations && MayLackChanges(repair.salvaged)) {
+    WEIR_RETURN_IF_ERROR(EmptyAllAccounts(connection, now, repair));
+  }
+  return connection.Close();
+}
+
+Status Build(const StoreFile& file, const std::string& path, const RepairOptions& options,
+             FileRepair& repair) {
+  {
+    WEIR_ASSIGN_OR_RETURN(const auto pages, sqlite::PageFile::Open(file.path));
+    WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(path, ""));
+    WEIR_ASSIGN_OR_RETURN(repair.salvaged, Salvage(pages, file.migrations(), connection));
+    WEIR_RETURN_IF_ERROR(connection.Close());
+  }
+  if (file.kind != StoreFile::Kind::kState) return RewriteRows(file, path, options, repair);
+  WEIR_ASSIGN_OR_RETURN(const auto state, StateFile::Open(path, {.sync_each_commit = true}));
+  return RewriteState(*state, options, repair);
+}
+
+Status CheckBuilt(const StoreFile& file, const std::string& path, UnixMillis now,
+                  FileRepair& repair) {
+  WEIR_ASSIGN_OR_RETURN(repair.result, CheckFile({.path = path, .kind = file.kind}, now));
+  if (repair.result.sound()) return {};
+  return Fail(Code::kInternal, fmt::format("{}: the repaired file is damaged too: {}", file.path,
+                                           repair.result.damage.first().front()));
+}
+
+Result<std::string> TablesOf(sqlite::Connection& connection) {
+  return connection.QueryText(
+      "SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema ORDER BY name)");
+}
+
+// Returns whether a newer weir wrote the file. A newer version has other tables; if the tables are
+// those of this version, the version number is damaged.
+Result<bool> IsNewer(const StoreFile& file) {
+  WEIR_ASSIGN_OR_RETURN(const auto pages, sqlite::PageFile::Open(file.path));
+  const std::int64_t newest = file.migrations().back().version;
+  if (pages.application_id() != kApplicationId || pages.user_version() <= newest) return false;
+  WEIR_ASSIGN_OR_RETURN(auto found, sqlite::Connection::OpenUnchanged(file.path, ""));
+  WEIR_ASSIGN_OR_RETURN(auto ours, sqlite::Connection::OpenInMemory());
+  WEIR_RETURN_IF_ERROR(PrepareSchema(ours, file.migrations()));
+  WEIR_ASSIGN_OR_RETURN(const std::string found_tables, TablesOf(found));
+  WEIR_ASSIGN_OR_RETURN(const std::string our_tables, TablesOf(ours));
+  return found_tables != our_tables;
+}
+
+// Returns whether there may be commits behind an unreadable frame of the write-ahead log, which
+// SQLite takes for the end of the log.
+bool LacksCommits(const StoreFile& file) {
+  const auto pages = sqlite::PageFile::Open(file.path);
+  return pages && !pages->is_log_whole();
+}
+
+std::uint64_t CountSaved(const FileRepair& repair) {
+  std::uint64_t rows = 0;
+  for (const auto& [table, count] : repair.salvaged.rows) rows += count;
+  return rows;
+}
+
+// Returns an error if the file, in which no rows were found, is not a weir file. `found` is the
+// result of its check.
+Status CheckOurs(const StoreFile& file, const FileRepair& repair, const Result<FileCheck>& found) {
+  if (!found && found.error().code == Code::kFailedPrecondition) return Fail(found.error());
+  const auto& scan = repair.salvaged.scan;
+  if (scan.pages == 0 || scan.unreadable < scan.pages) return {};
+  return Fail(Code::kDataLoss,
+              fmt::format("{}: none of its {} pages is one of a database: nothing can be saved, "
+                          "and the file is left as it is",
+                          file.path, scan.pages));
+}
+
+void RemoveBuilt(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) RemoveFile(path + suffix);
+}
+
+}  // namespace
+
+Status BackUpFile(const StoreFile& file, const std::string& to) {
+  WEIR_RETURN_IF_ERROR(CheckReplaced(file.path));
+  // The copy gets an unused name first, so that an incomplete copy never has the name `to`.
+  const std::string beside = FreeName(to + ".new");
+  Status copied = [&]() -> Status {
+    WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
+    connection.WaitForOthers(kBackupPatience);
+    WEIR_ASSIGN_OR_RETURN(auto copy, connection.CopyTo(beside));
+    return copy.Close();
+  }();
+  if (copied) copied = SyncFile(beside);
+  if (copied) copied = RenameToFree(beside, to);
+  RemoveBuilt(beside);
+  return copied ? SyncFolder(to) : copied;
+}
+
+// Owns the file and completes the replacement of a killed repair; returns if the file is sound;
+// otherwise builds PATH-repairing from the readable records, checks it, and replaces the file.
+Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& options) {
+  const StoreFile file{.path = WithoutLink(named.path), .kind = named.kind};
+  const UnixMillis now = options.clock.WallNow();
+  FileRepair repair;
+  WEIR_ASSIGN_OR_RETURN(FileLock lock, FileLock::Take(file.path, now, options.lock_wait));
+  WEIR_RETURN_IF_ERROR(FinishReplacing(file.path));
+  WEIR_RETURN_IF_ERROR(lock.GuardInode(file.path, options.lock_wait));
+  const auto found = CheckFile(file, now);
+  if (found && found->sound() && !LacksCommits(file)) {
+    repair.result = *found;
+    return repair;
+  }
+  const bool refused = !found && found.error().code == Code::kFailedPrecondition;
+  if (refused) {
+    WEIR_ASSIGN_OR_RETURN(const bool is_newer, IsNewer(file));
+    if (is_newer) return Fail(found.error());
+  }
+  WEIR_ASSIGN_OR_RETURN(const SqliteLocks locks, SqliteLocks::Take(file.path));
+  // No other process writes here: a file of this name was left by a killed repair.
+  const std::string built = file.path + "-repairing";
+  RemoveBuilt(built);
+  Status done = Build(file, built, options, repair);
+  if (done && CountSaved(repair) == 0) done = CheckOurs(file, repair, found);
+  if (done) done = CheckBuilt(file, built, now, repair);
+  repair.kept_as = FreeName(file.path + "-damaged");
+  if (done) done = ReplaceDatabase(file.path, built, repair.kept_as);
+  RemoveBuilt(built);
+  if (!done) return Fail(std::move(done.error()));
+  return repair;
+}
+
+}  // namespace weir

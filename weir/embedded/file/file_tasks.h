@@ -1,0 +1,65 @@
+// Runs work on the file between two commits, and returns its result to the caller.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "weir/base/done.h"
+#include "weir/embedded/commit/committer.h"
+#include "weir/embedded/file/errno_code.h"
+#include "weir/runtime/deadline.h"
+
+namespace weir {
+
+/// Calls `read` (sqlite::Connection&, DamageReport& to Result<T>) on a file, and returns its
+/// result.
+template <class T, class Read>
+Result<T> ReadFrom(StateFile& file, const Read& read) {
+  std::optional<T> found;
+  Status status = file.Read([&](sqlite::Connection& connection) -> Status {
+    WEIR_ASSIGN_OR_RETURN(found, read(connection, file.damage()));
+    return {};
+  });
+  if (!status) return Fail(AsStoreError(std::move(status.error())));
+  return *std::move(found);
+}
+
+/// Submits jobs to a committer, which must outlive it. Thread-safe.
+class FileTasks {
+ public:
+  FileTasks(Committer& committer, Scheduler& scheduler)
+      : committer_(committer), scheduler_(scheduler) {}
+
+  UnixMillis now() const { return scheduler_.clock().WallNow(); }
+
+  /// Runs `work` (StateFile& to Result<T>) on the file's thread, and completes with its result.
+  /// Completes at once with kUnavailable while commits fail and after the file was closed, and with
+  /// kDeadlineExceeded when the deadline passes; the message says whether nothing was done, or
+  /// whether the work may still be done.
+  template <class T, class Work>
+  void Run(Work work, Deadline deadline, Done<T> done) {
+    if (Status ready = committer_.CheckReady(); !ready) return done(Fail(ready.error()));
+    auto answer = std::make_shared<std::optional<Result<T>>>();
+    auto job = [this, answer, deadline, work = std::move(work)](StateFile& file) mutable -> Status {
+      if (deadline.ExpiredAt(committer_.Now())) {
+        return Fail(Code::kDeadlineExceeded,
+                    file.name() + ": the call had to wait too long; nothing is done");
+      }
+      answer->emplace(work(file));
+      return {};
+    };
+    // If the deadline passes first, the job may still be running, and `answer` belongs to it alone.
+    auto answered = [answer, done = std::move(done)](Status status) mutable {
+      if (!status) return done(Fail(std::move(status.error())));
+      done(std::move(**answer));
+    };
+    committer_.Submit({deadline, std::move(job), std::move(answered)});
+  }
+
+ private:
+  Committer& committer_;
+  Scheduler& scheduler_;
+};
+
+}  // namespace weir

@@ -1,0 +1,114 @@
+// The SQLite file of the embedded backend: its contents, and all functions that write it.
+// docs/design/embedded.md.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "weir/embedded/commit/change_log.h"
+#include "weir/embedded/file/damage.h"
+#include "weir/embedded/file/sqlite.h"
+#include "weir/embedded/rows/audit_rows.h"
+#include "weir/embedded/rows/bucket_rows.h"
+#include "weir/embedded/rows/clock_rows.h"
+#include "weir/model/audit_event.h"
+#include "weir/store/bucket/bucket_table.h"
+#include "weir/store/bucket/label_clock.h"
+#include "weir/store/config/config_table.h"
+
+namespace weir {
+
+struct StateFileOptions {
+  /// If false, a power loss may lose the latest commits, each as a whole.
+  bool sync_each_commit = false;
+  std::string vfs;
+  Log* log = nullptr;  ///< null: nothing is logged
+};
+
+/// Not thread-safe. Each function is one transaction, or leaves the file as it was; it may be
+/// retried after an error. Errors are those of sqlite::Connection.
+class StateFile {
+ public:
+  /// Opens or creates the file. On failure the file is as it was, or still absent.
+  [[nodiscard]] static Result<std::unique_ptr<StateFile>> Open(const std::string& path,
+                                                               const StateFileOptions& options);
+
+  /// Opens an existing file, to be loaded by LoadSnapshot and read. Writable::kYes: its schema may
+  /// be migrated, and its write-ahead log may be moved into it on closing. Errors are those of
+  /// OpenToRead (reading_backend.h).
+  enum class Writable { kNo, kYes };
+  [[nodiscard]] static Result<std::unique_ptr<StateFile>> OpenToRead(const std::string& path,
+                                                                     const std::string& vfs,
+                                                                     Writable writable);
+
+  std::string name() const { return connection_.name(); }
+
+  /// Fills empty tables. An unreadable row is noted in damage() and left out; if it is the row of a
+  /// bucket whose key is readable, the bucket is empty as of `now`, with all limits that are known
+  /// for it. Returns kDataLoss if SQLite cannot read a page.
+  [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config, UnixMillis now);
+  /// Returns the damage of the rows that were read so far.
+  DamageReport& damage() { return damage_; }
+
+  /// Returns the clock of this boot, as stored in the file, or a new one. Writes nothing. An
+  /// unreadable row is noted in damage(), and treated as absent.
+  [[nodiscard]] Result<ClockOnBoot> ReadClock(const BootIdentity& boot, const Clock& clock);
+  /// Writes the clock to the file, if it is new. Call it before anything is charged on this boot.
+  [[nodiscard]] Status StartClock(const ClockOnBoot& found);
+  /// Sets the clock that stamps events, which must outlive the file. Call it before WriteConfig and
+  /// moment().
+  void StampBy(LabelClock& labels) { labels_ = &labels; }
+  AuditMoment moment() const;
+  /// Lets the label clock read the wall clock, which it follows by such samples.
+  void SampleClock() { labels_->Now(); }
+  /// Loads a file that is only read, as Load, as of one moment. If `buckets` is null, none are
+  /// loaded.
+  [[nodiscard]] Status LoadSnapshot(BucketTable* buckets, ConfigTable& config, UnixMillis now);
+
+  ChangeLog& log() { return *log_; }
+  /// Writes the present state, in `table`, of everything that `changes` touch; the removal of the
+  /// buckets in `removed`, to the log; and `events`, whose time is now. Always syncs.
+  [[nodiscard]] Status WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
+                                   std::span<const BucketKey> removed,
+                                   std::span<const AuditEvent> events);
+
+  /// Work on the connection.
+  using Body = std::function<Status(sqlite::Connection&)>;
+  /// Whether a write is synced always, or only if each commit is (sync_each_commit).
+  enum class Sync { kAlways, kAsCommits };
+  /// Runs `body` outside a transaction.
+  [[nodiscard]] Status Read(const Body& body) { return body(connection_); }
+  /// Runs `body` in one transaction.
+  [[nodiscard]] Status Write(const Body& body, Sync sync);
+
+  /// Checkpoints the write-ahead log if it is long.
+  [[nodiscard]] Status CheckpointIfLong();
+
+  /// Folds the whole log, checkpoints and closes the file. Returns the first error. No other
+  /// function may be called afterwards.
+  [[nodiscard]] Status Close(const BucketTable& buckets);
+
+ private:
+  StateFile(sqlite::Connection connection, Log& log)
+      : connection_(std::move(connection)), damage_(connection_.name(), log) {}
+  Status SetUp(const StateFileOptions& options);
+  Status SyncEachCommit(bool sync);
+  /// Restores commits that a failed sync may have lost.
+  Status RewriteLog();
+  /// Runs `write` with the given kind of sync.
+  Status WithSync(Sync sync, const std::function<Status()>& write);
+  Status LoadAllBuckets(const BucketsToLoad& to);
+
+  sqlite::Connection connection_;
+  bool sync_each_commit_ = false;
+  bool lost_pages_ = false;  // a synced write failed since the write-ahead log was last restarted
+  LabelClock* labels_ = nullptr;
+  std::optional<ChangeLog> log_;  // set once it is open
+  DamageReport damage_;
+};
+
+}  // namespace weir

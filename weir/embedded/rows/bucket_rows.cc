@@ -1,0 +1,184 @@
+#include "weir/embedded/rows/bucket_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "weir/embedded/rows/bucket_reader.h"
+
+namespace weir {
+namespace {
+
+BucketRecord Blank(BucketKey key, UnixMillis time) {
+  return {.key = std::move(key), .names = {}, .bucket = {.time = time, .meters = {}}};
+}
+
+// Returns the limits that are configured for a bucket: those of the first level that has any.
+std::vector<Limit> ConfiguredFor(const BucketKey& key, const ConfigTable& config) {
+  for (const Level& level :
+       {Level::Entity(key.entity, key.resource), Level::EntityDefault(key.entity),
+        Level::Resource(key.resource), Level::System()}) {
+    const auto found = config.GetLimits(level);
+    if (found && !found->limits.empty()) return found->limits;
+  }
+  return {};
+}
+
+void EmptyMeter(Meter& meter) {
+  meter.tokens = std::min<std::int64_t>(meter.tokens, 0);
+  meter.remainder = 0;
+}
+
+// Adds a limit without tokens, unless the bucket has it. Only a negative `tokens`, a debt, is kept.
+void AddEmpty(const Limit& limit, std::int64_t tokens, BucketRecord& record) {
+  if (std::ranges::find(record.names, limit.name) != record.names.end()) return;
+  record.names.push_back(limit.name);
+  record.bucket.meters.push_back(FullMeter(limit.quota));
+  record.bucket.meters.back().tokens = std::min<std::int64_t>(tokens, 0);
+}
+
+// Loads buckets in three steps: the changes of the log, the rows of the table, and at last the
+// buckets in doubt, whose latest state is unknown. The latter get the limits that any source knows,
+// and no tokens.
+class Loader {
+ public:
+  Loader(const ChangeIndex& index, const BucketsToLoad& to) : index_(index), to_(to) {}
+
+  void LoadChanges() {
+    for (const auto& [key, latest] : index_.map()) {
+      if (!latest.is_readable) {
+        KeepLimits(key, latest.limits);
+      } else if (index_.MayBeOverridden(key)) {
+        NoteDoubt(key, "a later change may be its own and does not read");
+        KeepLimits(key, latest.limits);
+      } else if (latest.time) {
+        LoadOne(key, *latest.time, {latest.limits, latest.extras});
+      }
+    }
+  }
+
+  void LoadRow(const sqlite::Statement& row) {
+    const KeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(row.Integer(2))};
+    // The log overrides this row. Its limits are still used if the bucket is in doubt.
+    if (index_.Contains(view)) return KeepLimitsOfDoubtful(view, row.Text(4));
+    if (!IsKey(row)) {
+      to_.damage.Note("bucket", fmt::format("{}/{}: its key does not read; the row is left out",
+                                            view.entity, view.resource));
+      return;
+    }
+    const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
+    if (index_.MayBeOverridden(key)) {
+      NoteDoubt(key, "a change in the log may be its own and does not read");
+      return KeepLimits(key, row.Text(4));
+    }
+    LoadOne(key, row.Integer(3), {row.Text(4), row.Text(5)});
+  }
+
+  void LoadEmpty() {
+    for (auto& [key, record] : doubtful_) {
+      for (const Limit& limit : ConfiguredFor(key, to_.config)) {
+        AddEmpty(limit, 0, record);
+      }
+      // Limits that are added later are empty too.
+      record.extras.last_left = to_.now;
+      record.extras.left_full = to_.now + milliseconds(kMaxPeriodMillis);
+      // Loaded as a change, so that the next process does not find the damaged row again.
+      to_.buckets.Load(std::move(record), BucketTable::Loaded::kAsChange);
+    }
+  }
+
+ private:
+  static bool IsKey(const sqlite::Statement& row) {
+    return CheckBucketText("entity", row.Text(0)) && CheckBucketText("resource", row.Text(1)) &&
+           std::in_range<std::uint32_t>(row.Integer(2));
+  }
+
+  // Returns the entry of a bucket in doubt, and creates it if there is none.
+  BucketRecord& Doubt(const BucketKey& key) {
+    return doubtful_.try_emplace(key, Blank(key, to_.now)).first->second;
+  }
+
+  void NoteDoubt(const BucketKey& key, std::string_view why) {
+    to_.damage.Note("bucket", fmt::format("{}/{}: {}; it is empty", key.entity, key.resource, why));
+    Doubt(key);
+  }
+
+  // The stored texts of a bucket; `extras` is empty if there are none.
+  struct Meters {
+    std::string_view limits;
+    std::string_view extras;
+  };
+
+  void LoadOne(const BucketKey& key, std::int64_t time, const Meters& meters) {
+    BucketRecord record = Blank(key, {time});
+    const Status read = ReadMeters(meters, record);
+    const bool is_time = time >= kEarliestBucketTime.value && time <= kLatestBucketTime.value;
+    if (read && is_time) {
+      // A bucket without any limit is treated as one that was never charged.
+      const bool is_empty = record.names.empty() && record.extras == ExtraMeters();
+      if (!is_empty) to_.buckets.Load(std::move(record));
+      return;
+    }
+    NoteDoubt(key, read ? "an impossible time" : read.error().message);
+    KeepLimits(key, meters.limits);
+  }
+
+  Status ReadMeters(const Meters& meters, BucketRecord& record) {
+    WEIR_RETURN_IF_ERROR(reader_.ReadLimits(meters.limits, record));
+    return meters.extras.empty() ? Status() : reader_.ReadExtras(meters.extras, record);
+  }
+
+  void KeepLimitsOfDoubtful(const KeyView& view, std::string_view limits) {
+    if (doubtful_.empty()) return;
+    const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
+    if (doubtful_.contains(key)) KeepLimits(key, limits);
+  }
+
+  // Adds the readable ones of `limits` to the bucket in doubt.
+  void KeepLimits(const BucketKey& key, std::string_view limits) {
+    BucketRecord known = Blank(key, to_.now);
+    (void)reader_.ReadLimits(limits, known);
+    BucketRecord& record = Doubt(key);
+    for (std::size_t i = 0; i < known.names.size(); ++i) {
+      const Meter& meter = known.bucket.meters[i];
+      AddEmpty({known.names[i], meter.quota}, meter.tokens, record);
+    }
+  }
+
+  const ChangeIndex& index_;
+  const BucketsToLoad& to_;
+  BucketReader reader_;
+  std::map<BucketKey, BucketRecord> doubtful_;
+};
+
+}  // namespace
+
+BucketRecord EmptiedAt(BucketRecord record, UnixMillis now) {
+  record.bucket.time = std::max(record.bucket.time, now);
+  for (Meter& meter : record.bucket.meters) EmptyMeter(meter);
+  for (ExtraMeter& extra : record.extras.meters) {
+    extra.time = std::max(extra.time, now);
+    EmptyMeter(extra.meter);
+  }
+  record.extras.last_left = std::max(record.extras.last_left, now);
+  record.extras.left_full = record.extras.last_left + milliseconds(kMaxPeriodMillis);
+  return record;
+}
+
+Status LoadBuckets(sqlite::Connection& connection, const ChangeIndex& index,
+                   const BucketsToLoad& to) {
+  Loader loader(index, to);
+  loader.LoadChanges();
+  WEIR_ASSIGN_OR_RETURN(
+      auto rows,
+      connection.Prepare("SELECT entity, resource, shard, time, limits, extras FROM bucket"));
+  Result<bool> row = true;
+  while ((row = rows.Step()) && *row) loader.LoadRow(rows);
+  if (!row) return Fail(std::move(row.error()));
+  loader.LoadEmpty();
+  return {};
+}
+
+}  // namespace weir

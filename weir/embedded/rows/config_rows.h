@@ -1,0 +1,25 @@
+// Stores limits and entities in their tables.
+#pragma once
+
+#include <span>
+
+#include "weir/embedded/file/damage.h"
+#include "weir/embedded/file/sqlite.h"
+#include "weir/store/config/config_table.h"
+
+namespace weir {
+
+/// Writes the present state, in `table`, of every limit and entity that `changes` touch. REQUIRES:
+/// a transaction.
+[[nodiscard]] Status WriteConfig(sqlite::Connection& connection, const ConfigTable& table,
+                                 std::span<const ConfigChange> changes);
+
+/// Replaces the contents of the tables by those of `table`. REQUIRES: a transaction.
+[[nodiscard]] Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table);
+
+/// Fills an empty table. An unreadable or impossible row or column is left out and noted in
+/// `damage`.
+[[nodiscard]] Status LoadConfig(sqlite::Connection& connection, ConfigTable& table,
+                                DamageReport& damage);
+
+}  // namespace weir

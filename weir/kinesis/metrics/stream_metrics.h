@@ -1,0 +1,139 @@
+// The metrics of one stream. Mechanism and cost: docs/design/kinesis-metrics.md.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/kinesis/metrics/metric_names.h"
+#include "weir/kinesis/metrics/windowed_statistic.h"
+#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/telemetry/counter.h"
+#include "weir/telemetry/histogram.h"
+
+namespace weir::kinesis {
+
+struct MetricsOptions {
+  MetricsLevel level = MetricsLevel::kDetailed;
+  MetricsGranularity granularity = MetricsGranularity::kShard;
+};
+
+/// The put of a user record; its result does not have these.
+struct PutOrigin {
+  Instant put;
+  std::size_t bytes = 0;  ///< of its data
+};
+
+/// Events must come on one thread at a time; all other calls may come on any thread. Events can be
+/// read after Publish. Each sample is stored once, at the shard if that is known and the
+/// granularity asks for it, else at the stream; readers compute the sums. A shard without samples
+/// for an hour is forgotten, except for its part of the sums. At level none no sample is stored,
+/// and an event costs a comparison.
+class StreamMetrics {
+ public:
+  /// The most error codes; further ones are counted as "Other".
+  static constexpr std::size_t kMostCodes = 64;
+
+  explicit StreamMetrics(MetricsOptions options);
+
+  /// Counts a record that was put.
+  void OnPut(std::size_t bytes);
+  /// Counts a request that is sent.
+  void OnSend(const std::vector<KinesisRecord>& records);
+  /// Counts a request that has ended.
+  void OnAnswer(const std::vector<KinesisRecord>& records, const PutAnswer& answer, Instant began,
+                Instant now);
+  /// Counts a record that has its result.
+  void OnResult(const RecordResult& result, const PutOrigin& origin, Instant now);
+  /// Makes the events since the last call readable. Call it once after all events of one turn. They
+  /// count as samples of `now`, which must not go back.
+  void Publish(Instant now);
+
+  /// The samples of one node.
+  struct Row {
+    std::optional<ShardId> shard;
+    std::string code;  ///< of kErrorsByCode; empty for other metrics
+    Statistic statistic;
+    bool forgotten = false;  ///< the sum of the shards that were forgotten
+  };
+  /// Returns the result of `read` for each node that ever had a sample of this metric, ordered by
+  /// shard and code, and last for the forgotten shards. `read` runs under a lock and must not call
+  /// this object.
+  std::vector<Row> Rows(Metric metric,
+                        const std::function<Statistic(const WindowedStatistic&)>& read) const;
+  /// Returns the samples since the last call for this metric, of the nodes that had any. There must
+  /// be only one caller.
+  std::vector<Row> TakeRows(Metric metric);
+  /// Returns the number of user records without a result, as of the last Publish.
+  std::int64_t pending() const { return published_pending_.Value(); }
+  /// Returns the distribution in nanoseconds, over all shards, of kBufferingTime, kRequestTime or
+  /// kTimeToResult.
+  HistogramSnapshot Spread(Metric metric) const;
+
+ private:
+  /// Published samples.
+  struct Node {
+    std::array<WindowedStatistic, kMetrics> metrics;
+    std::map<std::string, WindowedStatistic> errors;
+    Instant last;
+
+    /// Adds the samples of another node, without their seconds.
+    void AddOld(const Node& other);
+  };
+  /// Samples that are not published. Used on the events' thread only.
+  struct Fresh {
+    std::array<Statistic, kMetrics> metrics;
+    std::map<std::string, Statistic> errors;
+    Node* node = nullptr;
+    bool touched = false;
+
+    void Add(Metric metric, double sample) {
+      metrics[static_cast<std::size_t>(metric)].Add(sample);
+    }
+  };
+
+  /// Appends the rows of one node.
+  template <class AnyNode, class Read>
+  static void AddRows(std::vector<Row>& rows, Metric metric, AnyNode& node, const Row& like,
+                      const Read& read);
+  /// Returns the samples of a shard, or of the stream, for an event.
+  Fresh& At(std::optional<ShardId> shard);
+  /// Finds or creates the samples of a shard.
+  Fresh& OfShard(std::uint64_t number);
+  void OnError(Fresh& fresh, const std::string& code);
+  /// Adds the times that a record waited before each of its attempts.
+  void OnBuffered(Fresh& fresh, const Attempts& attempts, Instant put);
+  /// Publishes the samples of one node.
+  void Take(Fresh& fresh, Instant now) WEIR_REQUIRES(mutex_);
+  /// Forgets shards without samples for an hour; their samples go to forgotten_.
+  void ForgetIdle(Instant now) WEIR_REQUIRES(mutex_);
+
+  const MetricsOptions options_;
+  // Used on the events' thread only.
+  Fresh own_;
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Fresh>> shards_;
+  // The shard of the latest event, which usually is that of the next, too.
+  std::optional<std::uint64_t> latest_shard_;
+  Fresh* latest_ = nullptr;
+  std::vector<Fresh*> touched_;
+  std::set<std::string> codes_;
+  std::int64_t pending_ = 0;
+  std::optional<Instant> pending_sampled_, swept_;
+
+  Gauge published_pending_;
+  Histogram buffering_, request_, time_to_result_;
+  mutable Mutex mutex_;
+  std::map<std::optional<ShardId>, Node> nodes_ WEIR_GUARDED_BY(mutex_);
+  Node forgotten_ WEIR_GUARDED_BY(mutex_);
+};
+
+}  // namespace weir::kinesis

@@ -1,0 +1,104 @@
+// The cases of the Kinesis Producer Library's retrier: those in which it is right, and those in
+// which it loses records that it acknowledged.
+#include "weir/kinesis/pipeline/delivery_check.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "weir/kinesis/testing/record_fixture.h"
+#include "weir/kinesis/wire/deaggregate.h"
+
+namespace weir::kinesis {
+namespace {
+
+using Verdict = DeliveryCheck::Verdict;
+
+ShardMap MapOf(std::vector<Shard> shards) {
+  ShardMap map({}, 1);
+  map.Next(kStart);
+  map.OnListed(ShardPage{std::move(shards), ""}, kStart);
+  return map;
+}
+
+KinesisRecord RecordOfHashes(std::vector<std::uint64_t> hashes, std::optional<ShardId> expected) {
+  KinesisRecord record{.shard = expected};
+  AggregateWriter writer;
+  for (const std::uint64_t hash : hashes) {
+    record.records.push_back(
+        {.partition_key = "k", .explicit_hash_key = FormatHashKey(hash), .hash = hash});
+    writer.Add(record.records.back().View());
+  }
+  record.data = writer.Take();
+  return record;
+}
+
+DeliveryCheck Judge(const std::vector<std::uint64_t>& hashes, std::optional<ShardId> expected,
+                    std::uint64_t actual, std::vector<Shard> shards) {
+  return CheckDelivery(RecordOfHashes(hashes, expected), {actual}, MapOf(std::move(shards)));
+}
+
+TEST(Verdict, StoredWhereItWasExpected) {
+  const DeliveryCheck delivery = Judge({1, 5}, ShardId{0}, 0, {{{0}, {0, 10}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kStored);
+  EXPECT_FALSE(delivery.doubt);
+}
+
+TEST(Verdict, StoredOnAChildThatHoldsAllOfIt) {
+  const DeliveryCheck delivery = Judge({0, 1, 5, 10}, ShardId{0}, 4, {{{4}, {0, 10}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kStored);
+  EXPECT_TRUE(delivery.doubt) << "the map was behind";
+}
+
+// The library acknowledges records 1 and 2 here, and no consumer delivers them.
+TEST(Verdict, MixedWhereOneHashIsOutside) {
+  const DeliveryCheck delivery =
+      Judge({1, 2, 11}, ShardId{0}, 4, {{{4}, {0, 10}}, {{5}, {11, 20}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kMixed);
+  EXPECT_TRUE(delivery.doubt);
+}
+
+// The library sends the whole aggregate again; after a merge all of it is then delivered twice.
+TEST(Verdict, UnknownWhereTheShardIs) {
+  const DeliveryCheck delivery = Judge({1, 2}, ShardId{0}, 4, {{{0}, {0, 10}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kUnknown);
+  EXPECT_TRUE(delivery.doubt);
+  EXPECT_TRUE(Judge({1, 2}, std::nullopt, 4, {}).doubt) << "so that it becomes known";
+}
+
+TEST(Verdict, OneHashIsStoredWhereverItLanded) {
+  const DeliveryCheck single = Judge({7}, ShardId{0}, 4, {{{0}, {0, 10}}});
+  EXPECT_EQ(single.verdict, Verdict::kStored);
+  EXPECT_TRUE(single.doubt);
+  EXPECT_EQ(Judge({7, 7, 7}, ShardId{0}, 4, {}).verdict, Verdict::kStored);
+}
+
+TEST(Verdict, AnAnswerFromBeforeTheMapIsNoDoubt) {
+  const DeliveryCheck delivery = Judge({1, 2}, ShardId{4}, 0, {{{0}, {0, 10}}, {{4}, {0, 10}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kStored);
+  EXPECT_FALSE(delivery.doubt);
+}
+
+TEST(Verdict, WithoutAnExpectationTheRangeDecides) {
+  EXPECT_EQ(Judge({1, 2}, std::nullopt, 0, {{{0}, {0, 10}}}).verdict, Verdict::kStored);
+  EXPECT_EQ(Judge({1, 12}, std::nullopt, 0, {{{0}, {0, 10}}}).verdict, Verdict::kMixed);
+}
+
+// Fails if: a record that counts as stored is dropped by a consumer of that shard, or the reverse.
+RC_GTEST_PROP(VerdictProperty, IsTheConsumersRule, ()) {
+  const auto hashes = *rc::gen::nonEmpty(
+      rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(0, 30)));
+  const auto first = *rc::gen::inRange<std::uint64_t>(0, 30);
+  const HashRange range{first, *rc::gen::inRange<std::uint64_t>(first, 31)};
+  const KinesisRecord record = RecordOfHashes(hashes, std::nullopt);
+  const DeliveryCheck delivery = CheckDelivery(record, {4}, MapOf({{{4}, range}}));
+  const auto delivered = Deaggregate("k", record.data, range);
+  RC_ASSERT(delivered.has_value());
+  const bool one_hash =
+      std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; });
+  // A shard never stores a record of one hash that is outside of its range.
+  if (one_hash && !range.Contains(hashes[0])) return;
+  RC_ASSERT((delivery.verdict == Verdict::kStored) == (delivered->size() == hashes.size()));
+}
+
+}  // namespace
+}  // namespace weir::kinesis

@@ -1,0 +1,179 @@
+#include "weir/kinesis/pipeline/request_window.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::kinesis {
+namespace {
+
+// A request may pass up to this number of requests. Searching further would cost more than it
+// gains.
+constexpr std::size_t kLookAhead = 64;
+
+}  // namespace
+
+RequestWindow::Load RequestWindow::LoadOf(const Request& request) {
+  Load load;
+  for (const KinesisRecord& record : request) {
+    load.bytes += record.bytes();
+    load.shards.push_back(record.shard);
+  }
+  std::ranges::sort(load.shards);
+  const auto repeated = std::ranges::unique(load.shards);
+  load.shards.erase(repeated.begin(), repeated.end());
+  return load;
+}
+
+RequestWindow::Waiting RequestWindow::Admit(Request request) {
+  for (const KinesisRecord& record : request) {
+    expires_ = std::min(expires_.value_or(record.expires), record.expires);
+  }
+  Load load = LoadOf(request);
+  return {std::move(request), std::move(load)};
+}
+
+void RequestWindow::Put(Request request) { waiting_.push_back(Admit(std::move(request))); }
+
+void RequestWindow::PutFirst(Request request) { waiting_.push_front(Admit(std::move(request))); }
+
+bool RequestWindow::HasBytesFor(const Load& load) const {
+  // A request larger than the limit is sent alone.
+  return under_way_.empty() || bytes_ + load.bytes <= options_.max_bytes;
+}
+
+bool RequestWindow::HasShardsFor(const Load& load) const {
+  return std::ranges::all_of(load.shards, [this](const auto& shard) {
+    const auto at = shard_requests_.find(shard);
+    return at == shard_requests_.end() || at->second < options_.max_shard_requests;
+  });
+}
+
+std::deque<RequestWindow::Waiting>::const_iterator RequestWindow::Next() const {
+  if (under_way_.size() >= options_.max_requests) return waiting_.end();
+  // A request with a busy shard is passed. The first one without must also fit into the bytes, or
+  // no request leaves.
+  const std::size_t far = std::min(waiting_.size(), kLookAhead);
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(far);
+  const auto next = std::find_if(
+      waiting_.begin(), end, [this](const Waiting& waiting) { return HasShardsFor(waiting.load); });
+  return next == end || !HasBytesFor(next->load) ? waiting_.end() : next;
+}
+
+std::optional<std::size_t> RequestWindow::NextBytes() const {
+  const auto next = Next();
+  if (next == waiting_.end()) return std::nullopt;
+  return next->load.bytes;
+}
+
+std::optional<RequestWindow::Sent> RequestWindow::Send(Instant now) {
+  const auto next = waiting_.begin() + (Next() - waiting_.cbegin());
+  if (next == waiting_.end()) return std::nullopt;
+  Waiting goes = std::move(*next);
+  waiting_.erase(next);
+  // Otherwise expires_ may now be too early, until TakeExpired computes it again.
+  if (waiting_.empty()) expires_.reset();
+  Count(goes.load);
+  const std::uint64_t id = next_id_++;
+  // A Kinesis record expires with the first of its user records.
+  const Instant expires =
+      std::ranges::min_element(goes.records, {}, &KinesisRecord::expires)->expires;
+  expiries_.emplace(expires, id);
+  const auto flight =
+      under_way_.emplace(id, Out{{std::move(goes.records), now}, std::move(goes.load), expires})
+          .first;
+  return Sent{id, &flight->second.flight.records};
+}
+
+std::optional<RequestWindow::Flight> RequestWindow::Take(std::uint64_t id) {
+  const auto at = under_way_.find(id);
+  if (at == under_way_.end()) return std::nullopt;
+  Discount(at->second.load);
+  if (at->second.expires) expiries_.erase({*at->second.expires, id});
+  Flight flight = std::move(at->second.flight);
+  under_way_.erase(at);
+  return flight;
+}
+
+const RequestWindow::Flight* RequestWindow::UnderWay(std::uint64_t id) const {
+  const auto at = under_way_.find(id);
+  return at == under_way_.end() ? nullptr : &at->second.flight;
+}
+
+void RequestWindow::ReportOverdue(Instant by, std::vector<Overdue>& out) {
+  while (!expiries_.empty() && expiries_.begin()->first <= by) {
+    // A request is in expiries_ with its earliest expiry that is not reported, and returns there
+    // with the next one.
+    const std::uint64_t id = expiries_.extract(expiries_.begin()).value().second;
+    Out& late = under_way_.at(id);
+    late.expires = Report(late.flight, by, out);
+    if (late.expires) expiries_.emplace(*late.expires, id);
+  }
+}
+
+std::optional<Instant> RequestWindow::Report(Flight& flight, Instant by,
+                                             std::vector<Overdue>& out) {
+  std::optional<Instant> next;
+  for (KinesisRecord& record : flight.records) {
+    for (UserRecord& user : record.records) {
+      if (user.is_reported) continue;
+      if (user.expires > by) {
+        next = std::min(next.value_or(user.expires), user.expires);
+      } else {
+        user.is_reported = true;
+        out.push_back({&user, flight.began});
+      }
+    }
+  }
+  return next;
+}
+
+std::optional<Instant> RequestWindow::OverdueWake() const {
+  if (expiries_.empty()) return std::nullopt;
+  return expiries_.begin()->first;
+}
+
+void RequestWindow::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
+  if (!expires_ || *expires_ > now) return;
+  // Put computes it again from the remaining records.
+  expires_.reset();
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    Request good;
+    for (KinesisRecord& record : waiting.records) {
+      (record.expires > now ? good : out).push_back(std::move(record));
+    }
+    if (!good.empty()) Put(std::move(good));
+  }
+}
+
+void RequestWindow::TakeWaiting(std::vector<KinesisRecord>& out) {
+  for (Waiting& waiting : waiting_) std::ranges::move(waiting.records, std::back_inserter(out));
+  waiting_.clear();
+  expires_.reset();
+}
+
+std::vector<RequestWindow::Flight> RequestWindow::TakeUnderWay() {
+  std::vector<Flight> flights;
+  flights.reserve(under_way_.size());
+  for (auto& [id, under_way] : under_way_) flights.push_back(std::move(under_way.flight));
+  under_way_.clear();
+  expiries_.clear();
+  shard_requests_.clear();
+  bytes_ = 0;
+  return flights;
+}
+
+void RequestWindow::Count(const Load& load) {
+  bytes_ += load.bytes;
+  for (const auto& shard : load.shards) ++shard_requests_[shard];
+}
+
+void RequestWindow::Discount(const Load& load) {
+  bytes_ -= load.bytes;
+  for (const auto& shard : load.shards) {
+    const auto at = shard_requests_.find(shard);
+    if (--at->second == 0) shard_requests_.erase(at);
+  }
+}
+
+}  // namespace weir::kinesis

@@ -1,0 +1,43 @@
+// The bodies of PutRecords and ListShards (Amazon Kinesis Data Streams API reference, version
+// 2013-12-02), in the two formats of the service.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/kinesis/pipeline/pipeline.h"
+
+namespace weir::kinesis {
+
+inline constexpr std::string_view kTargetPrefix = "Kinesis_20131202";
+
+/// CBOR carries data as they are, JSON in base64: a third more to write, hash, encrypt and send.
+enum class WireFormat { kJson, kCbor };
+
+/// Returns the content type of a request. The response has the same format.
+std::string_view ContentType(WireFormat format);
+
+/// A stream of this account by name, or any stream by its ARN. Exactly one of them is set.
+struct StreamAddress {
+  std::string name;
+  std::string arn;
+};
+
+/// Returns the body, in one allocation of its size. REQUIRES: the partition keys are UTF-8.
+std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
+                           const std::vector<KinesisRecord>& records);
+/// Returns one response for each entry, in order. kDataLoss, with the position: it is not such a
+/// response.
+[[nodiscard]] Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format,
+                                                              std::string_view body);
+
+/// Returns the request for the page of this token, or the first page if it is empty.
+std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
+                           std::string_view next_token);
+/// Parses the response. kDataLoss, with the position: it is not such a response, or it names a
+/// shard or a hash key that is not valid.
+[[nodiscard]] Result<ShardPage> ReadListShards(WireFormat format, std::string_view body);
+
+}  // namespace weir::kinesis

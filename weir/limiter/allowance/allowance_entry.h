@@ -1,0 +1,56 @@
+// The allowance of one (entity, resource) pair. Converts between charges and the amounts of an
+// Allowance.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weir/limiter/allowance/allowance.h"
+#include "weir/limiter/call.h"
+#include "weir/store/bucket/charge.h"
+
+namespace weir {
+
+/// Returns whether any limit of these targets has an allowance.
+bool HaveAllowance(std::span<const TargetPtr> targets);
+/// Returns whether an allowance may decide these charges: at least one amount is not 0, and each
+/// limit with such an amount has an allowance.
+bool MayBeServed(const std::vector<Charge>& charges);
+
+/// Not thread-safe: guarded by the mutex of its stripe in Allowances.
+struct AllowanceEntry {
+  /// REQUIRES: HaveAllowance(buckets).
+  explicit AllowanceEntry(std::vector<TargetPtr> buckets);
+
+  /// Returns the amounts as charges of the buckets. Buckets without an amount are left out.
+  std::vector<Charge> ChargesOf(Allowance::View amounts) const;
+  /// Returns the tokens to return as negative charges of the shards that paid.
+  std::vector<Charge> ChargesOf(const Allowance::Return& back) const;
+  /// Returns, for each target, the shard that paid its part of `charges`. Returns an empty vector
+  /// if the store does not divide buckets.
+  Allowance::Shards PaidBy(const std::vector<Charge>& charges, const Decision& decision) const;
+  /// Returns the amount that the charges need of each limit, and keeps their targets. Returns
+  /// nullopt if a charge is on another bucket or under other limits than this entry has.
+  std::optional<Allowance::Millis> NeedOf(const std::vector<Charge>& charges);
+  /// Returns the balance of each limit in the decision on `charges`, or Allowance::kNotSeen if the
+  /// decision does not contain the limit.
+  Allowance::Millis AvailableOf(const std::vector<Charge>& charges, const Decision& decision) const;
+  /// Returns the decision on `charges`: admitted if `wait` is 0, refused otherwise. The available
+  /// tokens are `held`, those that the process held before, plus those that the last result of the
+  /// store left in the bucket. REQUIRES: NeedOf(charges) was not nullopt, under the same lock.
+  Decision DecisionOf(const std::vector<Charge>& charges, const Allowance::Millis& held,
+                      milliseconds wait) const;
+
+  std::vector<TargetPtr> targets;         ///< the pair's own first
+  Allowance allowance;                    ///< of the limits of all targets, in order
+  std::vector<CallPtr> waiting{};         ///< calls that wait for the debit in flight
+  Deadline deadline = Deadline::Never();  ///< of the debit in flight
+  bool gone = false;                      ///< removed from Allowances
+  std::uint32_t of_shards = 1;            ///< Decision::of_shards of the last debit
+  Instant resolved_at{INT64_MAX};         ///< Charge::resolved_at of the debits
+};
+using AllowanceEntryPtr = std::shared_ptr<AllowanceEntry>;
+
+}  // namespace weir

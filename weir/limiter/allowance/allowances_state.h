@@ -1,0 +1,71 @@
+// The private types of Allowances.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/limiter/allowance/allowances.h"
+#include "weir/telemetry/thread_slot.h"
+
+namespace weir {
+
+/// A debit in flight.
+struct Allowances::Debit {
+  EntryPtr entry;
+  std::vector<Charge> charges;
+  Instant sent;
+  Deadline deadline;
+};
+
+/// One request to an entry: the needed and the held amount of each limit, and the time.
+struct Allowances::Asked {
+  Asked(Allowance::Millis amounts, const AllowanceEntry& entry, Instant at)
+      : need(std::move(amounts)), held(entry.allowance.Held(at)), now(at) {}
+
+  Allowance::Millis need;
+  Allowance::Millis held;
+  Instant now;
+};
+
+/// Actions that were determined under a lock and are done after it is released.
+struct Allowances::Effects {
+  std::vector<std::pair<CallPtr, Decision>> decided;
+  std::vector<CallPtr> for_store;
+  std::vector<CallPtr> outdated;
+  std::optional<Debit> outdated_debit;  ///< set if no call waited for it
+  std::optional<Debit> debit;
+  std::vector<std::pair<std::vector<Charge>, Deadline>> returns;
+  EntryPtr made;
+
+  bool nothing_for_host() const {
+    return decided.empty() && for_store.empty() && outdated.empty() && !outdated_debit;
+  }
+};
+
+struct Allowances::Entries {
+  struct Hash {
+    std::size_t operator()(const TargetPtr& target) const { return target->hash; }
+  };
+  struct Same {
+    bool operator()(const TargetPtr& a, const TargetPtr& b) const {
+      return a == b || (a->hash == b->hash && a->key == b->key);
+    }
+  };
+
+  std::unordered_map<TargetPtr, EntryPtr, Hash, Same> by_own;
+};
+
+struct alignas(kCacheLine) Allowances::Stripe {
+  Mutex mutex;  ///< also guards the contents of its entries
+  Entries entries WEIR_GUARDED_BY(mutex);
+};
+
+struct Allowances::Stripes {
+  std::array<Stripe, 64> all;
+};
+
+}  // namespace weir

@@ -1,0 +1,172 @@
+// Debits of allowances on a bucket that has other limits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "weir/limiter/limiter.h"
+#include "weir/limiter/testing/probe_backend.h"
+#include "weir/model/set_aside.h"
+#include "weir/sim/sim_scheduler.h"
+#include "weir/store/memory/memory_backend.h"
+
+namespace weir {
+namespace {
+
+Limit Rps(std::int64_t rate) { return {"rps", PerSecond(rate), milliseconds(500)}; }
+
+class RenewalAllowancesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Configure(1000);
+    Demand();
+    store_.acquires.clear();
+    store_.limit_reads.clear();
+    store_.judge = [this](std::span<const Charge> charges) { return Judge(charges); };
+  }
+  void TearDown() override {
+    answers_.clear();
+    limiter_.reset();
+  }
+
+  /// Changes the limits as another process would. The bucket has these limits afterwards.
+  void Configure(std::int64_t rate) {
+    memory_->config().Apply({Put(Level::Entity("acme", "r"), {Rps(rate)})}, Deadline::Never(),
+                            [](const Status& applied) { ASSERT_TRUE(applied); });
+    Store(rate);
+  }
+  void Store(std::int64_t rate) {
+    scheduler_.Advance(milliseconds(1));
+    rate_ = PerSecond(rate).amount;
+    seen_ = scheduler_.clock().Now();
+    scheduler_.Advance(milliseconds(1));
+  }
+  std::optional<Decision> Judge(std::span<const Charge> charges) {
+    const Charge& own = charges.front();
+    const bool differs = own.target->limits[0].quota.amount != rate_;
+    if (differs && seen_ > own.resolved_at) {
+      ++outdated_;
+      return Decision{.limits = {}, .outdated = true};
+    }
+    if (differs) ++repairs_;
+    rate_ = own.target->limits[0].quota.amount;
+    return std::nullopt;
+  }
+  bool Take(std::int64_t tokens) {
+    auto& answer = answers_.emplace_back();
+    limiter_->Acquire({.entity = "acme", .resource = "r", .amounts = {{"rps", tokens}}},
+                      Deadline::Never(), [&](Result<Outcome> got) { answer = std::move(got); });
+    return answer && *answer && (*answer)->admitted();
+  }
+  /// Makes demand, so that debits are for more than one request.
+  void Demand() {
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(Take(1));
+  }
+  void TakeUntilOutdated() {
+    for (int i = 0; i < 1000 && outdated_ == 0; ++i) {
+      Take(1);
+      if (i % 5 == 0) scheduler_.Advance(milliseconds(5));
+    }
+    ASSERT_EQ(outdated_, 1);
+  }
+
+  sim::SimScheduler scheduler_;
+  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({}, &scheduler_.clock());
+  ProbeBackend store_{*memory_};
+  std::unique_ptr<Limiter> limiter_ =
+      std::make_unique<Limiter>(store_, scheduler_, LimiterOptions{.seed = 1});
+  std::int64_t rate_ = 0;
+  Instant seen_;
+  int outdated_ = 0;
+  int repairs_ = 0;
+  std::list<std::optional<Result<Outcome>>> answers_;
+};
+
+TEST_F(RenewalAllowancesTest, D6ARequestThatWaitsForAnOutdatedDebitIsServedUnderTheNewLimits) {
+  scheduler_.Advance(milliseconds(5000));  // the held tokens expire
+  Configure(2000);
+  EXPECT_TRUE(Take(1));
+  EXPECT_EQ(outdated_, 1);
+  EXPECT_EQ(repairs_, 0);
+  ASSERT_FALSE(store_.acquires.empty());
+  EXPECT_EQ(store_.acquires.back().charges.front().target->limits[0], SetAside({Rps(2000)})[0]);
+  EXPECT_EQ(limiter_->stats().outdated, 1U);
+  EXPECT_EQ(store_.limit_reads.size(), 1U);
+}
+
+TEST_F(RenewalAllowancesTest, D6ADebitThatNoRequestWaitsForHasTheLimitsResolvedAgainToo) {
+  scheduler_.Advance(milliseconds(5000));
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Take(1));  // makes demand: debits are sent ahead
+  store_.acquires.clear();
+  store_.limit_reads.clear();
+  Configure(2000);
+  TakeUntilOutdated();
+  EXPECT_TRUE(store_.acquires.empty()) << "no request was repeated";
+  EXPECT_EQ(store_.limit_reads.size(), 1U);
+  ASSERT_TRUE(Take(1));
+  EXPECT_EQ(outdated_, 1);
+  EXPECT_EQ(repairs_, 0);
+  ASSERT_FALSE(store_.acquires.empty());
+  EXPECT_EQ(store_.acquires.back().charges.front().target->limits[0], SetAside({Rps(2000)})[0]);
+}
+
+TEST_F(RenewalAllowancesTest, D6TokensThatWereHeldUnderOldLimitsAreAccountedFor) {
+  Configure(2000);
+  TakeUntilOutdated();
+  limiter_.reset();
+  std::int64_t taken = 0;
+  const BucketKey key{"acme", "r"};
+  memory_->buckets().Read({&key, 1}, Deadline::Never(), [&](auto records) {
+    taken = records->front()->bucket.meters[0].consumed / kMillitokens;
+  });
+  const auto served = std::ranges::count_if(
+      answers_, [](const auto& answer) { return answer && *answer && (*answer)->admitted(); });
+  EXPECT_GE(taken, served);
+  EXPECT_LE(taken, served + 100);
+}
+
+TEST_F(RenewalAllowancesTest, D6ABucketWithOldLimitsIsRepairedByTheNextDebit) {
+  Store(700);
+  TakeUntilOutdated();
+  ASSERT_TRUE(Take(1));
+  EXPECT_EQ(outdated_, 1);
+  EXPECT_EQ(repairs_, 1);
+}
+
+TEST_F(RenewalAllowancesTest, D6ADebitIsAsNewAsTheLatestRequest) {
+  scheduler_.Advance(milliseconds(500));
+  limiter_->Invalidate();
+  ASSERT_TRUE(Take(1));  // resolves the same limits
+  const Instant resolved = scheduler_.clock().Now();
+  scheduler_.Advance(milliseconds(500));
+  rate_ = PerSecond(700).amount;
+  seen_ = resolved - nanoseconds(1);
+  store_.acquires.clear();
+  for (int i = 0; i < 100; ++i) Take(1);
+  EXPECT_FALSE(store_.acquires.empty());
+  EXPECT_EQ(outdated_, 0);
+  EXPECT_EQ(repairs_, 1);
+}
+
+TEST_F(RenewalAllowancesTest, D6AllWhoWaitForADebitAreAnsweredThoughLimitsChangeAllTheTime) {
+  scheduler_.Advance(milliseconds(5000));
+  store_.judge = [](auto) { return Decision{.limits = {}, .outdated = true}; };
+  store_.hold = true;
+  for (int i = 0; i < 10; ++i) Take(1);
+  for (int i = 0; i < 100 && store_.held() > 0; ++i) store_.Release();
+  EXPECT_EQ(store_.held(), 0U);
+  for (int i = 0; i < 10; ++i) {
+    auto& answer = *std::prev(answers_.end(), i + 1);
+    ASSERT_TRUE(answer && *answer);
+    EXPECT_TRUE((*answer)->decision().contended);
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,40 @@
+// The rules by which the limits of a request are chosen: types and functions without I/O.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/limiter/resolution/resolver.h"
+#include "weir/store/config/limit_levels.h"
+
+namespace weir {
+
+/// The result of a fetch, as it is cached. The errors that no limits are set and that a chain of
+/// parents is broken are results too. Immutable.
+struct Resolution {
+  std::vector<std::string> chain;  ///< the entity and the ancestors that were read
+  Result<Resolved> answer;
+};
+
+/// Returns the levels that apply to a chain: two for each member, in order, then the resource's and
+/// the system's.
+std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::string& resource);
+
+/// Returns the targets of a chain. `found` are the limits at LevelsOf(chain, resource). Fails with
+/// kInvalidArgument if no limits apply to the first member.
+Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
+                        const LevelAnswers& found);
+
+/// Returns the pairs that may have changed if the result for one pair changed from `old` to `now`:
+/// the pairs whose chain includes an entity whose own levels or parent differ, or all pairs if the
+/// limits of a resource or of the system differ. Returns none if both results have the same chain
+/// and the same limits.
+Altered AlteredBetween(const Resolution& old, const Resolution& now);
+
+/// Returns the error of a chain that cannot continue with `next`, because it is a cycle or too
+/// long.
+Error BrokenChain(const std::vector<std::string>& chain, const std::string& next);
+
+}  // namespace weir

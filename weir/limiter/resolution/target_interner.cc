@@ -1,0 +1,16 @@
+#include "weir/limiter/resolution/target_interner.h"
+
+#include <utility>
+
+namespace weir {
+
+TargetPtr TargetInterner::Share(TargetPtr target) {
+  const MutexLock lock(mutex_);
+  if (slots_.empty()) slots_.resize(kSlots);
+  TargetPtr& slot = slots_[target->hash % kSlots];
+  const bool same = slot != nullptr && slot->key == target->key && slot->limits == target->limits;
+  if (!same) std::swap(slot, target);
+  return slot;
+}
+
+}  // namespace weir

@@ -1,0 +1,190 @@
+#include "weir/rate_limiter_py/slots/slot_store.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "weir/bucket/key_hash.h"
+#include "weir/dynamodb/paging.h"
+#include "weir/model/quoted.h"
+#include "weir/rate_limiter_py/slots/release_resource_call.h"
+#include "weir/rate_limiter_py/slots/slot_call.h"
+#include "weir/store/reservation/reservation_checks.h"
+
+namespace weir::rate_limiter_py {
+namespace {
+
+Status CheckOurs(const SlotClaim& claim) {
+  WEIR_RETURN_IF_ERROR(Check(claim));
+  if (IsOurs(claim.slot.id)) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("slot id: it does not begin with '{}'; claim with one of NewSlotId", kOurs));
+}
+
+Status CheckMove(const SlotMove& move) {
+  WEIR_RETURN_IF_ERROR(Check(move.slot));
+  WEIR_RETURN_IF_ERROR(CheckSlotLife(move.slot.key, move.ttl));
+  if (!move.resource_id) return {};
+  WEIR_RETURN_IF_ERROR(CheckResourceId(*move.resource_id));
+  if (*move.resource_id != move.slot.id) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("resource id {}: it is the slot's own, which stands for none; give the id of the "
+                  "thing that the slot became",
+                  Quoted(move.slot.id)));
+}
+
+// Returns the id after which the page begins.
+Result<std::string> CheckList(const AccountKey& key, const PageRequest& page) {
+  WEIR_RETURN_IF_ERROR(Check(key));
+  return ReadSlotCursor(key, page);
+}
+
+std::string TextOf(const Writes& writes) {
+  std::string text;
+  for (const dynamo::Write& write : writes) {
+    text += fmt::format("{} {} {}", static_cast<int>(write.kind), write.key.pk, write.key.sk);
+    AppendJson(text, write.item);
+    write.expression.AppendTo(text);
+  }
+  return text;
+}
+
+}  // namespace
+
+/// A pending call. It is owned by the callback of its next event.
+template <class Call>
+struct SlotStore::Running {
+  Call call;
+  UnixMillis asked;  ///< the `now` of the caller
+  Instant began;
+  Deadline deadline;
+  Done<typename Call::Answer> done;
+
+  /// Returns the time by the caller's clock.
+  UnixMillis Now(const Clock& clock) const {
+    return asked + std::chrono::floor<milliseconds>(clock.Now() - began);
+  }
+};
+
+SlotStore::SlotStore(dynamo::Table& table, const Clock& clock, std::string resource_index,
+                     SlotStoreOptions options)
+    : table_(table), clock_(clock), resource_index_(std::move(resource_index)), options_(options) {}
+
+template <class Call>
+void SlotStore::Run(Call call, UnixMillis now, Deadline deadline,
+                    Done<typename Call::Answer> done) {
+  auto running = std::make_unique<Running<Call>>(
+      Running<Call>{std::move(call), now, clock_.Now(), deadline, std::move(done)});
+  auto step = running->call.Begin();
+  Follow(std::move(running), std::move(step));
+}
+
+template <class Call>
+void SlotStore::Follow(std::unique_ptr<Running<Call>> running, typename Call::Step step) {
+  std::visit([&](auto& asked) { Ask(std::move(running), asked); }, step);
+}
+
+template <class Call, class Asked>
+void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
+  const Deadline deadline = running->deadline;
+  Call& call = running->call;
+  if constexpr (std::is_same_v<Asked, dynamo::QueryRequest>) {
+    table_.Query(asked, deadline, [this, &call, running = std::move(running)](auto page) mutable {
+      if (!page) return running->done(Fail(std::move(page.error())));
+      this->Follow(std::move(running), call.OnQuery(*std::move(page)));
+    });
+  } else if constexpr (std::is_same_v<Asked, Reads>) {
+    table_.BatchGet(std::move(asked), deadline,
+                    [this, &call, running = std::move(running)](auto items) mutable {
+                      if (!items) return running->done(Fail(std::move(items.error())));
+                      this->Follow(std::move(running), call.OnRead(*items));
+                    });
+  } else if constexpr (std::is_same_v<Asked, Transaction>) {
+    // `running` is moved into the second lambda; no transaction is made after that has run.
+    const Running<Call>& timed = *running;
+    const nanoseconds longest_try = asked.is_dated ? options_.skew : nanoseconds::max();
+    table_.TransactPatiently(
+        [this, &timed, make = std::move(asked.make)]() -> dynamo::Transaction {
+          Writes now = make(timed.Now(clock_));
+          std::string token = TokenOf(now);
+          return {std::move(now), std::move(token)};
+        },
+        longest_try, deadline,
+        [this, &call, running = std::move(running)](const auto& outcome) mutable {
+          const UnixMillis now = running->Now(clock_);
+          this->Follow(std::move(running), call.OnWrite(outcome, now));
+        });
+  } else {
+    running->done(std::move(asked));
+  }
+}
+
+// The token is derived from the writes, so that transactions with the same token make the same
+// writes, which counts once; and from the number of earlier transactions, so that the same writes
+// can be made again later.
+std::string SlotStore::TokenOf(const Writes& writes) {
+  const std::string text = TextOf(writes);
+  const std::uint64_t before = transactions_.fetch_add(1, std::memory_order_relaxed);
+  return fmt::format("{:016x}{:016x}", HashBytes(text, before), HashBytes(text, ~before));
+}
+
+void SlotStore::Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
+                      Done<ClaimAnswer> done) {
+  if (const Status valid = CheckOurs(claim); !valid) return done(Fail(valid.error()));
+  Run(ClaimCall(claim, now, options_), now, deadline, std::move(done));
+}
+
+void SlotStore::Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl,
+                     UnixMillis now, Deadline deadline, Done<HeldSlot> done) {
+  SlotMove move{.slot = slot, .resource_id = resource_id, .ttl = ttl};
+  if (const Status valid = CheckMove(move); !valid) return done(Fail(valid.error()));
+  Run(MoveCall(std::move(move), now), now, deadline, std::move(done));
+}
+
+void SlotStore::Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
+                      Done<HeldSlot> done) {
+  SlotMove move{.slot = slot, .resource_id = std::nullopt, .ttl = ttl};
+  if (const Status valid = CheckMove(move); !valid) return done(Fail(valid.error()));
+  Run(MoveCall(std::move(move), now), now, deadline, std::move(done));
+}
+
+void SlotStore::Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) {
+  if (const Status valid = Check(slot); !valid) return done(Fail(valid.error()));
+  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key}, now), now, deadline, std::move(done));
+}
+
+void SlotStore::ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                               Done<bool> done) {
+  if (const Status valid = Check(slot); !valid) return done(Fail(valid.error()));
+  const ReleaseFence unbound{.resource_id = slot.id, .claimed_until = UnixMillis{INT64_MAX}};
+  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key, .fence = unbound}, now), now, deadline,
+      std::move(done));
+}
+
+void SlotStore::ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
+                                Done<std::size_t> done) {
+  if (const Status valid = CheckResourceId(ended.resource_id); !valid) {
+    return done(Fail(valid.error()));
+  }
+  Run(ReleaseResourceCall(ended, resource_index_, now), now, deadline, std::move(done));
+}
+
+void SlotStore::List(const AccountKey& key, const PageRequest& page, UnixMillis now,
+                     Deadline deadline, Done<Page<HeldSlot>> done) {
+  const Result<std::string> after = CheckList(key, page);
+  if (!after) return done(Fail(after.error()));
+  dynamo::PagedQuery<HeldSlot> query;
+  query.request.partition = Coordinate(key.resource, key.account);
+  query.limit = page.limit;
+  query.read = [key, now](const dynamo::Item& item) { return ReadHeld(item, key, now); };
+  query.cursor = [key](const HeldSlot& last) { return SlotCursor(key, last.id); };
+  if (!after->empty()) {
+    query.request.start_after = ToItem(SlotKey({key, *after}), table_.layout().keys);
+  }
+  dynamo::ReadPage(table_, std::move(query), deadline, std::move(done));
+}
+
+}  // namespace weir::rate_limiter_py

@@ -1,0 +1,163 @@
+#include "weir/rate_limiter_py/tokens/token_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/rate_limiter_py/tables.h"
+
+namespace weir::rate_limiter_py {
+namespace {
+
+using dynamo::Expression;
+using dynamo::Of;
+
+// rate-limiter-py's clients read only `tokens`, so at most this part of the limit is left unstored
+// for a later refill.
+constexpr std::int64_t kUnseenPart = 8;
+
+// The changes of a bucket between its image and the request.
+struct Course {
+  UnixMillis time;          // of the request
+  Meter before;             // as in the image
+  std::int64_t offset = 0;  // to be added to the attribute `tokens`
+  Earned earned{};          // since the image
+  bool overflows = false;   // the refill reaches the limit
+  Meter conformed;          // after the refill, and under the limit of the request
+};
+
+Course CourseOf(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {
+  const Quota quota = QuotaOf(limit);
+  const UnixMillis time = std::max(now, TimeOf(image));
+  Course course{.time = time,
+                .before = MeterOf(image, quota),
+                .offset = OffsetOf(image, quota),
+                .conformed = {}};
+  const std::int64_t elapsed = (time - TimeOf(image)).count();
+  course.earned = EarnedIn(course.before, elapsed);
+  const Quota& old = course.before.quota;
+  course.overflows = course.before.tokens + course.earned.rounded_up > old.capacity;
+  course.conformed = course.before;
+  Refill(course.conformed, elapsed);
+  if (course.overflows) course.conformed = FullMeter(old);
+  if (old != quota) ChangeQuota(course.conformed, quota);
+  return course;
+}
+
+dynamo::Write WriteOf(const TokenRequest& request) {
+  dynamo::Write write{.key = TableKeyOf(request.key), .item = {}, .expression = {}};
+  write.want_new = true;
+  return write;
+}
+
+// Sets the attributes of every take.
+void SetTake(Expression& e, const TokenRequest& request, UnixMillis time) {
+  e.Set(kLastToken, Of(time.value)).Set(kOurTake, Of(request.take));
+}
+
+// Moves lastRefill to `time`; `left` is the bucket then, except for its whole tokens.
+void SetRefill(Expression& e, UnixMillis time, const Meter& left) {
+  e.Set(kLastRefill, Of(time.value)).Set(kOurRefill, Of(time.value));
+  e.Set(kOurLimit, Of(left.quota.capacity)).Set(kOurWindow, Of(left.quota.period));
+  e.Set(kOurPart, Of(left.remainder)).Set(kOurParts, Of(left.remainder_period));
+}
+
+std::optional<dynamo::Value> Seen(const std::optional<std::int64_t>& number) {
+  return number ? std::optional(Of(*number)) : std::nullopt;
+}
+
+void RequireSeen(Expression& e, const TokenImage& image) {
+  e.RequireSame(kLastRefill, Seen(image.last_refill));
+  if (!image.last_refill) e.RequireSame(kLastToken, Seen(image.last_token));
+  // lastRefill alone does not distinguish two writes in the same millisecond.
+  e.RequireSame(kOurRefill, Seen(image.refill));
+  e.RequireSame(kOurLimit, Seen(image.limit));
+  e.RequireSame(kOurWindow, Seen(image.window));
+}
+
+bool MayAdd(const TokenImage& image, const TokenRequest& request, const Course& course) {
+  // An `add` leaves the refill to a later write, so the limit must not change, the refill must not
+  // reach it, and the tokens must suffice without the refill.
+  return KnowsQuota(image) && course.before.quota == QuotaOf(request.limit) && !course.overflows &&
+         course.before.tokens >= request.count &&
+         course.earned.whole <= course.before.quota.capacity / kUnseenPart;
+}
+
+dynamo::Write Add(const TokenImage& image, const TokenRequest& request, const Course& course) {
+  dynamo::Write write = WriteOf(request);
+  SetTake(write.expression, request, course.time);
+  // The conditions also allow the write after takes of others and after refills under this limit.
+  const Quota& quota = course.before.quota;
+  write.expression.Add(kTokens, -request.count)
+      .Require(kTokens, ">=", request.count)
+      .Require(kTokens, "<=", quota.capacity - course.earned.rounded_up)
+      .Require(kLastRefill, ">=", *image.last_refill)
+      .Require(kOurLimit, "=", quota.capacity)
+      .Require(kOurWindow, "=", quota.period);
+  return write;
+}
+
+// Refills the bucket, sets its limit to that of the request, and takes `count` tokens, possibly 0.
+dynamo::Write Move(const TokenImage& image, const TokenRequest& request, const Course& course,
+                   std::int64_t count) {
+  dynamo::Write write = WriteOf(request);
+  Expression& e = write.expression;
+  if (count > 0) SetTake(e, request, course.time);
+  RequireSeen(e, image);
+  SetRefill(e, course.time, course.conformed);
+  const std::int64_t left = course.conformed.tokens - count;
+  const std::int64_t full_from = course.before.quota.capacity - course.offset;
+  if (course.overflows) {
+    // For any number of tokens that satisfies this, the refill reaches the limit: the same result.
+    e.Require(kTokens, ">=", full_from - course.earned.whole).Set(kTokens, Of(left));
+    return write;
+  }
+  const std::int64_t change = left - (course.before.tokens - course.offset);
+  // The refill does not reach the limit, so the change does not depend on the number of tokens.
+  e.Require(kTokens, "<=", full_from - course.earned.rounded_up);
+  if (count > 0) e.Require(kTokens, ">=", -change);
+  e.Add(kTokens, change);
+  return write;
+}
+
+}  // namespace
+
+TokenPlan PlanTake(const TokenImage& image, const TokenRequest& request) {
+  const Course course = CourseOf(image, request.limit, request.now);
+  const std::int64_t available = course.conformed.tokens;
+  const milliseconds wait = RetryAfter(course.conformed, request.count);
+  if (wait > milliseconds(0)) {
+    TokenPlan refusal{
+        .answer = {.available = available, .retry_after = wait + (course.time - request.now)}};
+    if (course.before.quota != QuotaOf(request.limit)) {
+      refusal.write = Move(image, request, course, 0);
+    }
+    return refusal;
+  }
+  return {.answer = {.taken = true, .available = available - request.count},
+          .write = MayAdd(image, request, course) ? Add(image, request, course)
+                                                  : Move(image, request, course, request.count)};
+}
+
+TokenPlan PlanBlind(const TokenRequest& request) {
+  const Quota quota = QuotaOf(request.limit);
+  const std::int64_t left = quota.capacity - request.count;
+  dynamo::Write write = WriteOf(request);
+  Expression& e = write.expression;
+  SetTake(e, request, request.now);
+  e.Require(fmt::format(
+      "(attribute_not_exists({0}) OR ({0} >= {1} AND {2} <= {3} AND "
+      "(attribute_not_exists({4}) OR {4} <= {5})))",
+      e.Name(kTokens), e.Of(Of(0)), e.Name(kLastRefill), e.Of(Of(request.now.value - quota.period)),
+      e.Name(kOurWindow), e.Of(Of(quota.period))));
+  SetRefill(e, request.now, FullMeter(quota));
+  e.Set(kTokens, Of(left));
+  return {.answer = {.taken = true, .available = left}, .write = std::move(write)};
+}
+
+std::int64_t AvailableAt(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {
+  return CourseOf(image, limit, now).conformed.tokens;
+}
+
+}  // namespace weir::rate_limiter_py

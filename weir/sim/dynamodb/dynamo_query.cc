@@ -1,0 +1,276 @@
+// The operation Query: a plan is read from the request, the key condition selects candidates in the
+// order of keys, and the filter and the limits cut one page out of them.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "weir/sim/dynamodb/dynamo_world.h"
+#include "weir/sim/dynamodb/expression/dynamo_condition.h"
+
+namespace weir::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLargestPage = 1024 * 1024;
+
+/// A parsed Query.
+struct QueryPlan {
+  DynamoTable* table = nullptr;
+  DynamoIndex* index = nullptr;  ///< null: the table itself
+  KeyNames key;                  ///< of the table or index that is queried
+  bool consistent = false;
+  bool forward = true;
+  bool count_only = false;
+  KeyPart partition;
+  Condition range;  ///< the whole key condition
+  std::optional<Condition> filter;
+  std::vector<Path> projection;
+  std::size_t limit = SIZE_MAX;
+  std::optional<Position> after;
+};
+
+/// Returns the comparisons that a key condition joins by AND.
+std::vector<const Condition*> Terms(const Condition& condition) {
+  if (condition.kind != Condition::Kind::kAnd) return {&condition};
+  std::vector<const Condition*> terms;
+  for (const Condition& part : condition.parts) {
+    std::ranges::copy(Terms(part), std::back_inserter(terms));
+  }
+  return terms;
+}
+
+bool IsKeyComparison(Condition::Kind kind) {
+  using enum Condition::Kind;
+  return kind == kEqual || kind == kLess || kind == kLessOrEqual || kind == kGreater ||
+         kind == kGreaterOrEqual || kind == kBetween || kind == kBeginsWith;
+}
+
+/// Returns the attribute that a term of a key condition tests. Refuses a term that a key condition
+/// cannot have.
+const std::string& TestedAttribute(const QueryPlan& plan, const Condition& term) {
+  if (!IsKeyComparison(term.kind)) {
+    RefuseInvalid("Invalid operator used in KeyConditionExpression");
+  }
+  const auto* path = std::get_if<Path>(&term.operands[0].of);
+  if (path == nullptr || !path->top_level() || term.operands[0].size) {
+    RefuseInvalid(
+        "Invalid condition in KeyConditionExpression: it must begin with a key attribute");
+  }
+  const std::string& name = path->attribute();
+  if (name != plan.key.partition && name != plan.key.sort) {
+    RefuseInvalid("Query condition missed key schema element: " + plan.key.partition);
+  }
+  for (std::size_t i = 1; i < term.operands.size(); ++i) {
+    const auto* value = std::get_if<Value>(&term.operands[i].of);
+    if (value == nullptr || value->type() != plan.table->spec().key_types.at(name)) {
+      RefuseInvalid(
+          "One or more parameter values were invalid: Condition parameter type does not match "
+          "schema type");
+    }
+  }
+  return name;
+}
+
+// A key condition is an equality on the partition key and at most one condition on the sort key.
+void SetKeyCondition(QueryPlan& plan, Condition condition) {
+  const std::vector<const Condition*> terms = Terms(condition);
+  std::optional<KeyPart> partition;
+  std::size_t ranges = 0;
+  for (const Condition* term : terms) {
+    if (TestedAttribute(plan, *term) != plan.key.partition) {
+      ++ranges;
+    } else if (term->kind != Condition::Kind::kEqual || partition) {
+      RefuseInvalid("Query key condition not supported");
+    } else {
+      partition = ToKeyPart(std::get<Value>(term->operands[1].of));
+    }
+  }
+  if (!partition) {
+    RefuseInvalid("Query condition missed key schema element: " + plan.key.partition);
+  }
+  if (ranges > 1) {
+    RefuseInvalid("KeyConditionExpressions must only contain one condition per key");
+  }
+  plan.partition = *partition;
+  plan.range = std::move(condition);
+}
+
+void SetFilter(QueryPlan& plan, Condition filter) {
+  for (const Path& path : PathsIn(filter)) {
+    if (path.attribute() != plan.key.partition && path.attribute() != plan.key.sort) continue;
+    RefuseInvalid(
+        "Filter Expression can only contain non-primary key attributes: Primary key attribute: " +
+        path.attribute());
+  }
+  plan.filter = std::move(filter);
+}
+
+void ReadExpressions(QueryPlan& plan, const Fields& fields) {
+  Placeholders placeholders = fields.ReadPlaceholders();
+  SetKeyCondition(
+      plan, OrRefuse(ParseCondition("KeyConditionExpression", fields.Text("KeyConditionExpression"),
+                                    placeholders)));
+  if (fields.Has("FilterExpression")) {
+    SetFilter(plan, OrRefuse(ParseCondition("FilterExpression", fields.Text("FilterExpression"),
+                                            placeholders)));
+  }
+  if (fields.Has("ProjectionExpression")) {
+    plan.projection = OrRefuse(ParseProjection(fields.Text("ProjectionExpression"), placeholders));
+  }
+  OrRefuse(placeholders.CheckAllUsed());
+}
+
+// Reads the table or index and its consistency.
+void ReadTarget(QueryPlan& plan, DynamoWorld& world, const Fields& fields) {
+  plan.table = &world.Table(fields.Text("TableName"));
+  plan.key = plan.table->spec().key;
+  plan.consistent = fields.BoolOr("ConsistentRead", false);
+  if (!fields.Has("IndexName")) return;
+  const std::string name = fields.Text("IndexName");
+  plan.index = plan.table->FindIndex(name);
+  if (plan.index == nullptr) RefuseInvalid("The table does not have the specified index: " + name);
+  plan.key = plan.index->spec().key;
+  if (plan.consistent && !plan.index->spec().local) {
+    RefuseInvalid("Consistent reads are not supported on global secondary indexes");
+  }
+}
+
+void ReadPaging(QueryPlan& plan, const Fields& fields) {
+  if (const json* limit = fields.Find("Limit")) {
+    if (!limit->is_number_integer() || limit->get<std::int64_t>() < 1) {
+      RefuseInvalid("Limit must be greater than or equal to 1");
+    }
+    plan.limit = limit->get<std::size_t>();
+  }
+  plan.forward = fields.BoolOr("ScanIndexForward", true);
+  if (!fields.Has("ExclusiveStartKey")) return;
+  const Item start = fields.ItemOf("ExclusiveStartKey");
+  const auto item = KeyIn(start, plan.table->spec().key);
+  const auto key = KeyIn(start, plan.key);
+  if (!item || !key || key->partition != plan.partition) {
+    RefuseInvalid("The provided starting key is invalid");
+  }
+  plan.after = Position{*key, *item};
+}
+
+QueryPlan ReadPlan(DynamoWorld& world, const Fields& fields) {
+  QueryPlan plan;
+  ReadTarget(plan, world, fields);
+  ReadExpressions(plan, fields);
+  ReadPaging(plan, fields);
+  const std::string select = fields.Choice(
+      "Select", {"", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "COUNT", "SPECIFIC_ATTRIBUTES"});
+  plan.count_only = select == "COUNT";
+  if (select == "ALL_ATTRIBUTES" && plan.index != nullptr &&
+      plan.index->spec().projection != IndexSpec::Projection::kAll) {
+    RefuseInvalid(
+        "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported "
+        "for global secondary index " +
+        plan.index->spec().name + " because its projection type is not ALL");
+  }
+  return plan;
+}
+
+using Candidate = std::pair<Position, const Item*>;
+
+/// Returns the items that the key condition selects, in ascending order of keys.
+std::vector<Candidate> Candidates(DynamoWorld& world, const QueryPlan& plan) {
+  std::vector<Candidate> found;
+  const auto consider = [&](const Position& position, const Item* item) {
+    if (item != nullptr && Holds(plan.range, *item)) found.emplace_back(position, item);
+  };
+  if (plan.index != nullptr) {
+    const Entries& entries = plan.index->EntriesAt(world.clock.Now());
+    if (plan.index->IsLate(plan.partition)) ++world.counts.late_indexes;
+    auto at = entries.lower_bound(Position{{plan.partition, {}}, {}});
+    for (; at != entries.end() && at->first.key.partition == plan.partition; ++at) {
+      consider(at->first, &at->second);
+    }
+    return found;
+  }
+  const auto& items = plan.table->items();
+  auto at = items.lower_bound(ItemKey{plan.partition, {}});
+  for (; at != items.end() && at->first.partition == plan.partition; ++at) {
+    consider({at->first, at->first}, world.View(at->second, plan.consistent));
+  }
+  return found;
+}
+
+// Returns whether the position follows the start key in the direction of the query.
+bool IsBehind(const QueryPlan& plan, const Position& position) {
+  if (!plan.after) return true;
+  return plan.forward ? *plan.after < position : position < *plan.after;
+}
+
+struct QueryPage {
+  std::vector<const Item*> items;  ///< items that pass the filter
+  std::size_t scanned = 0;
+  std::size_t bytes = 0;
+  const Item* last = nullptr;  ///< the page ends with it; null on the last page
+};
+
+QueryPage Collect(const QueryPlan& plan, const std::vector<Candidate>& candidates) {
+  QueryPage page;
+  const Item* previous = nullptr;
+  for (const auto& [position, item] : candidates) {
+    if (!IsBehind(plan, position)) continue;
+    const std::size_t size = SizeOf(*item);
+    if (previous != nullptr && page.bytes + size > kLargestPage) {
+      page.last = previous;
+      return page;
+    }
+    page.bytes += size;
+    ++page.scanned;
+    if (!plan.filter || Holds(*plan.filter, *item)) page.items.push_back(item);
+    previous = item;
+    // As AWS does: a full page has a key to continue from, even if no item follows.
+    if (page.scanned == plan.limit) {
+      page.last = item;
+      return page;
+    }
+  }
+  return page;
+}
+
+json ToAnswer(const QueryPlan& plan, const QueryPage& page) {
+  json answer = {{"Count", page.items.size()}, {"ScannedCount", page.scanned}};
+  if (!plan.count_only) {
+    answer["Items"] = json::array();
+    for (const Item* item : page.items) {
+      answer["Items"].push_back(
+          WriteItem(plan.projection.empty() ? *item : OrRefuse(Project(*item, plan.projection))));
+    }
+  }
+  if (page.last != nullptr) {
+    Item last;
+    CopyKey(*page.last, plan.table->spec().key, last);
+    CopyKey(*page.last, plan.key, last);
+    answer["LastEvaluatedKey"] = WriteItem(last);
+  }
+  return answer;
+}
+
+}  // namespace
+
+json Query(DynamoWorld& world, const json& body) {
+  const Fields fields(
+      body, {"TableName", "IndexName", "KeyConditionExpression", "FilterExpression",
+             "ProjectionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues",
+             "Limit", "ExclusiveStartKey", "ScanIndexForward", "ConsistentRead", "Select",
+             "ReturnConsumedCapacity"});
+  const QueryPlan plan = ReadPlan(world, fields);
+  std::vector<Candidate> candidates = Candidates(world, plan);
+  if (!plan.forward) std::ranges::reverse(candidates);
+  const QueryPage page = Collect(plan, candidates);
+  json answer = ToAnswer(plan, page);
+  Bill bill(world, fields);
+  bill.AddRead(plan.table->spec().name, plan.index == nullptr ? "" : plan.index->spec().name,
+               ReadUnits(page.bytes, plan.consistent));
+  bill.WriteTo(answer);
+  return answer;
+}
+
+}  // namespace weir::sim

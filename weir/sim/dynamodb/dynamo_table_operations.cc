@@ -1,0 +1,233 @@
+// The operations CreateTable, DescribeTable and DeleteTable, and those of TimeToLive and
+// ContinuousBackups.
+
+#include <array>
+#include <utility>
+
+#include "weir/sim/dynamodb/dynamo_world.h"
+
+namespace weir::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostGlobalIndexes = 20;
+constexpr std::size_t kMostLocalIndexes = 5;
+
+KeyNames ReadKeySchema(const Fields& fields) {
+  KeyNames key;
+  for (const json& element : fields.List("KeySchema")) {
+    const Fields part(element, {"AttributeName", "KeyType"});
+    const bool sort = part.Choice("KeyType", {"HASH", "RANGE"}) == "RANGE";
+    (sort ? key.sort : key.partition) = part.Text("AttributeName");
+  }
+  if (key.partition.empty()) {
+    RefuseInvalid("Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
+  }
+  return key;
+}
+
+IndexSpec ReadIndex(const json& element, bool local) {
+  const Fields fields(element, {"IndexName", "KeySchema", "Projection", "ProvisionedThroughput"});
+  IndexSpec index{.name = fields.Text("IndexName"), .key = ReadKeySchema(fields)};
+  index.local = local;
+  const Fields projection(fields.Get("Projection"), {"ProjectionType", "NonKeyAttributes"});
+  const std::string type = projection.Choice("ProjectionType", {"ALL", "KEYS_ONLY", "INCLUDE"});
+  if (type == "KEYS_ONLY") index.projection = IndexSpec::Projection::kKeysOnly;
+  if (type == "INCLUDE") {
+    index.projection = IndexSpec::Projection::kInclude;
+    for (const json& name : projection.List("NonKeyAttributes")) index.included.push_back(name);
+  }
+  return index;
+}
+
+void ReadIndexes(TableSpec& spec, const Fields& fields, const char* field, bool local) {
+  if (!fields.Has(field)) return;
+  const json& list = fields.List(field);
+  if (list.size() > (local ? kMostLocalIndexes : kMostGlobalIndexes)) {
+    RefuseInvalid(std::string("One or more parameter values were invalid: too many in ") + field);
+  }
+  for (const json& element : list) {
+    spec.indexes.push_back(ReadIndex(element, local));
+    if (local && spec.indexes.back().key.partition != spec.key.partition) {
+      RefuseInvalid(
+          "One or more parameter values were invalid: Index KeySchema does not have the "
+          "table's hash key: " +
+          spec.indexes.back().name);
+    }
+  }
+}
+
+/// Requires that exactly the attributes of the keys are defined.
+void ReadKeyTypes(TableSpec& spec, const Fields& fields) {
+  std::map<std::string, ValueType> defined;
+  for (const json& element : fields.List("AttributeDefinitions")) {
+    const Fields definition(element, {"AttributeName", "AttributeType"});
+    const bool text = definition.Choice("AttributeType", {"S", "N"}) == "S";
+    defined[definition.Text("AttributeName")] = text ? ValueType::kString : ValueType::kNumber;
+  }
+  std::vector<KeyNames> keys = {spec.key};
+  for (const IndexSpec& index : spec.indexes) keys.push_back(index.key);
+  for (const KeyNames& key : keys) {
+    for (const std::string& name : {key.partition, key.sort}) {
+      if (name.empty()) continue;
+      if (!defined.contains(name)) {
+        RefuseInvalid(
+            "One or more parameter values were invalid: Some index key attributes are "
+            "not defined in AttributeDefinitions. Keys: [" +
+            name + "]");
+      }
+      spec.key_types[name] = defined[name];
+    }
+  }
+  if (spec.key_types.size() != defined.size()) {
+    RefuseInvalid(
+        "One or more parameter values were invalid: Some AttributeDefinitions are not "
+        "used. AttributeDefinitions must be those of the keys");
+  }
+}
+
+TableSpec ReadSpec(const Fields& fields) {
+  TableSpec spec{.name = fields.Text("TableName"), .key = ReadKeySchema(fields)};
+  ReadIndexes(spec, fields, "GlobalSecondaryIndexes", false);
+  ReadIndexes(spec, fields, "LocalSecondaryIndexes", true);
+  ReadKeyTypes(spec, fields);
+  if (const json* stream = fields.Find("StreamSpecification")) {
+    const Fields specification(*stream, {"StreamEnabled", "StreamViewType"});
+    spec.stream = specification.BoolOr("StreamEnabled", false);
+    if (spec.stream) specification.Choice("StreamViewType", {"", "NEW_AND_OLD_IMAGES"});
+  }
+  return spec;
+}
+
+json DescriptionFrom(const json& body, const TableSpec& spec, UnixMillis created) {
+  json description = body;
+  description.erase("Tags");
+  const std::string arn = "arn:aws:dynamodb:eu-west-1:000000000000:table/" + spec.name;
+  description["TableArn"] = arn;
+  description["CreationDateTime"] = static_cast<double>(created.value) / 1000;
+  const std::string billing = body.value("BillingMode", "PROVISIONED");
+  description.erase("BillingMode");
+  description["BillingModeSummary"]["BillingMode"] = billing;
+  if (spec.stream) {
+    description["LatestStreamLabel"] = "1";
+    description["LatestStreamArn"] = arn + "/stream/1";
+  }
+  return description;
+}
+
+json Describe(const DynamoWorld& world, const KeptTable& kept) {
+  const char* status = world.clock.Now() < kept.ready ? "CREATING" : "ACTIVE";
+  json description = kept.description;
+  description["TableStatus"] = status;
+  description["ItemCount"] = kept.table.CountItems();
+  if (description.contains("GlobalSecondaryIndexes")) {
+    for (json& index : description["GlobalSecondaryIndexes"]) index["IndexStatus"] = status;
+  }
+  return description;
+}
+
+KeptTable& Kept(DynamoWorld& world, const Fields& fields) {
+  const std::string name = fields.Text("TableName");
+  const auto found = world.tables.find(name);
+  if (found != world.tables.end()) return found->second;
+  throw Refusal{.type = "ResourceNotFoundException",
+                .message = "Requested resource not found: Table: " + name + " not found"};
+}
+
+json BackupsOf(const DynamoTable& table) {
+  json recovery = {{"PointInTimeRecoveryStatus", table.backups ? "ENABLED" : "DISABLED"}};
+  if (table.backups) recovery["RecoveryPeriodInDays"] = table.backup_days;
+  json description = {{"ContinuousBackupsStatus", "ENABLED"}};
+  description["PointInTimeRecoveryDescription"] = std::move(recovery);
+  json answer = json::object();
+  answer["ContinuousBackupsDescription"] = std::move(description);
+  return answer;
+}
+
+}  // namespace
+
+json CreateTable(DynamoWorld& world, const json& body) {
+  const Fields fields(
+      body, {"TableName", "KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes",
+             "LocalSecondaryIndexes", "BillingMode", "ProvisionedThroughput", "StreamSpecification",
+             "SSESpecification", "Tags", "DeletionProtectionEnabled", "TableClass"});
+  TableSpec spec = ReadSpec(fields);
+  if (world.tables.contains(spec.name)) {
+    throw Refusal{.type = "ResourceInUseException",
+                  .message = "Table already exists: " + spec.name};
+  }
+  json description = DescriptionFrom(body, spec, world.clock.WallNow());
+  const std::string name = spec.name;
+  const auto made =
+      world.tables.emplace(name, KeptTable{.table = DynamoTable(std::move(spec), world.clock),
+                                           .ready = world.clock.Now() + world.faults.table_creation,
+                                           .description = std::move(description)});
+  json answer = json::object();
+  answer["TableDescription"] = Describe(world, made.first->second);
+  return answer;
+}
+
+json DescribeTable(DynamoWorld& world, const json& body) {
+  json answer = json::object();
+  answer["Table"] = Describe(world, Kept(world, Fields(body, {"TableName"})));
+  return answer;
+}
+
+json DeleteTable(DynamoWorld& world, const json& body) {
+  const Fields fields(body, {"TableName"});
+  const KeptTable& kept = Kept(world, fields);
+  if (kept.description.value("DeletionProtectionEnabled", false)) {
+    RefuseInvalid(
+        "Resource cannot be deleted as it is currently protected against deletion. Disable "
+        "deletion protection first.");
+  }
+  json answer = json::object();
+  answer["TableDescription"] = Describe(world, kept);
+  answer["TableDescription"]["TableStatus"] = "DELETING";
+  world.tables.erase(fields.Text("TableName"));
+  return answer;
+}
+
+json UpdateTimeToLive(DynamoWorld& world, const json& body) {
+  const Fields fields(body, {"TableName", "TimeToLiveSpecification"});
+  DynamoTable& table = world.Table(fields.Text("TableName"));
+  const json& specification = fields.Get("TimeToLiveSpecification");
+  const Fields wanted(specification, {"AttributeName", "Enabled"});
+  const bool enable = wanted.BoolOr("Enabled", false);
+  if (enable != table.ttl_attribute.empty()) {
+    RefuseInvalid(std::string("TimeToLive is already ") + (enable ? "enabled" : "disabled"));
+  }
+  table.ttl_attribute = enable ? wanted.Text("AttributeName") : "";
+  json answer = json::object();
+  answer["TimeToLiveSpecification"] = specification;
+  return answer;
+}
+
+json DescribeTimeToLive(DynamoWorld& world, const json& body) {
+  const DynamoTable& table = world.Table(Fields(body, {"TableName"}).Text("TableName"));
+  json description = json::object();
+  description["TimeToLiveStatus"] = table.ttl_attribute.empty() ? "DISABLED" : "ENABLED";
+  if (!table.ttl_attribute.empty()) description["AttributeName"] = table.ttl_attribute;
+  json answer = json::object();
+  answer["TimeToLiveDescription"] = std::move(description);
+  return answer;
+}
+
+json UpdateContinuousBackups(DynamoWorld& world, const json& body) {
+  const Fields fields(body, {"TableName", "PointInTimeRecoverySpecification"});
+  DynamoTable& table = world.Table(fields.Text("TableName"));
+  const json& specification = fields.Get("PointInTimeRecoverySpecification");
+  const Fields wanted(specification, {"PointInTimeRecoveryEnabled", "RecoveryPeriodInDays"});
+  const int days = specification.value("RecoveryPeriodInDays", 35);
+  if (days < 1 || days > 35) RefuseInvalid("RecoveryPeriodInDays must be from 1 to 35");
+  table.backups = wanted.BoolOr("PointInTimeRecoveryEnabled", false);
+  table.backup_days = days;
+  return BackupsOf(table);
+}
+
+json DescribeContinuousBackups(DynamoWorld& world, const json& body) {
+  return BackupsOf(world.Table(Fields(body, {"TableName"}).Text("TableName")));
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,178 @@
+// The operations PutItem, UpdateItem, DeleteItem and BatchWriteItem.
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "weir/sim/dynamodb/dynamo_world.h"
+#include "weir/sim/dynamodb/dynamo_write.h"
+
+namespace weir::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostBatchedWrites = 25;
+
+void RefuseConflict(DynamoWorld& world) {
+  if (!world.conflict) return;
+  ++world.counts.conflicts;
+  throw Refusal{.type = "TransactionConflictException",
+                .message = "Transaction is ongoing for the item"};
+}
+
+// A write that its condition refuses is billed.
+[[noreturn]] void RefuseCondition(DynamoWorld& world, const ItemWrite& write, Bill& bill) {
+  ++world.counts.failed_conditions;
+  const WriteCost cost{write.table->CostOfNothing(write.key), {}};
+  bill.AddWrite(write.table->spec().name, cost);
+  ConsumeRanges(world, write, cost, std::nullopt);
+  Refusal refusal{.type = "ConditionalCheckFailedException",
+                  .message = "The conditional request failed"};
+  const Item* there = write.table->Find(write.key);
+  if (write.old_on_failure && there != nullptr) refusal.more["Item"] = WriteItem(*there);
+  throw refusal;
+}
+
+/// Returns the part of an image that ReturnValues wants: the updated paths, or all of it if
+/// `updated` is null.
+json Returned(const std::optional<Item>& image, const std::vector<Path>* updated) {
+  if (!image) return json::object();
+  return WriteItem(updated == nullptr ? *image : OrRefuse(Project(*image, *updated)));
+}
+
+// Returns the attributes for this value of ReturnValues, such as "UPDATED_OLD".
+json Attributes(const ItemWrite& write, const std::string& which, const std::optional<Item>& before,
+                const std::optional<Item>& after) {
+  if (which == "NONE") return json::object();
+  std::vector<Path> paths;
+  paths.reserve(write.update.actions.size());
+  for (const UpdateAction& action : write.update.actions) paths.push_back(action.path);
+  const std::vector<Path>* updated = which.starts_with("UPDATED") ? &paths : nullptr;
+  return Returned(which.ends_with("OLD") ? before : after, updated);
+}
+
+/// Applies a single write and returns its response.
+json Perform(DynamoWorld& world, const ItemWrite& write, const Fields& fields,
+             const std::string& returned) {
+  Bill bill(world, fields);
+  RefuseConflict(world);
+  const nanoseconds lag = world.DrawLag();
+  if (const auto spent = FindSpentTableRange(world, write)) {
+    RefuseForThroughput(spent->reason, spent->resource);
+  }
+  if (!ConditionHolds(write)) RefuseCondition(world, write, bill);
+  std::optional<Item> after = OrRefuse(ImageAfter(write));
+  if (const auto spent = FindSpentIndexRange(world, write, after)) {
+    RefuseForThroughput(spent->reason, spent->resource);
+  }
+  const Item* there = write.table->Find(write.key);
+  const std::optional<Item> before = there == nullptr ? std::nullopt : std::optional(*there);
+
+  json answer = json::object();
+  json attributes = Attributes(write, returned, before, after);
+  if (!attributes.empty()) answer["Attributes"] = std::move(attributes);
+  const std::optional<Item> image = after ? after : before;
+  const WriteCost cost = write.table->Write(write.key, std::move(after), lag);
+  bill.AddWrite(write.table->spec().name, cost);
+  ConsumeRanges(world, write, cost, image);
+  bill.WriteTo(answer);
+  return answer;
+}
+
+ItemWrite ReadBatched(DynamoWorld& world, const std::string& table, const json& request) {
+  const Fields either(request, {"PutRequest", "DeleteRequest"});
+  if (either.Has("PutRequest") == either.Has("DeleteRequest")) {
+    RefuseInvalid(
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly "
+        "one of the supported datatypes");
+  }
+  const bool put = either.Has("PutRequest");
+  json alone = either.Get(put ? "PutRequest" : "DeleteRequest");
+  alone["TableName"] = table;
+  const Fields fields(alone, {"TableName", put ? "Item" : "Key"});
+  return ReadWrite(put ? ItemWrite::Kind::kPut : ItemWrite::Kind::kDelete, world, fields);
+}
+
+struct BatchedWrite {
+  ItemWrite write;
+  const json* request = nullptr;
+};
+
+std::vector<BatchedWrite> ReadBatchedWrites(DynamoWorld& world, const json& tables) {
+  std::vector<BatchedWrite> writes;
+  std::set<std::pair<DynamoTable*, ItemKey>> seen;
+  for (const auto& [table, requests] : tables.items()) {
+    for (const json& request : requests) {
+      writes.push_back({ReadBatched(world, table, request), &request});
+      if (!seen.emplace(writes.back().write.table, writes.back().write.key).second) {
+        RefuseInvalid("Provided list of item keys contains duplicates");
+      }
+    }
+  }
+  if (writes.empty() || writes.size() > kMostBatchedWrites) {
+    RefuseInvalid(
+        "1 validation error detected: Value at 'requestItems' failed to satisfy "
+        "constraint: Map value must satisfy constraint: [Member must have length less "
+        "than or equal to 25, Member must have length greater than or equal to 1]");
+  }
+  return writes;
+}
+
+}  // namespace
+
+json PutItem(DynamoWorld& world, const json& body) {
+  const Fields fields(body, {"TableName", "Item", "ConditionExpression", "ExpressionAttributeNames",
+                             "ExpressionAttributeValues", "ReturnValues",
+                             "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity"});
+  const ItemWrite write = ReadWrite(ItemWrite::Kind::kPut, world, fields);
+  return Perform(world, write, fields, fields.Choice("ReturnValues", {"NONE", "ALL_OLD"}));
+}
+
+json UpdateItem(DynamoWorld& world, const json& body) {
+  const Fields fields(body,
+                      {"TableName", "Key", "UpdateExpression", "ConditionExpression",
+                       "ExpressionAttributeNames", "ExpressionAttributeValues", "ReturnValues",
+                       "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity"});
+  const ItemWrite write = ReadWrite(ItemWrite::Kind::kUpdate, world, fields);
+  const std::string returned =
+      fields.Choice("ReturnValues", {"NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"});
+  return Perform(world, write, fields, returned);
+}
+
+json DeleteItem(DynamoWorld& world, const json& body) {
+  const Fields fields(body, {"TableName", "Key", "ConditionExpression", "ExpressionAttributeNames",
+                             "ExpressionAttributeValues", "ReturnValues",
+                             "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity"});
+  const ItemWrite write = ReadWrite(ItemWrite::Kind::kDelete, world, fields);
+  return Perform(world, write, fields, fields.Choice("ReturnValues", {"NONE", "ALL_OLD"}));
+}
+
+json BatchWriteItem(DynamoWorld& world, const json& body) {
+  const Fields fields(body, {"RequestItems", "ReturnConsumedCapacity"});
+  const std::vector<BatchedWrite> writes = ReadBatchedWrites(world, fields.Get("RequestItems"));
+  json answer = {{"UnprocessedItems", json::object()}};
+  Bill bill(world, fields);
+  std::size_t unprocessed = 0;
+  for (const BatchedWrite& batched : writes) {
+    const std::string& table = batched.write.table->spec().name;
+    const nanoseconds lag = world.DrawLag();
+    const bool is_left = world.rng.Chance(world.faults.unprocessed);
+    if (is_left || FindSpentTableRange(world, batched.write)) {
+      answer["UnprocessedItems"][table].push_back(*batched.request);
+      ++unprocessed;
+      continue;
+    }
+    std::optional<Item> after = OrRefuse(ImageAfter(batched.write));
+    const std::optional<Item> image = after;
+    const WriteCost cost = batched.write.table->Write(batched.write.key, std::move(after), lag);
+    bill.AddWrite(table, cost);
+    ConsumeRanges(world, batched.write, cost, image);
+  }
+  world.counts.unprocessed += unprocessed;
+  if (unprocessed == writes.size()) RefuseForThroughput();
+  bill.WriteArrayTo(answer);
+  return answer;
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,53 @@
+// A simulated Kinesis, and requests to it, for the tests of this module.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "weir/aws/http/http.h"
+#include "weir/sim/kinesis/kinesis_stream.h"
+#include "weir/sim/kinesis/sim_kinesis.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::sim {
+
+struct KinesisAnswer {
+  int status = 0;
+  std::string error{};  ///< empty on success
+  std::string message{};
+  nlohmann::json body;  ///< null if the response has no body
+};
+
+/// Returns a request with a JSON body, in which blobs are Base64.
+HttpRequest KinesisRequest(const std::string& operation, const nlohmann::json& body);
+
+/// Returns an entry of PutRecords, without an explicit hash key if `hash` is empty.
+nlohmann::json PutEntry(const std::string& key, const std::string& data,
+                        const std::string& hash = "");
+
+/// Has a stream "s" of two shards.
+class KinesisFixture : public testing::Test {
+ protected:
+  KinesisFixture() { kinesis.CreateStream("s", 2); }
+
+  /// Sends a request. A body without stream, token and iterator is sent for stream "s".
+  KinesisAnswer Call(const std::string& operation, nlohmann::json body);
+  /// As Call, and expects success.
+  nlohmann::json Ok(const std::string& operation, const nlohmann::json& body);
+  /// As Call, and expects this error and that no record was stored.
+  KinesisAnswer Refused(const std::string& operation, const nlohmann::json& body,
+                        const std::string& error);
+  nlohmann::json PutAll(const std::vector<nlohmann::json>& entries);
+  /// Puts this number of records of this size on the first shard. Returns how many were stored.
+  std::size_t PutMany(std::size_t records, std::size_t bytes);
+  std::string IteratorOf(std::uint64_t shard, const std::string& type,
+                         const std::string& sequence = "");
+
+  SimClock clock;
+  SimKinesis kinesis{clock, 7};
+};
+
+}  // namespace weir::sim

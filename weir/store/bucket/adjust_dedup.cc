@@ -1,0 +1,45 @@
+#include "weir/store/bucket/adjust_dedup.h"
+
+namespace weir {
+
+void AdjustDedup::Part::ForgetOldest() {
+  const auto oldest = known.find(noted.front().token);
+  // If the id was forgotten and added again, its number in `known` is a later one.
+  if (oldest != known.end() && oldest->second == first) known.erase(oldest);
+  noted.pop_front();
+  ++first;
+}
+
+// An id's number in `known` is first + its index in `noted`, so the oldest entry can be recognised.
+bool AdjustDedup::Insert(AdjustId token, UnixMillis now) {
+  Part& part = PartOf(token);
+  const MutexLock lock(part.mutex);
+  while (!part.noted.empty() && part.noted.front().at + kMemory <= now) part.ForgetOldest();
+  if (!part.known.emplace(token, part.first + part.noted.size()).second) return false;
+  if (part.noted.size() == kTokensPerPart) part.ForgetOldest();
+  part.noted.push_back({token, now});
+  return true;
+}
+
+bool AdjustDedup::Contains(AdjustId token) const {
+  const Part& part = PartOf(token);
+  const MutexLock lock(part.mutex);
+  return part.known.contains(token);
+}
+
+void AdjustDedup::Forget(AdjustId token) {
+  Part& part = PartOf(token);
+  const MutexLock lock(part.mutex);
+  part.known.erase(token);
+}
+
+std::size_t AdjustDedup::size() const {
+  std::size_t size = 0;
+  for (const Part& part : parts_) {
+    const MutexLock lock(part.mutex);
+    size += part.known.size();
+  }
+  return size;
+}
+
+}  // namespace weir

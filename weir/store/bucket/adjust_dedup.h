@@ -1,0 +1,57 @@
+// Ids of the latest adjusts of a table, so that a repeated adjust counts once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+
+#include "weir/base/mutex.h"
+#include "weir/base/time.h"
+#include "weir/store/bucket/bucket_store.h"
+
+namespace weir {
+
+/// Remembers an id for kMemory, or until kTokensPerPart later ids arrive in the same part. At most
+/// 1,048,576 ids of about 80 bytes each: at 10,000 adjusts a second, those of the last 100 s.
+/// Thread-safe.
+class AdjustDedup {
+ public:
+  static constexpr std::size_t kParts = 16;
+  static constexpr std::size_t kTokensPerPart = 65'536;
+  static constexpr milliseconds kMemory{900'000};
+
+  /// Adds an id. Returns false if it is known already.
+  bool Insert(AdjustId token, UnixMillis now);
+  bool Contains(AdjustId token) const;
+  /// Removes the id of an adjust that was refused, so that the adjust may be sent again.
+  void Forget(AdjustId token);
+  /// Returns the number of ids that are remembered.
+  std::size_t size() const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(AdjustId token) const { return token.high ^ token.low; }
+  };
+  struct Noted {
+    AdjustId token;
+    UnixMillis at;
+  };
+  struct Part {
+    mutable Mutex mutex;
+    /// The number of each id in `noted`. `noted` may also contain ids that Forget removed.
+    std::unordered_map<AdjustId, std::uint64_t, Hash> known WEIR_GUARDED_BY(mutex);
+    std::deque<Noted> noted WEIR_GUARDED_BY(mutex);
+    // the number of noted.front()
+    std::uint64_t first WEIR_GUARDED_BY(mutex) = 0;
+
+    /// Removes the first entry of `noted`, and its id unless the id was added again later.
+    void ForgetOldest() WEIR_REQUIRES(mutex);
+  };
+  Part& PartOf(AdjustId token) { return parts_[token.low % kParts]; }
+  const Part& PartOf(AdjustId token) const { return parts_[token.low % kParts]; }
+  std::array<Part, kParts> parts_;
+};
+
+}  // namespace weir

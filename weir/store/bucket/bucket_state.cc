@@ -1,0 +1,296 @@
+#include "weir/store/bucket/bucket_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/base/bucket_time.h"
+#include "weir/bucket/meter_times.h"
+#include "weir/store/bucket/extra_meters.h"
+
+namespace weir {
+namespace {
+
+// The source of a limit's meter in a bucket: a configured meter, the extra meters, or neither.
+struct Source {
+  const Bucket* bucket = nullptr;
+  const Meter* configured = nullptr;
+  const ExtraMeters* extras = nullptr;
+};
+
+// Returns the index of the configured meter for a limit of `target`, if there is one.
+std::optional<std::size_t> IndexOf(const BucketState& state, const Target& target,
+                                   std::size_t limit) {
+  if (state.target.get() == &target) return limit;
+  const std::vector<Limit>& limits = state.target->limits;
+  const auto found = std::ranges::find(limits, target.limits[limit].name, &Limit::name);
+  if (found == limits.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - limits.begin());
+}
+
+Source SourceIn(const BucketState* state, const Target& target, std::size_t limit) {
+  if (state == nullptr) return {};
+  const auto index = IndexOf(*state, target, limit);
+  return {.bucket = &state->bucket,
+          .configured = index ? &state->bucket.meters[*index] : nullptr,
+          .extras = state->extras.get()};
+}
+
+Source SourceIn(const BucketRecord* record, const Target& target, std::size_t limit) {
+  if (record == nullptr) return {};
+  const auto found = std::ranges::find(record->names, target.limits[limit].name);
+  const auto index = static_cast<std::size_t>(found - record->names.begin());
+  return {.bucket = &record->bucket,
+          .configured = found == record->names.end() ? nullptr : &record->bucket.meters[index],
+          .extras = &record->extras};
+}
+
+milliseconds Behind(UnixMillis time, UnixMillis now) {
+  return time > now ? time - now : milliseconds(0);
+}
+
+// Returns a copy of the meter at `now` under its stored parameters, or those of the limit if there
+// is no meter.
+MeterView StoredView(const Source& source, const Limit& limit, UnixMillis now) {
+  if (source.configured == nullptr) {
+    const ExtraMeter extra = ExtraOf(source.extras, limit, now);
+    return {.meter = extra.meter, .behind = Behind(extra.time, now)};
+  }
+  MeterView view{.meter = *source.configured, .behind = Behind(source.bucket->time, now)};
+  Refill(view.meter, source.bucket->time, now);
+  return view;
+}
+
+// As StoredView, with the parameters by which a request is judged. An override of a configured
+// limit has its own capacity, but the stored rate.
+MeterView JudgedView(const Source& source, const Target& target, std::size_t limit,
+                     UnixMillis now) {
+  MeterView view = StoredView(source, target.limits[limit], now);
+  Quota quota = target.limits[limit].quota;
+  if (source.configured != nullptr && target.source == LimitSource::kOverride) {
+    quota = {.capacity = quota.capacity,
+             .amount = view.meter.quota.amount,
+             .period = view.meter.quota.period};
+  }
+  if (view.meter.quota != quota) ChangeQuota(view.meter, quota);
+  return view;
+}
+
+ExtraMeters& ExtrasOf(BucketState& state) {
+  if (state.extras == nullptr) state.extras = std::make_unique<ExtraMeters>();
+  return *state.extras;
+}
+
+// Releases `extras` if there are no meters, and none that left early would still be filling up.
+void DropExtrasIfDone(BucketState& state, UnixMillis now) {
+  if (state.extras == nullptr || !state.extras->meters.empty()) return;
+  if (state.extras->left_full <= now) state.extras.reset();
+}
+
+// Limits may rejoin from meters whose times are ahead of the bucket's. Returns the latest of these
+// times, to which the bucket must be refilled first, so that no meter is refilled twice for the
+// same time. Times that are far ahead (a wrong clock) are ignored.
+UnixMillis TimeOfJoining(const BucketState& state, UnixMillis now) {
+  const UnixMillis least = std::max(now, state.bucket.time);
+  if (state.extras == nullptr) return least;
+  UnixMillis latest = least;
+  const auto note = [&](UnixMillis time) {
+    if (!IsFarAhead(time, least)) latest = std::max(latest, time);
+  };
+  for (const ExtraMeter& extra : state.extras->meters) note(extra.time);
+  note(state.extras->last_left);
+  return latest;
+}
+
+// Changes the configured limits to those of the target. A limit that the target names takes its
+// present meter with it, configured or extra; a configured limit that the target lacks becomes an
+// extra meter. The new meters are made from the old state before anything is replaced.
+void BringTo(BucketState& state, const TargetPtr& target, UnixMillis now) {
+  const UnixMillis time = TimeOfJoining(state, now);
+  Refill(state.bucket, time);
+  Meters meters;
+  meters.reserve(target->limits.size());
+  for (std::size_t i = 0; i < target->limits.size(); ++i) {
+    meters.push_back(JudgedView(SourceIn(&state, *target, i), *target, i, time).meter);
+  }
+  const auto stays = [&](const std::string& name) {
+    return std::ranges::find(target->limits, name, &Limit::name) != target->limits.end();
+  };
+  ExtraMeters extras = state.extras == nullptr ? ExtraMeters() : std::move(*state.extras);
+  std::erase_if(extras.meters, [&](const ExtraMeter& extra) { return stays(extra.name); });
+  const std::vector<Limit>& old = state.target->limits;
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    if (stays(old[i].name)) continue;
+    extras.meters.push_back({old[i].name, state.bucket.meters[i], time});
+  }
+  ReduceTo(extras, kMaxExtraMeters, time);
+  state.bucket.meters = std::move(meters);
+  state.target = target;
+  ExtrasOf(state) = std::move(extras);
+  DropExtrasIfDone(state, time);
+}
+
+// Targets that were made at different times often have equal limits; then only the pointer is
+// replaced.
+void Conform(BucketState& state, const TargetPtr& target, UnixMillis now) {
+  if (state.target == target) return;
+  if (state.target->limits != target->limits) return BringTo(state, target, now);
+  state.target = target;
+}
+
+// Charges configured limits at their meters, and other names at extra meters, which get the
+// parameters of this request. The charged meters are kept apart while others are removed to make
+// space for them.
+void TakeOverride(BucketState& state, const Charge& charge, UnixMillis now) {
+  ExtraMeters& extras = ExtrasOf(state);
+  std::vector<ExtraMeter> charged;
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    if (charge.amounts[i] == 0) continue;
+    if (const auto index = IndexOf(state, *charge.target, i)) {
+      Refill(state.bucket, now);
+      Debit(state.bucket.meters[*index], charge.amounts[i]);
+      continue;
+    }
+    const Limit& limit = charge.target->limits[i];
+    charged.push_back(WithdrawExtra(extras, limit, now));
+    ChangeQuota(charged.back().meter, limit.quota);
+    Debit(charged.back().meter, charge.amounts[i]);
+  }
+  ReduceTo(extras, kMaxExtraMeters - std::min(charged.size(), kMaxExtraMeters), now);
+  std::ranges::move(charged, std::back_inserter(extras.meters));
+  DropExtrasIfDone(state, now);
+}
+
+}  // namespace
+
+BucketState NewBucketState(const TargetPtr& target, UnixMillis now) {
+  BucketState state{.target = target, .bucket = {.time = now, .meters = {}}, .extras = {}};
+  if (target->source == LimitSource::kOverride) {
+    state.target = MakeTarget(target->key, {});
+    return state;
+  }
+  state.bucket.meters.reserve(target->limits.size());
+  for (const Limit& limit : target->limits) state.bucket.meters.push_back(FullMeter(limit.quota));
+  return state;
+}
+
+BucketState StateOf(BucketRecord record) {
+  std::vector<Limit> limits;
+  limits.reserve(record.names.size());
+  for (std::size_t i = 0; i < record.names.size(); ++i) {
+    limits.push_back({std::move(record.names[i]), record.bucket.meters[i].quota});
+  }
+  BucketState state{.target = MakeTarget(std::move(record.key), std::move(limits)),
+                    .bucket = std::move(record.bucket),
+                    .extras = {}};
+  if (record.extras == ExtraMeters()) return state;
+  state.extras = std::make_unique<ExtraMeters>(std::move(record.extras));
+  return state;
+}
+
+BucketRecord RecordOf(const BucketState& state) {
+  BucketRecord record{.key = state.target->key, .names = {}, .bucket = state.bucket};
+  for (const Limit& limit : state.target->limits) record.names.push_back(limit.name);
+  if (state.extras != nullptr) record.extras = *state.extras;
+  return record;
+}
+
+MeterView ViewOf(const BucketState* state, const Target& target, std::size_t limit,
+                 UnixMillis now) {
+  return JudgedView(SourceIn(state, target, limit), target, limit, now);
+}
+
+MeterView ViewOf(const BucketRecord* record, const Target& target, std::size_t limit,
+                 UnixMillis now) {
+  return JudgedView(SourceIn(record, target, limit), target, limit, now);
+}
+
+bool Changes(const Charge& charge) {
+  return std::ranges::any_of(charge.amounts, [](std::int64_t amount) { return amount != 0; });
+}
+
+Status CheckSpace(const BucketState* state, const Charge& charge, UnixMillis now) {
+  const Target& target = *charge.target;
+  if (target.source == LimitSource::kConfigured) return {};
+  std::vector<std::string_view> charged;
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    const bool is_extra = SourceIn(state, target, i).configured == nullptr;
+    if (charge.amounts[i] > 0 && is_extra) charged.push_back(target.limits[i].name);
+  }
+  if (charged.empty()) return {};
+  std::size_t needed = charged.size();
+  if (state != nullptr && state->extras != nullptr) {
+    needed += static_cast<std::size_t>(
+        std::ranges::count_if(state->extras->meters, [&](const ExtraMeter& extra) {
+          return IsInDebt(extra, now) && std::ranges::find(charged, extra.name) == charged.end();
+        }));
+  }
+  if (needed <= kMaxExtraMeters) return {};
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{}/{}: limit {} is not configured, and at most {} such limits are kept; "
+                          "{} others were named or are in debt; configure it, or wait until debts "
+                          "are repaid",
+                          target.key.entity, target.key.resource, charged.front(), kMaxExtraMeters,
+                          needed - 1));
+}
+
+void Take(BucketState& state, const Charge& charge, UnixMillis now) {
+  if (charge.target->source == LimitSource::kOverride) return TakeOverride(state, charge, now);
+  Conform(state, charge.target, now);
+  Refill(state.bucket, now);
+  Debit(state.bucket, charge.amounts);
+}
+
+bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now) {
+  const TargetPtr& target = charge.target;
+  if (target->source == LimitSource::kOverride || !Changes(charge)) return false;
+  if (state.target == target || state.target->limits == target->limits) return false;
+  BringTo(state, target, now);
+  return true;
+}
+
+bool CanAdjust(const BucketState* state, const Charge& charge, UnixMillis now) {
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    const Target& target = *charge.target;
+    const MeterView view = StoredView(SourceIn(state, target, i), target.limits[i], now);
+    if (!CanAdjust(view.meter, charge.amounts[i])) return false;
+  }
+  return true;
+}
+
+void Adjust(BucketState& state, const Charge& charge, UnixMillis now) {
+  const Target& target = *charge.target;
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    if (charge.amounts[i] == 0) continue;
+    if (const auto index = IndexOf(state, target, i)) {
+      Refill(state.bucket, now);
+      Adjust(state.bucket.meters[*index], charge.amounts[i]);
+      continue;
+    }
+    ExtraMeters& extras = ExtrasOf(state);
+    extras.meters.push_back(WithdrawExtra(extras, target.limits[i], now));
+    Adjust(extras.meters.back().meter, charge.amounts[i]);
+  }
+  if (state.extras == nullptr) return;
+  ReduceTo(*state.extras, kMaxExtraMeters, now);
+  DropExtrasIfDone(state, now);
+}
+
+bool RemoveFullExtras(BucketState& state, UnixMillis now) {
+  if (state.extras == nullptr) return false;
+  const bool removed = RemoveFullMeters(*state.extras, now);
+  DropExtrasIfDone(state, now);
+  return removed;
+}
+
+UnixMillis FullAt(const BucketState& state) {
+  const UnixMillis full = FullAt(state.bucket);
+  return state.extras == nullptr ? full : std::max(full, FullAt(*state.extras));
+}
+
+}  // namespace weir

@@ -1,0 +1,139 @@
+// The interface of a store of shared buckets. The contract suite (store/contract.h) tests every
+// implementation against this text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/base/done.h"
+#include "weir/base/page.h"
+#include "weir/base/time.h"
+#include "weir/bucket/bucket.h"
+#include "weir/runtime/deadline.h"
+#include "weir/store/bucket/charge.h"
+
+namespace weir {
+
+/// The meter of a limit that is not configured: of a limit that left, or of one that only requests
+/// name.
+struct ExtraMeter {
+  std::string name;
+  Meter meter;
+  UnixMillis time;  ///< the time to which `meter` is refilled
+
+  friend bool operator==(const ExtraMeter&, const ExtraMeter&) = default;
+};
+
+/// The meters of a bucket for limits that are not configured. Mechanism: docs/design/store.md.
+struct ExtraMeters {
+  std::vector<ExtraMeter> meters;  ///< at most kMaxExtraMeters, each name once
+  /// For meters that were removed before they were full because others needed the space: when the
+  /// latest one left, and when the last of them would have been full. Both are 0 if there are none.
+  UnixMillis last_left{};
+  UnixMillis left_full{};
+
+  friend bool operator==(const ExtraMeters&, const ExtraMeters&) = default;
+};
+inline constexpr std::size_t kMaxExtraMeters = 20;
+
+/// A bucket as it is stored. `names[i]` is the name of the configured limit of `bucket.meters[i]`.
+struct BucketRecord {
+  BucketKey key;
+  std::vector<std::string> names;
+  Bucket bucket;
+  ExtraMeters extras{};
+
+  friend bool operator==(const BucketRecord&, const BucketRecord&) = default;
+};
+
+/// The id of one adjust: 128 random bits. An adjust that is repeated with its id within 10 minutes
+/// counts once, unless hundreds of thousands of other adjusts were made in between.
+struct AdjustId {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  friend auto operator<=>(const AdjustId&, const AdjustId&) = default;
+};
+
+struct BucketFilter {
+  std::optional<std::string> entity;
+  std::optional<std::string> resource;
+};
+
+/// A store of buckets. Calls may come from any thread; the caller must hold no lock. `charges` and
+/// `keys` are read during the call only. `done` runs as described in weir/base/done.h.
+///
+/// Errors of every method: kInvalidArgument (the request is invalid), kUnavailable (the store
+/// cannot process it now), kDeadlineExceeded (there was no result in time; an acquire may have been
+/// charged: a store that learns this later returns the tokens if it can), kDataLoss.
+class BucketStore {
+ public:
+  virtual ~BucketStore() = default;
+
+  /// Returns the bucket time of this store, which callers pass as `now`. It does not go backwards
+  /// while the machine runs, and does not follow the wall clock (docs/design/time.md).
+  virtual UnixMillis Now() const = 0;
+
+  /// Takes every charge at `now`, or none. A bucket that does not exist is full. A refused
+  /// override, and a charge whose amounts are all 0, change nothing.
+  ///
+  /// A configured target stores its limits in its bucket, also if the request is refused: the
+  /// returned wait is computed at the rates of these limits. Used tokens stay used. A configured
+  /// limit of the bucket that the target lacks leaves, and keeps refilling; a limit that left
+  /// rejoins with the balance that it then has. A limit that the bucket never had is full.
+  ///
+  /// An override that names a configured limit is judged by its own capacity and the stored rate,
+  /// and charged to the stored limit. Any other name has the parameters of the last request that
+  /// took from it. Fails with kFailedPrecondition if there is no space for such a name, because
+  /// kMaxExtraMeters others are in debt. Fails with kResourceExhausted if there is no space for
+  /// another bucket.
+  virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                       Done<Decision> done) = 0;
+
+  /// As Acquire, for a caller that admits the request even after kDeadlineExceeded: the tokens then
+  /// stay taken.
+  virtual void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                              Done<Decision> done) {
+    Acquire(charges, now, deadline, std::move(done));
+  }
+
+  /// Adds tokens that were used beyond those taken (positive; may leave debt) or gives tokens back
+  /// (negative; up to the capacity), for all charges or none. Calls with the same `token` count
+  /// once. The bucket keeps its parameters; limits that left it are adjusted too. Fails with
+  /// kOutOfRange, without a change, if the debt would exceed kMaxDebt; the id may then be used
+  /// again. Fails with kResourceExhausted as Acquire.
+  virtual void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
+                      Deadline deadline, Done<void> done) = 0;
+
+  /// As Adjust, for an id that comes from elsewhere and may be sent to several processes: it counts
+  /// once among all processes that share the state. (If only one process can write, Adjust does the
+  /// same.)
+  virtual void AdjustShared(std::span<const Charge> charges, AdjustId token, UnixMillis now,
+                            Deadline deadline, Done<void> done) {
+    Adjust(charges, token, now, deadline, std::move(done));
+  }
+
+  /// Returns the buckets as last written, in the order of `keys`; nothing for buckets that do not
+  /// exist, which are full. If the store divides a bucket, shard 0 means the whole bucket.
+  virtual void Read(std::span<const BucketKey> keys, Deadline deadline,
+                    Done<std::vector<std::optional<BucketRecord>>> done) = 0;
+
+  /// As Read, for the report of a refusal, which many requests may need at once. The records may be
+  /// as old as those by which this store refuses (of the same second, unless configured otherwise).
+  /// Concurrent calls may share one read, and its failure.
+  virtual void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                          Done<std::vector<std::optional<BucketRecord>>> done) {
+    Read(keys, deadline, std::move(done));
+  }
+
+  /// Returns the buckets that match, each once, in an order that the store chooses. A bucket that
+  /// is added or removed while pages are read may be missed.
+  virtual void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
+                    Done<Page<BucketRecord>> done) = 0;
+};
+
+}  // namespace weir

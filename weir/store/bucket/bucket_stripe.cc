@@ -1,0 +1,104 @@
+#include "weir/store/bucket/bucket_stripe.h"
+
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr std::uint32_t kTidyEvery = 32;
+
+}  // namespace
+
+BucketEntry* BucketStripe::Find(BucketRef ref) {
+  const auto found = index.find(ref);
+  return found == index.end() ? nullptr : *found;
+}
+
+BucketEntry* BucketStripe::FirstOf(std::string_view entity) {
+  const auto found = by_entity.find(entity);
+  return found == by_entity.end() ? nullptr : *found;
+}
+
+BucketEntry& BucketStripe::Add(BucketState state) {
+  grown = true;
+  const std::size_t hash = state.target->hash;
+  entries.push_back(std::make_unique<BucketEntry>(
+      BucketEntry{.hash = hash,
+                  .state = std::move(state),
+                  .index = static_cast<std::uint32_t>(entries.size())}));
+  BucketEntry& entry = *entries.back();
+  index.insert(&entry);
+  Link(entry);
+  return entry;
+}
+
+// Inserts the entry after the first one of its entity, or makes it the first one.
+void BucketStripe::Link(BucketEntry& entry) {
+  const auto [first, is_first] = by_entity.insert(&entry);
+  if (is_first) return;
+  entry.previous_of_entity = *first;
+  entry.next_of_entity = (*first)->next_of_entity;
+  (*first)->next_of_entity = &entry;
+  if (entry.next_of_entity != nullptr) entry.next_of_entity->previous_of_entity = &entry;
+}
+
+// Removes the entry from the list of its entity. If it was the first, the next one takes its role
+// in by_entity. The erase comes before the insert, because both entries have the same key there.
+void BucketStripe::Unlink(BucketEntry& entry) {
+  BucketEntry* const next = entry.next_of_entity;
+  BucketEntry* const previous = entry.previous_of_entity;
+  if (next != nullptr) next->previous_of_entity = previous;
+  if (previous != nullptr) {
+    previous->next_of_entity = next;
+    return;
+  }
+  by_entity.erase(&entry);
+  if (next != nullptr) by_entity.insert(next);
+}
+
+void BucketStripe::MarkChanged(BucketEntry& entry) {
+  if (!track_changes || entry.changed) return;
+  entry.changed = true;
+  changed.push_back(&entry);
+}
+
+void BucketStripe::Remove(BucketEntry& entry) {
+  if (entry.kept) removed.push_back(entry.state.target);
+  if (entry.changed) std::erase(changed, &entry);
+  index.erase(&entry);
+  Unlink(entry);
+  const std::size_t at = entry.index;
+  entries[at].swap(entries.back());
+  entries[at]->index = static_cast<std::uint32_t>(at);
+  entries.pop_back();
+}
+
+std::size_t BucketStripe::Sweep(std::size_t count, const SweepTimes& times, AheadReport& report) {
+  std::size_t swept = 0;
+  for (; count > 0 && !entries.empty(); --count) {
+    if (hand >= entries.size()) hand = 0;
+    BucketEntry& entry = *entries[hand];
+    const milliseconds ahead = SetBackToNow(entry.state, times.now);
+    if (ahead > milliseconds(0)) {
+      report.Add(entry.key(), ahead);
+      MarkChanged(entry);
+    }
+    // A bucket with a change that is not drained yet is not removed: `changed` has a pointer to it.
+    if (!entry.changed && FullAt(entry.state) <= times.idle_since) {
+      Remove(entry);
+      ++swept;
+      continue;
+    }
+    if (RemoveFullExtras(entry.state, times.idle_since)) MarkChanged(entry);
+    ++hand;
+  }
+  return swept;
+}
+
+bool BucketStripe::IsTidyDue() {
+  if (!grown && ++uses % kTidyEvery != 0) return false;
+  grown = false;
+  return true;
+}
+
+}  // namespace weir

@@ -1,0 +1,119 @@
+// The part of a bucket table that one lock guards.
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+#include <absl/hash/hash.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/store/bucket/bucket_state.h"
+#include "weir/store/bucket/charge.h"
+#include "weir/store/bucket/stored_ahead.h"
+
+namespace weir {
+
+/// A bucket in a stripe. Its address does not change. The fields are in the order in which a
+/// request reads them.
+struct BucketEntry {
+  std::size_t hash;  ///< target->hash, so that comparing entries reads no target
+  /// Its target may be replaced by another one with the same key.
+  BucketState state;
+  bool changed = false;  ///< listed in BucketStripe::changed
+  /// True if a drain or a load has reported this bucket, so its removal must be reported too.
+  bool kept = false;
+  std::uint32_t mark = 0;   ///< owned by the sink of BucketTable::DrainChanges
+  std::uint32_t index = 0;  ///< in BucketStripe::entries
+  BucketEntry* next_of_entity = nullptr;
+  BucketEntry* previous_of_entity = nullptr;
+
+  const BucketKey& key() const { return state.target->key; }
+};
+
+/// A key for a look-up without an entry.
+struct BucketRef {
+  const BucketKey& key;
+  std::size_t hash;
+};
+
+struct BucketEntryHash {
+  using is_transparent = void;
+  std::size_t operator()(const BucketEntry* entry) const { return entry->hash; }
+  std::size_t operator()(const BucketRef& ref) const { return ref.hash; }
+};
+
+struct BucketEntryEqual {
+  using is_transparent = void;
+  bool operator()(const BucketEntry* a, const BucketEntry* b) const { return a == b; }
+  bool operator()(const BucketEntry* entry, const BucketRef& ref) const {
+    // A request usually has the same target that the bucket was last charged under.
+    return entry->hash == ref.hash && (&entry->key() == &ref.key || entry->key() == ref.key);
+  }
+};
+
+/// Hashing and comparing entries by their entity.
+struct EntityOfEntry {
+  using is_transparent = void;
+  static std::string_view Of(std::string_view entity) { return entity; }
+  static std::string_view Of(const BucketEntry* entry) { return entry->key().entity; }
+};
+struct EntityHash : EntityOfEntry {
+  std::size_t operator()(const auto& entity) const {
+    return absl::Hash<std::string_view>()(Of(entity));
+  }
+};
+struct EntityEqual : EntityOfEntry {
+  bool operator()(const auto& a, const auto& b) const { return Of(a) == Of(b); }
+};
+
+/// The times for a sweep.
+struct SweepTimes {
+  /// Buckets and extra meters that were full at this time are removed.
+  UnixMillis idle_since;
+  /// Stored times that are far ahead of this are set to it.
+  UnixMillis now;
+};
+
+/// `mutex` guards all fields. Callers of the methods must hold it.
+struct alignas(64) BucketStripe {
+  Mutex mutex;
+  absl::flat_hash_set<BucketEntry*, BucketEntryHash, BucketEntryEqual> index;
+  /// One entry of each entity; the other entries of the entity are linked to it.
+  absl::flat_hash_set<BucketEntry*, EntityHash, EntityEqual> by_entity;
+  std::vector<std::unique_ptr<BucketEntry>> entries;  ///< in no particular order
+  bool track_changes = false;
+  std::vector<BucketEntry*> changed;  ///< since the last drain, each once
+  std::vector<TargetPtr> removed;     ///< since the last drain
+  std::size_t hand = 0;               ///< the index that is swept next
+  /// Calls of IsTidyDue without an Add.
+  std::uint32_t uses = 0;
+  bool grown = false;  ///< an entry was added since the last IsTidyDue
+
+  /// Returns the entry of a key; null if there is none.
+  BucketEntry* Find(BucketRef ref);
+  /// Returns the first entry of an entity, which is linked to the others; null if there is none.
+  BucketEntry* FirstOf(std::string_view entity);
+  /// Adds an entry. REQUIRES: Find(...) was null.
+  BucketEntry& Add(BucketState state);
+  /// Adds the entry to `changed`, if changes are tracked and it is not listed yet.
+  void MarkChanged(BucketEntry& entry);
+  /// Removes an entry. The last entry gets its index.
+  void Remove(BucketEntry& entry);
+  /// Sweeps the next `count` entries: sets times that are far ahead to now, and removes full extra
+  /// meters and full buckets. Pointers to entries may be invalid afterwards. Returns the number of
+  /// removed buckets.
+  std::size_t Sweep(std::size_t count, const SweepTimes& times, AheadReport& report);
+  /// Returns true if it is time to sweep kTidyCount entries: after each Add, so that the stripe is
+  /// cleaned up faster than it grows, and otherwise on every 32nd call.
+  static constexpr std::size_t kTidyCount = 4;
+  bool IsTidyDue();
+
+ private:
+  void Link(BucketEntry& entry);
+  void Unlink(BucketEntry& entry);
+};
+
+}  // namespace weir

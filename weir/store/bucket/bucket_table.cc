@@ -1,0 +1,344 @@
+#include "weir/store/bucket/bucket_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "weir/store/bucket/adjust_dedup.h"
+#include "weir/store/bucket/bucket_state.h"
+#include "weir/store/bucket/bucket_stripe.h"
+#include "weir/store/bucket/stored_ahead.h"
+
+namespace weir {
+namespace {
+
+// Makes the result without its numbers. It is made before the locks are taken, because its strings
+// are most of its cost.
+Decision BlankDecision(std::span<const Charge> charges) {
+  Decision decision;
+  std::size_t count = 0;
+  for (const Charge& charge : charges) count += charge.amounts.size();
+  decision.limits.reserve(count);
+  for (const Charge& charge : charges) {
+    const Target& target = *charge.target;
+    for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+      decision.limits.push_back({.entity = target.key.entity,
+                                 .resource = target.key.resource,
+                                 .limit = target.limits[i].name,
+                                 .requested = charge.amounts[i]});
+    }
+  }
+  return decision;
+}
+
+// Judges one limit. If the caller is behind the meter's time, no tokens come back before that time,
+// so the difference adds to the wait.
+void Judge(const MeterView& view, LimitStatus& status) {
+  status.capacity = view.meter.quota.capacity;
+  status.available = view.meter.tokens;
+  const milliseconds wait = RetryAfter(view.meter, status.requested);
+  status.retry_after = wait > milliseconds(0) ? wait + view.behind : wait;
+  status.exceeded = status.retry_after > milliseconds(0);
+}
+
+// Returns true if no amount is positive. A bucket that does not exist is full, so returning tokens
+// to it changes nothing.
+bool GivesBackOnly(const Charge& charge) {
+  return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount <= 0; });
+}
+
+Error TooMuchDebt(const BucketKey& key) {
+  return {Code::kOutOfRange, fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
+                                         key.entity, key.resource, FormatTokens(kMaxDebt))};
+}
+
+}  // namespace
+
+// Holds the locks of the stripes of all charges. They are taken in ascending order of the stripes,
+// each once, so that two requests never wait for each other in a circle.
+class BucketTable::Locks {
+ public:
+  Locks(const BucketTable& table, std::span<const Charge> charges) WEIR_NO_THREAD_SAFETY_ANALYSIS
+      : table_(table) {
+    for (const Charge& charge : charges) held_[count_++] = table.StripeOf(charge.target->hash);
+    const auto end = held_.begin() + static_cast<std::ptrdiff_t>(count_);
+    std::sort(held_.begin(), end);
+    count_ = static_cast<std::size_t>(std::unique(held_.begin(), end) - held_.begin());
+    for (std::size_t i = 0; i < count_; ++i) table_.stripes_[held_[i]]->mutex.lock();
+  }
+  ~Locks() WEIR_NO_THREAD_SAFETY_ANALYSIS {
+    while (count_ > 0) table_.stripes_[held_[--count_]]->mutex.unlock();
+  }
+  Locks(const Locks&) = delete;
+  Locks& operator=(const Locks&) = delete;
+
+ private:
+  const BucketTable& table_;
+  std::size_t count_ = 0;
+  std::array<std::size_t, kMaxCharges> held_;  // the first count_ are set
+};
+
+// The bucket of one charge, if it exists. Valid while Locks on the same charges are held.
+struct BucketTable::Found {
+  BucketStripe* stripe = nullptr;
+  BucketEntry* entry = nullptr;
+
+  const BucketState* state() const { return entry == nullptr ? nullptr : &entry->state; }
+};
+
+BucketTable::BucketTable(BucketTableOptions options)
+    : options_(options), tokens_(std::make_unique<AdjustDedup>()) {
+  for (std::size_t i = 0; i < options_.stripes; ++i) {
+    stripes_.push_back(std::make_unique<BucketStripe>());
+    stripes_.back()->track_changes = options_.track_changes;
+  }
+}
+
+BucketTable::~BucketTable() = default;
+
+std::size_t BucketTable::StripeOf(std::size_t hash) const {
+  // Uses the high bits of the hash; an index inside a stripe uses the low bits.
+  return (hash >> 40) & (stripes_.size() - 1);
+}
+
+BucketTable::Found BucketTable::Find(const Target& target) const {
+  BucketStripe& stripe = *stripes_[StripeOf(target.hash)];
+  return {.stripe = &stripe, .entry = stripe.Find({target.key, target.hash})};
+}
+
+void BucketTable::SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report) {
+  if (found.entry == nullptr || !HasTimeFarAhead(found.entry->state, now)) return;
+  const milliseconds ahead = SetBackToNow(found.entry->state, Latest(now));
+  if (ahead == milliseconds(0)) return;
+  report.Add(found.entry->key(), ahead);
+  found.stripe->MarkChanged(*found.entry);
+  changed_by_refusal_ = true;  // in case of a refusal; otherwise unneeded
+}
+
+Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
+  WEIR_RETURN_IF_ERROR(CheckAcquire(charges));
+  Result<Decision> decision = TryAcquire(charges, now);
+  const bool no_space = !decision && decision.error().code == Code::kResourceExhausted;
+  return no_space && MakeSpace(now) ? TryAcquire(charges, now) : decision;
+}
+
+// Order: the result's strings are made without locks. Under the locks, all limits are judged before
+// any is debited. CheckSpace and Reserve fail before the first change, except for times that were
+// set back. The report of those is declared before the locks, so it is written after their release.
+Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMillis now) {
+  Decision decision = BlankDecision(charges);
+  std::array<Found, kMaxCharges> all;
+  const std::span<Found> found(all.data(), charges.size());
+  AheadReport ahead(options_.log);
+  const Locks locks(*this, charges);
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    found[i] = Find(*charges[i].target);
+    SetBackIfAhead(found[i], now, ahead);
+  }
+  Decide(charges, found, now, decision);
+  if (!decision.admitted) return decision;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    WEIR_RETURN_IF_ERROR(CheckSpace(found[i].state(), charges[i], now));
+  }
+  WEIR_RETURN_IF_ERROR(Reserve(charges, found));
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (Changes(charges[i])) Take(Store(found[i], charges[i].target, now), charges[i], now);
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (Changes(charges[i])) Tidy(*found[i].stripe, now, ahead);
+  }
+  return decision;
+}
+
+void BucketTable::Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report) {
+  if (!stripe.IsTidyDue()) return;
+  // Most calls sweep nothing, and a write would only contend for the counter.
+  const std::size_t swept = stripe.Sweep(BucketStripe::kTidyCount, TimesOf(now), report);
+  if (swept > 0) size_ -= swept;
+}
+
+void BucketTable::Decide(std::span<const Charge> charges, std::span<const Found> found,
+                         UnixMillis now, Decision& decision) {
+  Judge(charges, found, now, decision);
+  // The returned wait is correct only at the rates from which it is computed, so the limits are
+  // stored, and judged again.
+  if (decision.admitted || !StoreLimits(charges, found, now)) return;
+  changed_by_refusal_ = true;
+  Judge(charges, found, now, decision);
+}
+
+void BucketTable::Judge(std::span<const Charge> charges, std::span<const Found> found,
+                        UnixMillis now, Decision& decision) {
+  decision.retry_after = milliseconds(0);
+  auto status = decision.limits.begin();
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const Target& target = *charges[i].target;
+    for (std::size_t j = 0; j < target.limits.size(); ++j) {
+      weir::Judge(ViewOf(found[i].state(), target, j, now), *status);
+      decision.retry_after = std::max(decision.retry_after, status++->retry_after);
+    }
+  }
+  decision.admitted = decision.retry_after == milliseconds(0);
+}
+
+bool BucketTable::StoreLimits(std::span<const Charge> charges, std::span<const Found> found,
+                              UnixMillis now) {
+  bool changed = false;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    BucketEntry* const entry = found[i].entry;
+    if (entry == nullptr || !weir::StoreLimits(entry->state, charges[i], now)) continue;
+    found[i].stripe->MarkChanged(*entry);
+    changed = true;
+  }
+  return changed;
+}
+
+bool BucketTable::TakeChangedByRefusal() {
+  // The flag is nearly always false, and then no thread writes to the cache line that all threads
+  // read.
+  return changed_by_refusal_ && changed_by_refusal_.exchange(false);
+}
+
+Status BucketTable::Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now) {
+  WEIR_RETURN_IF_ERROR(CheckAdjust(charges));
+  Status adjusted = TryAdjust(charges, token, now);
+  const bool no_space = !adjusted && adjusted.error().code == Code::kResourceExhausted;
+  return no_space && MakeSpace(now) ? TryAdjust(charges, token, now) : adjusted;
+}
+
+// The id is inserted under the locks of the buckets, so of two equal adjusts at the same time one
+// waits and then finds the id. A failure removes the id again, because nothing was adjusted.
+Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now) {
+  std::array<Found, kMaxCharges> found;
+  AheadReport ahead(options_.log);
+  const Locks locks(*this, charges);
+  if (!tokens_->Insert(token, now)) return {};
+  const auto refuse = [&](Error error) {
+    tokens_->Forget(token);
+    return Fail(std::move(error));
+  };
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    found[i] = Find(*charges[i].target);
+    SetBackIfAhead(found[i], now, ahead);
+    if (!CanAdjust(found[i].state(), charges[i], now)) {
+      return refuse(TooMuchDebt(charges[i].target->key));
+    }
+  }
+  if (Status reserved = Reserve(charges, {found.data(), charges.size()}); !reserved) {
+    return refuse(std::move(reserved.error()));
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (!Changes(charges[i])) continue;
+    if (found[i].entry == nullptr && GivesBackOnly(charges[i])) continue;
+    weir::Adjust(Store(found[i], charges[i].target, now), charges[i], now);
+  }
+  return {};
+}
+
+Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Found> found) {
+  std::size_t needed = 0;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (found[i].entry == nullptr && !GivesBackOnly(charges[i])) ++needed;
+  }
+  if (needed == 0) return {};
+  // Adds first and checks then, so that concurrent requests on other stripes cannot exceed the
+  // limit together.
+  if ((size_ += needed) <= options_.max_buckets) return {};
+  size_ -= needed;
+  return Fail(Code::kResourceExhausted,
+              fmt::format("{}/{}: {} buckets are not full, and max_buckets is {}; nothing is "
+                          "changed; raise it, or wait until some are full",
+                          charges[0].target->key.entity, charges[0].target->key.resource,
+                          size_.load(), options_.max_buckets));
+}
+
+BucketState& BucketTable::Store(Found& found, const TargetPtr& target, UnixMillis now) {
+  if (found.entry == nullptr) found.entry = &found.stripe->Add(NewBucketState(target, now));
+  found.stripe->MarkChanged(*found.entry);
+  return found.entry->state;
+}
+
+SweepTimes BucketTable::TimesOf(UnixMillis now) const {
+  return {.idle_since = now - options_.idle_grace, .now = Latest(now)};
+}
+
+bool BucketTable::MakeSpace(UnixMillis now) {
+  constexpr std::int64_t kPause = 1000;
+  std::int64_t last = swept_at_;
+  if (now.value > last - kPause && now.value < last + kPause) return false;
+  // Of concurrent calls, one succeeds here and sweeps. The caller holds no locks at this point.
+  if (!swept_at_.compare_exchange_strong(last, now.value)) return false;
+  SweepIdle(now);
+  return size_ < options_.max_buckets;
+}
+
+std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
+  const std::size_t hash = HashOf(key);
+  BucketStripe& stripe = *stripes_[StripeOf(hash)];
+  const MutexLock lock(stripe.mutex);
+  const BucketEntry* entry = stripe.Find({key, hash});
+  if (entry == nullptr) return std::nullopt;
+  return RecordOf(entry->state);
+}
+
+std::size_t BucketTable::size() const { return size_; }
+
+void BucketTable::EraseEntity(const std::string& entity) {
+  for (const auto& stripe : stripes_) {
+    const MutexLock lock(stripe->mutex);
+    while (BucketEntry* entry = stripe->FirstOf(entity)) {
+      stripe->Remove(*entry);
+      --size_;
+    }
+  }
+}
+
+std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
+  AheadReport ahead(options_.log);
+  const SweepTimes times = TimesOf(now);
+  std::optional<UnixMillis> next;
+  for (const auto& stripe : stripes_) {
+    const MutexLock lock(stripe->mutex);
+    size_ -= stripe->Sweep(stripe->entries.size(), times, ahead);
+    for (const auto& entry : stripe->entries) {
+      const UnixMillis leaves = FullAt(entry->state) + options_.idle_grace;
+      next = next ? std::min(*next, leaves) : leaves;
+    }
+  }
+  return next;
+}
+
+void BucketTable::Load(BucketRecord record, Loaded loaded) {
+  BucketState state = StateOf(std::move(record));
+  BucketStripe& stripe = *stripes_[StripeOf(state.target->hash)];
+  const MutexLock lock(stripe.mutex);
+  BucketEntry& entry = stripe.Add(std::move(state));
+  entry.kept = true;
+  if (loaded == Loaded::kAsChange) stripe.MarkChanged(entry);
+  ++size_;
+}
+
+// Locks one stripe at a time, so a request in flight may be drained with some of its buckets now
+// and with the others in the next drain.
+std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
+  std::size_t drained = 0;
+  for (const auto& stripe : stripes_) {
+    const MutexLock lock(stripe->mutex);
+    drained += stripe->removed.size() + stripe->changed.size();
+    for (const TargetPtr& target : stripe->removed) {
+      std::uint32_t mark = 0;
+      sink(target->key, nullptr, mark);
+    }
+    stripe->removed.clear();
+    for (BucketEntry* entry : stripe->changed) {
+      sink(entry->key(), &entry->state, entry->mark);
+      entry->changed = false;
+      entry->kept = true;
+    }
+    stripe->changed.clear();
+  }
+  return drained;
+}
+
+}  // namespace weir

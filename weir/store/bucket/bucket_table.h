@@ -1,0 +1,137 @@
+// Buckets in the memory of one process, shared by its threads. The backends in memory and in a file
+// are built on it. Mechanism: docs/design/store.md.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/base/bucket_time.h"
+#include "weir/base/result.h"
+#include "weir/store/bucket/bucket_store.h"
+#include "weir/store/bucket/charge.h"
+#include "weir/telemetry/log.h"
+
+namespace weir {
+
+class AdjustDedup;
+struct BucketEntry;
+struct BucketState;
+struct BucketStripe;
+struct SweepTimes;
+class AheadReport;
+
+struct BucketTableOptions {
+  std::size_t stripes = 256;  ///< locks; a power of two
+  /// Tracks changed buckets for DrainChanges.
+  bool track_changes = false;
+  /// A bucket is removed when it has been full for this long. Removing it then changes no decision,
+  /// even if the clocks of callers differ, by less than this.
+  milliseconds idle_grace{60'000};
+  /// A request that needs more buckets than this fails with kResourceExhausted; buckets that are
+  /// not full are never dropped. A bucket with two limits takes about 400 bytes. Load ignores this
+  /// limit.
+  std::size_t max_buckets = 10'000'000;
+  /// The source of T, for the owner's BucketStore::Now. If it is not set, the callers' `now` is the
+  /// only time.
+  std::optional<BucketTime> time{};
+  Log* log = nullptr;  ///< for AheadReport's events; must outlive the table
+};
+
+/// Thread-safe. Each request is decided under the locks of all its buckets, which are taken in one
+/// order. The contracts of the methods are in store/bucket_store.h.
+class BucketTable {
+ public:
+  explicit BucketTable(BucketTableOptions options = {});
+  ~BucketTable();
+
+  /// Returns T; 1970 without BucketTableOptions::time.
+  UnixMillis Now() const { return options_.time ? options_.time->Now() : UnixMillis{}; }
+
+  /// During Acquire, Adjust and sweeps, a bucket whose time is far ahead of both `now` and T is set
+  /// to T. It keeps its tokens, counts as changed, and is reported.
+  [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
+  [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
+  /// Returns true, once, if refused requests have changed buckets or a bucket was set to T since
+  /// the last call. A drain is then due.
+  bool TakeChangedByRefusal();
+  [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
+  [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,
+                                                const PageRequest& page) const;
+  std::size_t size() const;
+
+  /// Removes all buckets of an entity.
+  void EraseEntity(const std::string& entity);
+  /// Removes buckets that have been full since before now - idle_grace. (Requests that take tokens
+  /// sweep a few buckets each, so a table in use stays bounded without this.) Returns the earliest
+  /// `now` at which another bucket can be removed; nothing if the table is empty.
+  std::optional<UnixMillis> SweepIdle(UnixMillis now);
+
+  /// Adds a bucket as it was stored, or as a change that the next drain reports. For opening a
+  /// file. REQUIRES: the table does not have the bucket.
+  enum class Loaded { kAsKept, kAsChange };
+  void Load(BucketRecord record, Loaded loaded = Loaded::kAsKept);
+
+  /// Calls the sink once for each bucket that changed since the last drain, with its present state.
+  /// `state` is null for a bucket that was removed; a removal is reported before a new bucket of
+  /// the same key. An acquire that returned before the drain began is included with all its
+  /// charges. `mark` belongs to the sink: it is 0 at first, then keeps the sink's last value for
+  /// this bucket. Returns the number of calls. The sink runs under a lock and must not call the
+  /// table. REQUIRES: track_changes; one drain at a time.
+  using ChangeSink =
+      std::function<void(const BucketKey& key, const BucketState* state, std::uint32_t& mark)>;
+  std::size_t DrainChanges(const ChangeSink& sink);
+
+ private:
+  struct Found;
+  class Locks;
+
+  std::size_t StripeOf(std::size_t hash) const;
+  /// Returns `now`, or T if that is later: a caller may have read T before the machine was
+  /// suspended.
+  UnixMillis Latest(UnixMillis now) const { return std::max(now, Now()); }
+  SweepTimes TimesOf(UnixMillis now) const;
+  /// Returns the bucket of a charge, if it exists.
+  Found Find(const Target& target) const;
+  /// Judges the charges. If they are refused and StoreLimits changes a bucket, judges them again.
+  void Decide(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
+              Decision& decision);
+  /// Judges every limit of every charge.
+  static void Judge(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
+                    Decision& decision);
+  /// Stores the limits of a refused request in its buckets. Returns false if nothing changed.
+  static bool StoreLimits(std::span<const Charge> charges, std::span<const Found> found,
+                          UnixMillis now);
+  /// One attempt, under the locks of all charged buckets. Fails with kResourceExhausted if there is
+  /// no space for new buckets.
+  Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);
+  Status TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
+  /// Adds the number of buckets that Store will create for these charges to size_. Fails with
+  /// kResourceExhausted if that exceeds max_buckets.
+  [[nodiscard]] Status Reserve(std::span<const Charge> charges, std::span<const Found> found);
+  /// Returns the state of a charged bucket, and marks it as changed. Creates it if it does not
+  /// exist.
+  BucketState& Store(Found& found, const TargetPtr& target, UnixMillis now);
+  /// Sweeps the whole table, at most once in a second. Returns true if it swept and there is space
+  /// now.
+  bool MakeSpace(UnixMillis now);
+  /// Sweeps a few entries of the stripe if IsTidyDue.
+  void Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report);
+  /// Sets the bucket's times to T if they are far ahead.
+  void SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report);
+
+  BucketTableOptions options_;
+  std::vector<std::unique_ptr<BucketStripe>> stripes_;
+  std::unique_ptr<AdjustDedup> tokens_;
+  std::atomic<std::size_t> size_ = 0;
+  std::atomic<bool> changed_by_refusal_ = false;
+  std::atomic<std::int64_t> swept_at_ = 0;  // when the whole table was last swept for space
+};
+
+}  // namespace weir

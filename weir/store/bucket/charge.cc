@@ -1,0 +1,135 @@
+#include "weir/store/bucket/charge.h"
+
+#include <fmt/format.h>
+
+#include "weir/model/quoted.h"
+#include "weir/model/stored_text.h"
+
+namespace weir {
+namespace {
+
+constexpr std::uint64_t kFnvPrime = 0x100000001b3;
+
+std::uint64_t Fnv1a(std::uint64_t hash, std::string_view bytes) {
+  for (const char byte : bytes) {
+    hash = (hash ^ static_cast<std::uint64_t>(static_cast<unsigned char>(byte))) * kFnvPrime;
+  }
+  return hash;
+}
+
+// Mixes the bits: those of FNV are weak, and stripes and hash tables use only some of them.
+std::uint64_t Mix(std::uint64_t x) {
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdU;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53U;
+  return x ^ (x >> 33);
+}
+
+std::string Where(const Charge& charge, std::size_t limit) {
+  const Target& target = *charge.target;
+  return fmt::format("{}/{}: limit {}", target.key.entity, target.key.resource,
+                     target.limits[limit].name);
+}
+
+Status CheckTakes(const Charge& charge) {
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    const std::int64_t amount = charge.amounts[i];
+    const std::int64_t capacity = charge.target->limits[i].quota.capacity;
+    if (amount < 0) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("{} is asked for {} tokens; an amount must not be negative",
+                              Where(charge, i), FormatTokens(amount)));
+    }
+    if (amount > capacity) {
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format("{} is asked for {} tokens, which is never possible; its capacity is {}",
+                      Where(charge, i), FormatTokens(amount), FormatTokens(capacity)));
+    }
+  }
+  return {};
+}
+
+Status CheckDeltas(const Charge& charge) {
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    const std::int64_t amount = charge.amounts[i];
+    if (amount < -kMaxMillitokens || amount > kMaxMillitokens) {
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format("{} is adjusted by {} tokens; at most {} either way", Where(charge, i),
+                      FormatTokens(amount), FormatTokens(kMaxMillitokens)));
+    }
+  }
+  return {};
+}
+
+Status CheckTexts(const Target& target) {
+  WEIR_RETURN_IF_ERROR(CheckBucketText("entity of a bucket", target.key.entity));
+  WEIR_RETURN_IF_ERROR(CheckBucketText("resource of a bucket", target.key.resource));
+  for (const Limit& limit : target.limits) {
+    WEIR_RETURN_IF_ERROR(CheckBucketText("limit of a bucket", limit.name));
+  }
+  return {};
+}
+
+bool SameBucket(const Target& a, const Target& b) { return a.hash == b.hash && a.key == b.key; }
+
+Status CheckShape(std::span<const Charge> charges) {
+  if (charges.empty() || charges.size() > kMaxCharges) {
+    return Fail(Code::kInvalidArgument, fmt::format("a request has {} charges; allowed are 1 to {}",
+                                                    charges.size(), kMaxCharges));
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const Target& target = *charges[i].target;
+    if (!target.is_storable) return CheckTexts(target);
+    if (charges[i].amounts.size() != target.limits.size() || target.limits.empty()) {
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format("{}/{}: {} amounts for {} limits; one for each is needed", target.key.entity,
+                      target.key.resource, charges[i].amounts.size(), target.limits.size()));
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!SameBucket(target, *charges[j].target)) continue;
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("{}/{} is charged twice in one request; add the amounts up",
+                              target.key.entity, target.key.resource));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckBucketText(std::string_view what, std::string_view text) {
+  WEIR_RETURN_IF_ERROR(
+      CheckText({.what = what, .longest = kLongestBucketText, .may_be_empty = true}, text));
+  if (text.find('#') == text.npos) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} {} has a '#'; right would be a name without", what, Quoted(text)));
+}
+
+std::size_t HashOf(const BucketKey& key) {
+  std::uint64_t hash = Fnv1a(0xcbf29ce484222325U, key.entity);
+  hash = Fnv1a(hash * kFnvPrime, key.resource);
+  return Mix(hash * kFnvPrime + key.shard);
+}
+
+TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits, LimitSource source) {
+  const std::size_t hash = HashOf(key);
+  Target target{.key = std::move(key), .limits = std::move(limits), .hash = hash, .source = source};
+  target.is_storable = CheckTexts(target).has_value();
+  return std::make_shared<const Target>(std::move(target));
+}
+
+Status CheckAcquire(std::span<const Charge> charges) {
+  WEIR_RETURN_IF_ERROR(CheckShape(charges));
+  for (const Charge& charge : charges) WEIR_RETURN_IF_ERROR(CheckTakes(charge));
+  return {};
+}
+
+Status CheckAdjust(std::span<const Charge> charges) {
+  WEIR_RETURN_IF_ERROR(CheckShape(charges));
+  for (const Charge& charge : charges) WEIR_RETURN_IF_ERROR(CheckDeltas(charge));
+  return {};
+}
+
+}  // namespace weir

@@ -1,0 +1,27 @@
+#include "weir/store/config/audit_horizon.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "weir/store/config/audit_log.h"
+
+namespace weir {
+
+AuditHorizon::AuditHorizon(State stored, nanoseconds boot, bool is_same_boot) : state_(stored) {
+  if (!is_same_boot) state_.at = boot;
+}
+
+milliseconds AuditHorizon::Count(nanoseconds boot) {
+  const auto passed = std::chrono::floor<milliseconds>(boot - state_.at);
+  if (passed > milliseconds(0)) {
+    state_.counted += passed;
+    state_.at += passed;  // the remainder of a millisecond counts in the next call
+  }
+  return state_.counted;
+}
+
+milliseconds AuditHorizon::ExpiryOfNew() const {
+  return state_.counted + std::chrono::days(kAuditRetentionDays);
+}
+
+}  // namespace weir

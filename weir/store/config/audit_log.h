@@ -1,0 +1,40 @@
+// The store of audit events: which principal changed what.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "weir/base/done.h"
+#include "weir/model/audit_event.h"
+#include "weir/runtime/deadline.h"
+#include "weir/store/bucket/bucket_store.h"
+
+namespace weir {
+
+/// The retention of events, unless their namespace sets another one in a table.
+inline constexpr std::int64_t kAuditRetentionDays = 90;
+
+/// Return kInvalidArgument for arguments that AuditLog::Append or List does not accept.
+[[nodiscard]] Status Check(const AuditEvent& event);
+[[nodiscard]] Status CheckAuditPage(std::string_view subject, const PageRequest& page);
+
+/// The audit events of one namespace. Threads, lifetimes and errors are as for BucketStore. The
+/// store deletes events some time after their retention has passed: kAuditRetentionDays, or in a
+/// table of DynamoDB the days that the namespace sets.
+class AuditLog {
+ public:
+  virtual ~AuditLog() = default;
+
+  /// Stores the event under its id; a second call with the same id has no effect. Fails with
+  /// kInvalidArgument if the subject, the principal or the details are invalid (CheckSubject,
+  /// CheckPrincipal, CheckDetails), if the action is not a text of 1 to 64 bytes or the resource
+  /// not one of 1 to 256 bytes, or if the id is not a ULID.
+  virtual void Append(const AuditEvent& event, Deadline deadline, Done<void> done) = 0;
+
+  /// Returns the events of one subject, the newest first. A cursor is the id of an event; the page
+  /// begins after that event, whether or not it is still stored.
+  virtual void List(std::string_view subject, const PageRequest& page, Deadline deadline,
+                    Done<Page<AuditEvent>> done) = 0;
+};
+
+}  // namespace weir

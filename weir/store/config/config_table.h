@@ -1,0 +1,54 @@
+// Limits and entities in the memory of one process: the configuration of the backends in memory and
+// in a file.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/store/config/config_store.h"
+
+namespace weir {
+
+/// Follows the rules of ConfigStore. A value; not thread-safe: its owner locks.
+class ConfigTable {
+ public:
+  /// Returns true if an entity has buckets, which this table does not know.
+  using HasBuckets = std::function<bool(const std::string& entity)>;
+
+  [[nodiscard]] std::optional<LevelLimits> GetLimits(const Level& level) const;
+  [[nodiscard]] Result<Page<LevelRecord>> ListLimits(const LevelFilter& filter,
+                                                     const PageRequest& page) const;
+  [[nodiscard]] std::optional<EntityRecord> GetEntity(const std::string& id) const;
+  [[nodiscard]] Result<Page<EntityRecord>> ListEntities(const std::optional<std::string>& parent,
+                                                        const PageRequest& page) const;
+
+  /// Makes all changes in order, or none; the error names the change that failed. The time depends
+  /// on the number of changes, not on the size of the table. `has_buckets` is called, during the
+  /// call only, for an entity that is to be deleted and has no entry and no limits (unset: it has
+  /// no buckets). The owner must erase the buckets of deleted entities.
+  [[nodiscard]] Status Apply(std::span<const ConfigChange> changes,
+                             const HasBuckets& has_buckets = {});
+
+ private:
+  friend class ConfigTransaction;
+
+  Result<Page<EntityRecord>> ListAll(const PageRequest& page) const;
+  Result<Page<EntityRecord>> ListChildren(const std::string& parent, const PageRequest& page) const;
+  /// Returns the levels at which limits of this entity are set.
+  std::vector<Level> LevelsOf(const std::string& entity) const;
+  /// Sets or, without a value, removes an item; returns the old one.
+  std::optional<LevelLimits> Exchange(const Level& level, std::optional<LevelLimits> value);
+  std::optional<EntityRecord> Exchange(const std::string& id, std::optional<EntityRecord> value);
+
+  std::map<Level, LevelLimits> limits_;
+  std::map<std::string, EntityRecord> entities_;
+  std::set<std::pair<std::string, std::string>> children_;  ///< (parent, child)
+};
+
+}  // namespace weir

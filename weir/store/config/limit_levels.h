@@ -1,0 +1,31 @@
+// Chooses the level from which the limits of a pair of entity and resource come.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/store/bucket/charge.h"
+#include "weir/store/config/config_store.h"
+
+namespace weir {
+
+/// The settings of some levels, in the order of the levels; nothing for a level without settings.
+using LevelAnswers = std::vector<std::optional<LevelLimits>>;
+
+/// Returns the levels of one pair, in the order of their precedence.
+std::array<Level, 4> LevelsOfPair(const std::string& entity, const std::string& resource);
+
+/// Returns the first index in `places` whose level in `found` has any limits; that level applies as
+/// a whole. Nothing if there is none.
+std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found,
+                                           std::initializer_list<std::size_t> places);
+
+/// Returns the bucket with the limits of a level, without the share that is set aside for their
+/// allowances.
+TargetPtr TargetOf(BucketKey key, const LevelLimits& set);
+
+}  // namespace weir

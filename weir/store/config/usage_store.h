@@ -1,0 +1,36 @@
+// The store of usage, counted by hours, days and months.
+#pragma once
+
+#include "weir/base/done.h"
+#include "weir/model/usage.h"
+#include "weir/runtime/deadline.h"
+#include "weir/store/bucket/bucket_store.h"
+
+namespace weir {
+
+/// Return kInvalidArgument for arguments that UsageStore::List or Add does not accept.
+[[nodiscard]] Status Check(const UsageFilter& filter);
+[[nodiscard]] Status Check(const UsageSnapshot& added);
+
+/// The usage of one namespace. Threads, lifetimes and errors are as for BucketStore. In a table
+/// that is shared with zae-limiter, the layout stores two windows with the same start (the hour at
+/// 00:00 and its day, the first day and its month) as one snapshot; other stores keep them apart.
+class UsageStore {
+ public:
+  virtual ~UsageStore() = default;
+
+  /// Adds usage, overdrafts and events to the snapshot of this entity, resource and window; if
+  /// there is none, `added` becomes it. If the response was lost, the call may have counted. Fails
+  /// with kInvalidArgument if a name is invalid or `start` is not the beginning of such a window,
+  /// and with kOutOfRange, without a change, if a sum does not fit in 64 bits.
+  virtual void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) = 0;
+
+  /// Returns the snapshots that match. With a resource in the filter, with or without an entity,
+  /// the newest come first; with an entity alone, they are ordered by resource. No page is empty
+  /// while another follows. Fails with kInvalidArgument unless the filter names a valid entity or
+  /// resource.
+  virtual void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
+                    Done<Page<UsageSnapshot>> done) = 0;
+};
+
+}  // namespace weir

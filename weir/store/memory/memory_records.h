@@ -1,0 +1,103 @@
+// Audit events, usage and namespaces of the memory backend, without persistence.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/base/time.h"
+#include "weir/store/bucket/label_clock.h"
+#include "weir/store/config/audit_horizon.h"
+#include "weir/store/config/audit_table.h"
+#include "weir/store/config/config_audit.h"
+#include "weir/store/config/namespace_table.h"
+#include "weir/store/config/usage_table.h"
+
+namespace weir {
+
+/// Shared by the stores of a memory backend: its state (open or closed) and its clocks.
+/// Thread-safe.
+class MemoryGate {
+ public:
+  /// If `clock` is null, the time is always the beginning of 1970.
+  explicit MemoryGate(const Clock* clock);
+  void Close() { closed_ = true; }
+  /// Returns kUnavailable after Close.
+  [[nodiscard]] Status Check() const {
+    if (closed_) return Fail(Code::kUnavailable, "memory: the backend is closed");
+    return {};
+  }
+  /// Nothing if there is no clock.
+  const std::optional<BucketTime>& time() const { return time_; }
+  /// Returns the label clock's time.
+  UnixMillis now() const { return labels_ ? labels_->Now() : UnixMillis{}; }
+  /// Returns the machine's time since boot.
+  nanoseconds boot() const { return time_ ? time_->clock().BootNow() : nanoseconds(0); }
+
+ private:
+  const std::optional<BucketTime> time_;
+  mutable std::optional<LabelClock> labels_;
+  std::atomic<bool> closed_ = false;
+};
+
+/// These stores complete each call before it returns. The gate must outlive them.
+class MemoryAudit final : public AuditLog {
+ public:
+  explicit MemoryAudit(const MemoryGate& gate) : gate_(gate) {}
+
+  void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
+  void List(std::string_view subject, const PageRequest& page, Deadline deadline,
+            Done<Page<AuditEvent>> done) override;
+  /// Stores the events of configuration changes, with the present time.
+  void Note(std::vector<AuditEvent> events);
+
+ private:
+  /// Drops expired events, then stores this one.
+  Status AppendLocked(const AuditEvent& event) WEIR_REQUIRES(mutex_);
+
+  const MemoryGate& gate_;
+  Mutex mutex_;
+  AuditTable table_ WEIR_GUARDED_BY(mutex_);
+  AuditHorizon horizon_ WEIR_GUARDED_BY(mutex_){{}, gate_.boot(), /*is_same_boot=*/false};
+  AuditStamp stamp_ WEIR_GUARDED_BY(mutex_){0};
+};
+
+class MemoryUsage final : public UsageStore {
+ public:
+  explicit MemoryUsage(const MemoryGate& gate) : gate_(gate) {}
+
+  void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
+  void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
+            Done<Page<UsageSnapshot>> done) override;
+
+ private:
+  const MemoryGate& gate_;
+  Mutex mutex_;
+  UsageTable table_ WEIR_GUARDED_BY(mutex_);
+};
+
+/// Only a registry: other namespaces of this memory cannot be opened, so a purge finds no data.
+class MemoryNamespaces final : public NamespaceStore {
+ public:
+  explicit MemoryNamespaces(const MemoryGate& gate) : gate_(gate) {}
+
+  void Register(std::string_view name, Deadline deadline, Done<Namespace> done) override;
+  void Get(std::string_view name, Deadline deadline, Done<std::optional<Namespace>> done) override;
+  void List(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) override;
+  void Delete(std::string_view name, Deadline deadline, Done<Namespace> done) override;
+  void Recover(std::string_view id, Deadline deadline, Done<Namespace> done) override;
+  void Orphans(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) override;
+  void Purge(std::string_view id, Deadline deadline, Done<std::uint64_t> done) override;
+  void Resolve(std::string_view name_or_id, Deadline deadline, Done<std::string> done) override;
+
+ private:
+  const MemoryGate& gate_;
+  Mutex mutex_;
+  NamespaceTable table_ WEIR_GUARDED_BY(mutex_);
+  Rng random_ WEIR_GUARDED_BY(mutex_){0};
+};
+
+}  // namespace weir

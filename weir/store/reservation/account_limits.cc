@@ -1,0 +1,22 @@
+#include "weir/store/reservation/account_limits.h"
+
+#include <fmt/format.h>
+
+namespace weir {
+
+Status Check(const AccountKey& key, const AccountLimit& limit) {
+  WEIR_RETURN_IF_ERROR(Check(key));
+  if (limit.limit > kMostAccountTokens) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: limit {}; right would be at most {}", Describe(key), limit.limit,
+                            kMostAccountTokens));
+  }
+  if (limit.window < limit.window.zero() || limit.window > kLongestWindow) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a window of {} s; right would be 0 (none) to {}", Describe(key),
+                            limit.window.count(), kLongestWindow.count()));
+  }
+  return {};
+}
+
+}  // namespace weir

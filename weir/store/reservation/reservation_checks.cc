@@ -1,0 +1,96 @@
+#include "weir/store/reservation/reservation_checks.h"
+
+#include <fmt/format.h>
+
+#include "weir/model/stored_text.h"
+#include "weir/store/listing.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 255;
+constexpr std::size_t kMostServiceBytes = 2048;  // the limit of DynamoDB for an index key
+
+Status Check(const PutAccountLimit& put) {
+  const auto& [row, seen] = put;
+  WEIR_RETURN_IF_ERROR(Check(row.key, row.limit));
+  if (!row.service.empty()) WEIR_RETURN_IF_ERROR(CheckService(row.service));
+  if (!seen || seen->key == row.key) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("limit of {}: put where {} was seen; right would be one key",
+                          Describe(row.key), Describe(seen->key)));
+}
+
+// Names may contain any character, so the stem contains their lengths.
+std::string CursorStem(const AccountKey& key) {
+  return fmt::format("{}.{} {}{} ", key.resource.size(), key.account.size(), key.resource,
+                     key.account);
+}
+
+}  // namespace
+
+Status Check(const SlotRef& slot) {
+  WEIR_RETURN_IF_ERROR(Check(slot.key));
+  return CheckText({.what = "slot id", .longest = kMostNameBytes}, slot.id);
+}
+
+Status CheckSlotLife(const AccountKey& key, milliseconds ttl) {
+  if (ttl > milliseconds(0) && ttl <= kLongestSlotLife) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}: a slot that lives for {} ms; right would be 1 to {}", Describe(key),
+                          ttl.count(), kLongestSlotLife.count()));
+}
+
+Status Check(const SlotClaim& claim) {
+  WEIR_RETURN_IF_ERROR(Check(claim.slot));
+  if (claim.limit < 0) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a limit of {} slots; right would be 0 or more",
+                            Describe(claim.slot.key), claim.limit));
+  }
+  return CheckSlotLife(claim.slot.key, claim.ttl);
+}
+
+Status CheckResourceId(std::string_view resource_id) {
+  return CheckText({.what = "resource id", .longest = kMostResourceIdBytes}, resource_id);
+}
+
+Status CheckService(std::string_view service) {
+  return CheckText({.what = "service", .longest = kMostServiceBytes}, service);
+}
+
+Status Check(const AccountLimitChange& change) {
+  if (const auto* gone = std::get_if<DeleteAccountLimit>(&change)) return Check(gone->seen.key);
+  return Check(std::get<PutAccountLimit>(change));
+}
+
+Status CheckTake(const AccountKey& key, const AccountLimit& limit, std::int64_t count) {
+  WEIR_RETURN_IF_ERROR(Check(key, limit));
+  const auto refuse = [&](std::string why) {
+    return Fail(Code::kInvalidArgument, fmt::format("tokens of {}: {}", Describe(key), why));
+  };
+  if (limit.blocked()) {
+    return refuse(fmt::format("blocked, by a limit of {}", limit.limit));
+  }
+  if (limit.window == limit.window.zero()) {
+    return refuse("a limit without a window; right would be 1 second or more");
+  }
+  if (count < 1 || count > limit.limit) {
+    return refuse(fmt::format("{} asked; right would be 1 to the limit, {}", count, limit.limit));
+  }
+  return {};
+}
+
+Result<std::string> ReadSlotCursor(const AccountKey& key, const PageRequest& page) {
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return std::string();
+  const std::string stem = CursorStem(key);
+  if (!page.cursor.starts_with(stem) || page.cursor.size() == stem.size()) return BadCursor();
+  return page.cursor.substr(stem.size());
+}
+
+std::string SlotCursor(const AccountKey& key, std::string_view last_id) {
+  return CursorStem(key).append(last_id);
+}
+
+}  // namespace weir

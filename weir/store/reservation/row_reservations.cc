@@ -1,0 +1,161 @@
+#include "weir/store/reservation/row_reservations.h"
+
+#include <optional>
+#include <utility>
+
+#include "weir/store/reservation/account_rules.h"
+#include "weir/store/reservation/reservation_checks.h"
+#include "weir/store/reservation/slot_rules.h"
+
+namespace weir {
+namespace {
+
+// Runs `verb` on the rows, and returns its result, or the error of the place if the access failed.
+template <class T, class Verb>
+Result<T> Write(ReservationPlace& place, Deadline deadline, const Verb& verb) {
+  std::optional<Result<T>> answer;
+  WEIR_RETURN_IF_ERROR(
+      place.Write(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
+  return *std::move(answer);
+}
+
+template <class T, class Verb>
+Result<T> Read(ReservationPlace& place, Deadline deadline, const Verb& verb) {
+  std::optional<Result<T>> answer;
+  WEIR_RETURN_IF_ERROR(
+      place.Read(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
+  return *std::move(answer);
+}
+
+class RowSlots final : public ReservationStore {
+ public:
+  explicit RowSlots(ReservationPlace& place) : place_(place) {}
+
+  void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
+             Done<ClaimAnswer> done) override {
+    done(Check(claim).and_then([&] {
+      return Write<ClaimAnswer>(place_, deadline,
+                                [&](auto& rows) { return ClaimSlot(rows, claim, now); });
+    }));
+  }
+  void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
+            Deadline deadline, Done<HeldSlot> done) override {
+    const auto bind = [&](ReservationRows& rows) {
+      return BindSlot(rows, {.slot = slot, .resource_id = resource_id, .ttl = ttl}, now);
+    };
+    done(Check(slot)
+             .and_then([&] { return CheckResourceId(resource_id); })
+             .and_then([&] { return CheckSlotLife(slot.key, ttl); })
+             .and_then([&] { return Write<HeldSlot>(place_, deadline, bind); }));
+  }
+  void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
+             Done<HeldSlot> done) override {
+    const auto renew = [&](ReservationRows& rows) { return RenewSlot(rows, slot, ttl, now); };
+    done(Check(slot).and_then([&] { return CheckSlotLife(slot.key, ttl); }).and_then([&] {
+      return Write<HeldSlot>(place_, deadline, renew);
+    }));
+  }
+  void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
+    done(Check(slot).and_then([&] {
+      return Write<bool>(place_, deadline,
+                         [&](auto& rows) { return ReleaseSlot(rows, slot, now); });
+    }));
+  }
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override {
+    done(Check(slot).and_then([&] {
+      return Write<bool>(place_, deadline,
+                         [&](auto& rows) { return ReleaseUnboundSlot(rows, slot, now); });
+    }));
+  }
+  void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
+                       Done<std::size_t> done) override {
+    done(CheckResourceId(ended.resource_id).and_then([&] {
+      return Write<std::size_t>(place_, deadline,
+                                [&](auto& rows) { return ReleaseBound(rows, ended, now); });
+    }));
+  }
+  void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
+            Done<Page<HeldSlot>> done) override {
+    const auto list = [&](const std::string& after) {
+      return Read<Page<HeldSlot>>(place_, deadline, [&](ReservationRows& rows) {
+        return ListSlots(rows, {.key = key, .after = after, .limit = page.limit}, now);
+      });
+    };
+    done(Check(key).and_then([&] { return ReadSlotCursor(key, page); }).and_then(list));
+  }
+
+ private:
+  ReservationPlace& place_;
+};
+
+class RowLimits final : public AccountLimitStore {
+ public:
+  explicit RowLimits(ReservationPlace& place) : place_(place) {}
+
+  void Get(const AccountKey& key, Deadline deadline,
+           Done<std::optional<AccountLimitRow>> done) override {
+    done(Check(key).and_then([&] {
+      return Read<std::optional<AccountLimitRow>>(
+          place_, deadline, [&](ReservationRows& rows) { return rows.FindLimit(key); });
+    }));
+  }
+  void KeysOfService(const std::string& service, Deadline deadline,
+                     Done<std::vector<AccountKey>> done) override {
+    done(CheckService(service).and_then([&] {
+      return Read<std::vector<AccountKey>>(
+          place_, deadline, [&](ReservationRows& rows) { return rows.LimitKeysOf(service); });
+    }));
+  }
+  void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
+    done(Check(change).and_then([&] {
+      return Write<void>(place_, deadline,
+                         [&](ReservationRows& rows) { return ChangeLimit(rows, change); });
+    }));
+  }
+
+ private:
+  ReservationPlace& place_;
+};
+
+class RowTokens final : public TokenStore {
+ public:
+  explicit RowTokens(ReservationPlace& place) : place_(place) {}
+
+  void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
+            Deadline deadline, Done<TokenAnswer> done) override {
+    done(CheckTake(key, limit, count).and_then([&] {
+      return Write<TokenAnswer>(place_, deadline, [&](ReservationRows& rows) {
+        return TakeTokens(rows, {.key = key, .limit = limit, .count = count}, now);
+      });
+    }));
+  }
+
+ private:
+  ReservationPlace& place_;
+};
+
+class RowReservations final : public ReservationBackend {
+ public:
+  explicit RowReservations(std::unique_ptr<ReservationPlace> place) : place_(std::move(place)) {}
+
+  ReservationStore& slots() override { return slots_; }
+  AccountLimitStore& limits() override { return limits_; }
+  TokenStore& tokens() override { return tokens_; }
+  std::string Describe() const override { return place_->Describe(); }
+  std::optional<UnixMillis> OwnTime() const override { return place_->Now(); }
+
+ private:
+  const std::unique_ptr<ReservationPlace> place_;
+  RowSlots slots_{*place_};
+  RowLimits limits_{*place_};
+  RowTokens tokens_{*place_};
+};
+
+}  // namespace
+
+std::unique_ptr<ReservationBackend> MakeRowReservations(std::unique_ptr<ReservationPlace> place) {
+  return std::make_unique<RowReservations>(std::move(place));
+}
+
+}  // namespace weir

@@ -1,0 +1,223 @@
+#include "weir/zae_table/actor/batch_choice.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::dynamo {
+namespace {
+
+bool IsTake(const Part& part) { return part.kind == Part::Kind::kTake; }
+
+bool IsAdjust(const Part& part) { return part.is_adjust() && part.twin == 0; }
+
+// Returns true for parts that may be written. A take that was reported to its caller is not written
+// again; it waits for the outcome of the writes that carry it.
+bool IsEligible(const Part& part) {
+  const bool conforms = part.kind == Part::Kind::kConform || part.kind == Part::Kind::kRepair;
+  return ((IsTake(part) || conforms) && !part.answered) || IsAdjust(part);
+}
+
+bool IsRepair(const Part& part) { return part.kind == Part::Kind::kRepair && !part.answered; }
+
+Error TooHasty(const Part& part, nanoseconds left, nanoseconds round_trip) {
+  using std::chrono::duration_cast;
+  return {Code::kDeadlineExceeded,
+          fmt::format("{}/{}: {} are left, and the table answers in {}", part.target->key.entity,
+                      part.target->key.resource, duration_cast<std::chrono::microseconds>(left),
+                      duration_cast<std::chrono::microseconds>(round_trip))};
+}
+
+// An image of a contended bucket that is older than this is most likely out of date.
+constexpr milliseconds kRecent{20};
+
+// Makes one choice. Run is called once.
+
+class Chooser {
+ public:
+  Chooser(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms, const Moment& moment)
+      : queue_(queue),
+        seen_(seen),
+        terms_(terms),
+        moment_(moment),
+        view_(seen, terms.refusal_age, moment.at) {}
+
+  Choice Run() {
+    if (terms_.repairs_first && std::ranges::any_of(queue_.all(), IsRepair)) return OnlyRepairs();
+    const Part* leader = FindLeader();
+    if (leader == nullptr) return std::move(choice_);
+    if (leader->is_recorded) {
+      choice_.recorded = leader->token;
+      AddAdjust(*queue_.Find(leader->id));
+      return std::move(choice_);
+    }
+    for (Part& part : queue_.all()) {
+      if (IsAdjust(part) && !part.is_recorded && choice_.batch->Suits(part)) AddAdjust(part);
+    }
+    std::size_t takes = 0;
+    for (Part& part : queue_.all()) {
+      const bool is_other = IsAdjust(part) || !IsEligible(part) || !choice_.batch->Suits(part);
+      if (is_other || takes == terms_.most_takes) continue;
+      if (IsTake(part) ? AddTake(part) : AddConform(part)) ++takes;
+    }
+    choice_.expects_refill =
+        seen_.IsContended(moment_.at) && seen_.seen_at() + kRecent < moment_.at && takes > 0;
+    return std::move(choice_);
+  }
+
+ private:
+  Choice OnlyRepairs() {
+    for (Part& part : queue_.all()) {
+      if (!IsRepair(part)) continue;
+      if (choice_.parts.empty()) choice_.batch.emplace(seen_, part, part.now, moment_.at);
+      choice_.now = std::max(choice_.now, DateOf(part, moment_.at));
+      choice_.parts.push_back(part.id);
+    }
+    return std::move(choice_);
+  }
+
+  // A carried part whose write is in doubt must not be written again if its limits were replaced
+  // meanwhile: it would store them again.
+  bool MayBeWritten(const Part& part) {
+    if (!IsEligible(part)) return false;
+    return !part.carried || part.is_adjust() ||
+           !view_.IsOutdated(part, BucketBatch(seen_, part, DateOf(part, moment_.at), moment_.at));
+  }
+
+  // Finds the part that determines the target of the write: the first one that may be written. If
+  // it is an adjust, a take that it suits leads instead, because adjusts may share the write of a
+  // take, and a take may not share that of an adjust. Sets the date and the batch of the choice.
+  const Part* FindLeader() {
+    const auto& parts = queue_.all();
+    const auto may_lead = [this](const Part& part) { return MayBeWritten(part); };
+    auto first = std::ranges::find_if(parts, may_lead);
+    if (first == parts.end()) return nullptr;
+    if (first->is_recorded && terms_.yields_record) {
+      const auto other = std::find_if(first, parts.end(), [&](const Part& part) {
+        return !part.is_recorded && may_lead(part);
+      });
+      if (other != parts.end()) first = other;
+    }
+    choice_.now = first->now;
+    for (const Part& part : parts) {
+      if (IsEligible(part)) choice_.now = std::max(choice_.now, DateOf(part, moment_.at));
+    }
+    const Part* leader = &*first;
+    if (IsAdjust(*first) && !first->is_recorded) {
+      const auto take = std::ranges::find_if(
+          parts, [&](const Part& part) { return IsTake(part) && may_lead(part); });
+      if (take != parts.end() && BucketBatch(seen_, *take, choice_.now, moment_.at).Suits(*first)) {
+        leader = &*take;
+      }
+    }
+    choice_.batch.emplace(seen_, *leader, choice_.now, moment_.at);
+    return leader;
+  }
+
+  void End(const Part& part, PartOutcome outcome) {
+    choice_.ends.emplace_back(part.id, std::move(outcome));
+  }
+
+  // An adjust that does not fit into the batch waits for the next write; alone, it fails.
+  void AddAdjust(Part& part) {
+    if (const auto other = part.carried ? std::nullopt : DividedOtherwise(part, seen_)) {
+      return End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
+    }
+    if (choice_.batch->AddAdjust(part)) {
+      choice_.parts.push_back(part.id);
+    } else if (choice_.parts.empty() && !part.carried) {
+      End(part, {.kind = PartOutcome::Kind::kFailed, .error = TooMuchDebt(part.target->key)});
+    }
+  }
+
+  // A conform needs an image that is newer than the part: an older one may show parameters that
+  // were replaced since.
+  bool AddConform(const Part& part) {
+    if (part.kind == Part::Kind::kRepair && view_.IsOutdated(part, *choice_.batch)) {
+      if (!part.carried) End(part, {.kind = PartOutcome::Kind::kOutdated});
+      return false;
+    }
+    if (part.kind == Part::Kind::kConform && !part.has_image) {
+      choice_.needs_read = true;
+      return false;
+    }
+    choice_.parts.push_back(part.id);
+    return true;
+  }
+
+  // Returns true, and ends the take, if its caller has less time left than a round trip takes: the
+  // take would most likely be charged after the caller has left.
+  bool IsHopeless(const Part& part) {
+    if (part.carried || !moment_.round_trip) return false;
+    const nanoseconds left = part.answer_by - moment_.at;
+    if (left >= *moment_.round_trip) return false;
+    if (part.lost > 0) {
+      End(part, {.kind = PartOutcome::Kind::kContended});
+    } else {
+      End(part,
+          {.kind = PartOutcome::Kind::kFailed, .error = TooHasty(part, left, *moment_.round_trip)});
+    }
+    return true;
+  }
+
+  // Returns true if the take was added. A carried take is never ended here, because it may have
+  // been charged.
+  bool AddTake(Part& part) {
+    BucketBatch& batch = *choice_.batch;
+    const auto other = part.carried ? std::nullopt : DividedOtherwise(part, seen_);
+    if (other) {
+      End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
+      return false;
+    }
+    if (view_.IsOutdated(part, batch)) {
+      if (!part.carried) End(part, {.kind = PartOutcome::Kind::kOutdated});
+      return false;
+    }
+    TakeVerdict verdict = batch.Judge(part.amounts);
+    if (verdict.wait > milliseconds(0)) {
+      if (!part.carried) Refuse(part, std::move(verdict));
+      return false;
+    }
+    if (IsHopeless(part)) return false;
+    batch.AddTake(part.amounts);
+    part.available = std::move(verdict.available);
+    choice_.parts.push_back(part.id);
+    return true;
+  }
+
+  // Refuses the take, unless the image is too old for a refusal.
+  void Refuse(Part& part, TakeVerdict verdict) {
+    if (!view_.IsYoung(part)) {
+      choice_.needs_read = true;
+      return;
+    }
+    End(part, {.kind = PartOutcome::Kind::kRefused,
+               .available = std::move(verdict.available),
+               .wait = verdict.wait,
+               .waits = std::move(verdict.waits)});
+  }
+
+  PartQueue& queue_;
+  const SeenBucket& seen_;
+  const ChoiceTerms& terms_;
+  const Moment& moment_;
+  TakeView view_;
+  Choice choice_;
+};
+
+}  // namespace
+
+Error TooMuchDebt(const BucketKey& key) {
+  return {Code::kOutOfRange, fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
+                                         key.entity, key.resource, FormatTokens(kMaxDebt))};
+}
+
+bool HasWork(const PartQueue& queue) { return std::ranges::any_of(queue.all(), IsEligible); }
+
+Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
+              const Moment& moment) {
+  return Chooser(queue, seen, terms, moment).Run();
+}
+
+}  // namespace weir::dynamo

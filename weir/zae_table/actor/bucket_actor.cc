@@ -1,0 +1,434 @@
+#include "weir/zae_table/actor/bucket_actor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::string_view kFailedCheck = "ConditionalCheckFailed";
+constexpr std::string_view kConflict = "TransactionConflict";
+
+Error LostTooOften(const BucketKey& key, int lost) {
+  return {Code::kUnavailable, fmt::format("{}/{}: {} writes lost to other processes; try again",
+                                          key.entity, key.resource, lost)};
+}
+
+// Returns the item that the response of a failed condition contains. In a transaction the bucket's
+// item is always the first action.
+const std::optional<Item>& ReturnedItem(const WriteFailure& failure) {
+  if (failure.reasons.empty()) return failure.old_item;
+  return failure.reasons.front().item;
+}
+
+// Returns true if a condition on the bucket's item failed, and not only another action.
+bool FailedOnItem(const WriteFailure& failure) {
+  return failure.reasons.empty() || failure.ReasonOf(0) == kFailedCheck;
+}
+
+// The record of an adjust is the last action. Returns true if its condition failed, and that of the
+// bucket's item did not.
+bool FailedOnlyOnToken(const WriteFailure& failure) {
+  return !failure.reasons.empty() && failure.reasons.back().code == kFailedCheck &&
+         failure.ReasonOf(0) != kFailedCheck;
+}
+
+// Returns true if another process has written the item in the last 10 s. Such processes see a
+// contended bucket and leave `rf` until enough refill has accumulated. If this process went on
+// moving `rf`, it would get all of the refill, and nothing would show it that others want tokens.
+bool OthersWroteLately(const FenceSlots& slots, std::uint64_t instance, UnixMillis now) {
+  constexpr milliseconds kLately{10'000};
+  return std::ranges::any_of(slots, [&](const std::optional<FenceValue>& slot) {
+    return slot && *slot != kUnreadableSlot && slot->instance != instance &&
+           slot->at + kLately > now;
+  });
+}
+
+}  // namespace
+
+BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
+    : terms_(terms),
+      key_(std::move(key)),
+      parts_(key_, terms.last_part),
+      flights_(terms.instance, terms.last_write) {}
+
+bool BucketActor::WantsRepair(const Part& take, const Moment& moment) const {
+  if (repaired_at_ + terms_.repair_rest > moment.at || take.is_nothing()) return false;
+  return View(moment).HasOtherLimits(take) || NextStep(moment) != AheadStep::kNone;
+}
+
+AheadStep BucketActor::NextStep(const Moment& moment) const {
+  const BucketImage* image = seen_.image();
+  if (image == nullptr) return AheadStep::kNone;
+  const AheadStep step = NextAheadStep(*image, moment.bucket_time);
+  return step != AheadStep::kNone && terms_.is_time_confirmed() ? step : AheadStep::kNone;
+}
+
+// SeenBucket::Learn resets the time, so this is called after every image that was learned.
+void BucketActor::NoteAhead(const Moment& moment) {
+  if (seen_.image() == nullptr) return;
+  const std::optional<UnixMillis> at = SetBackAt(*seen_.image(), moment.bucket_time);
+  if (at && terms_.is_time_confirmed()) seen_.ExpectSetBack(*at);
+}
+
+bool BucketActor::IsRepair(PartId part) const {
+  return parts_.queue().Find(part)->kind == Part::Kind::kRepair;
+}
+
+std::optional<Status> BucketActor::CheckAdjust(const Part& adjust, const Moment& moment) const {
+  if (!seen_.is_known()) return std::nullopt;
+  BucketBatch batch(seen_, adjust, DateOf(adjust, moment.at), moment.at);
+  if (batch.AddAdjust(adjust)) return Status();
+  return Status(Fail(TooMuchDebt(key_)));
+}
+
+bool BucketActor::IsAging(const Moment& moment) const {
+  const bool is_old = seen_.seen_at() + terms_.refusal_age / 2 < moment.at;
+  return is_old && !reading_ && flights_.is_empty();
+}
+
+void BucketActor::Accept(Part part) {
+  wake_ = std::min({wake_, part.answer_by, part.drop_at});
+  parts_.Accept(std::move(part));
+}
+
+// Advance returns true while parts end without a write, after which others may be written.
+void BucketActor::Continue(const Moment& moment, Step& step) {
+  const bool looks = parts_.queue().HasLook() && flights_.LookAt(moment) <= moment.at;
+  if (std::exchange(refreshes_, false) || looks) Read(step);
+  while (MaySend(moment) && Advance(moment, step)) {
+  }
+  SetWake(moment);
+}
+
+bool BucketActor::MaySend(const Moment& moment) {
+  if (moment.at < pace_.paused_until() || flights_.is_full()) return false;
+  if (!flights_.is_empty()) return flights_.SupersedeAt(moment) <= moment.at;
+  if (!gathering_.is_holding() || HasUrgentPart(moment)) return true;
+  return gathering_.MaySend(parts_.queue().size(), moment.at);
+}
+
+// A caller needs up to a quarter of a round trip for the hold and one for the write. Two leave some
+// spare time.
+bool BucketActor::HasUrgentPart(const Moment& moment) const {
+  const nanoseconds needed = moment.round_trip.value_or(nanoseconds(0)) * 2;
+  return std::ranges::any_of(parts_.queue().all(), [&](const Part& part) {
+    return !part.answered && part.answer_by < moment.at + needed;
+  });
+}
+
+bool BucketActor::Advance(const Moment& moment, Step& step) {
+  if (!HasWork(parts_.queue())) {
+    Probe(moment, step);
+    return false;
+  }
+  needs_read_ = !seen_.is_known();
+  if (needs_read_) {
+    Read(step);
+    return false;
+  }
+  const ChoiceTerms terms{.refusal_age = terms_.refusal_age,
+                          .most_takes = pace_.most_takes(),
+                          .yields_record = recorded_,
+                          .repairs_first = NextStep(moment) != AheadStep::kNone};
+  Choice choice = Choose(parts_.queue(), seen_, terms, moment);
+  for (auto& [part, outcome] : choice.ends) parts_.End(part, std::move(outcome), step.reports);
+  if (!choice.parts.empty()) return Send(std::move(choice), moment, step);
+  if (choice.needs_read) {
+    needs_read_ = true;
+    Read(step);
+    return false;
+  }
+  // No part may be written: those that are left are carried by earlier writes.
+  if (choice.ends.empty()) Probe(moment, step);
+  return !choice.ends.empty();
+}
+
+// The image will be at least as new as the last write before those in flight, whose effects the
+// read may miss.
+void BucketActor::Read(Step& step) {
+  if (std::exchange(reading_, true)) return;
+  step.read = true;
+  read_ = {flights_.last_answered_id(), terms_.last_part};
+}
+
+std::optional<WriteFence::Guard> BucketActor::Begin(const std::vector<PartId>& parts,
+                                                    const Moment& moment) {
+  const auto draw = static_cast<std::uint32_t>(terms_.draw());
+  return flights_.Begin(parts, seen_.image(), moment.bucket_time, draw);
+}
+
+// If the choice consists of repairs only (ChoiceTerms::repairs_first), an `rf` that is far ahead is
+// marked or set back instead, and the limits are left to a later repair.
+Result<BucketPlan> BucketActor::Plan(const Choice& choice, const Moment& moment,
+                                     const WriteFence::Guard* guard) const {
+  const auto is_repair = [this](PartId part) { return IsRepair(part); };
+  const AheadStep step =
+      std::ranges::all_of(choice.parts, is_repair) ? NextStep(moment) : AheadStep::kNone;
+  if (step != AheadStep::kNone) {
+    return PlanAheadStep(terms_.keys, *seen_.image(), {step, moment.bucket_time, guard});
+  }
+  BucketRequest request = choice.batch->Request();
+  request.writes = terms_.writes;
+  request.failed_writes = pace_.failed();
+  request.guard = guard;
+  request.expects_refill = choice.expects_refill;
+  if (const BucketImage* image = seen_.image()) {
+    return PlanWrite(terms_.keys, *image, request, choice.now);
+  }
+  return PlanCreate(terms_.keys, seen_.owner(), request, choice.now);
+}
+
+// The guard is begun before the write is planned, since the plan contains it; if no write is sent
+// it must be cancelled, or the fence would count it as a write that may be applied.
+bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
+  const std::optional<WriteFence::Guard> guard = Begin(choice.parts, moment);
+  Result<BucketPlan> plan = Plan(choice, moment, guard ? &*guard : nullptr);
+  const bool is_needless = plan && (plan->settled || (plan->conforms && choice.takes_nothing()));
+  if (!plan || is_needless) {
+    if (guard) flights_.Cancel(*guard);
+    const std::optional<Error> error = plan ? std::nullopt : std::optional(plan.error());
+    if (EndUnwritten(choice.parts, error, moment, step)) return true;
+    // Writes in flight or in doubt carry all of the parts, and no new write would settle them.
+    Probe(moment, step);
+    return false;
+  }
+  if (guard && terms_.observe_plan) terms_.observe_plan(guard->value, choice.batch->Request());
+  Dispatch(std::move(choice), *std::move(plan), guard, moment, step);
+  return false;
+}
+
+bool BucketActor::EndUnwritten(const std::vector<PartId>& parts, const std::optional<Error>& error,
+                               const Moment& moment, Step& step) {
+  bool has_ended = false;
+  for (const PartId id : parts) {
+    Part& part = *parts_.queue().Find(id);
+    if (part.carried) continue;
+    has_ended = true;
+    if (error) {
+      parts_.End(id, {.kind = PartOutcome::Kind::kFailed, .error = error}, step.reports);
+    } else {
+      parts_.OnApplied(part, moment.at, step.reports);
+    }
+  }
+  return has_ended;
+}
+
+void BucketActor::Dispatch(Choice choice, BucketPlan plan,
+                           const std::optional<WriteFence::Guard>& guard, const Moment& moment,
+                           Step& step) {
+  parts_.Carry(choice.parts);
+  const bool repairs =
+      std::ranges::any_of(choice.parts, [this](PartId part) { return IsRepair(part); });
+  if (repairs) repaired_at_ = moment.at;
+  recorded_ = choice.recorded.has_value();
+  Flight flight{.parts = std::move(choice.parts),
+                .last_part = terms_.last_part,
+                .sent = moment.at,
+                .planned_at = seen_.image() == nullptr ? UnixMillis{} : seen_.image()->bucket.time,
+                .moves_rf = plan.moves_rf,
+                .set_back = plan.set_back,
+                .is_tight = choice.batch->is_tight(),
+                .foreseen = !image_is_read_,
+                .records = recorded_};
+  if (guard) flight.fenced = guard->write;
+  if (seen_.is_absent()) flight.created = plan.writes.front().item;
+  Outgoing send{.writes = std::move(plan.writes)};
+  if (flight.records) {
+    send.writes.push_back(PlanTokenRecord(terms_.keys, key_, *choice.recorded, choice.now));
+  }
+  if (send.writes.size() > 1) {
+    send.token = fmt::format("{:016x}{:016x}", terms_.draw(), terms_.draw());
+  }
+  send.write = flights_.Add(std::move(flight));
+  step.sends.push_back(std::move(send));
+}
+
+// No part is to be written, but earlier writes may still be applied. Without an image they were
+// creations, and a probe has no item to write; then a read shows whether one of them was applied.
+void BucketActor::Probe(const Moment& moment, Step& step) {
+  if (flights_.is_settled()) return;
+  if (seen_.image() == nullptr) {
+    pace_.Pause(moment.at, terms_.draw());
+    return Read(step);
+  }
+  const std::optional<WriteFence::Guard> guard = Begin({}, moment);
+  if (!guard) return;
+  Outgoing probe{.write = flights_.Add(
+                     {.fenced = guard->write, .last_part = terms_.last_part, .sent = moment.at})};
+  probe.writes.push_back(PlanProbe(terms_.keys, key_, *guard));
+  step.sends.push_back(std::move(probe));
+}
+
+// If the read fails, the looks end with its error, and other parts only if they need an image.
+void BucketActor::OnRead(Result<BucketItems> items, const Moment& moment, Step& step) {
+  reading_ = false;
+  if (!items) {
+    parts_.SetLastError(items.error());
+    parts_.EndLooks(items.error(), step.reports);
+    if (needs_read_ || !seen_.is_known()) FailPending(items.error(), moment, step);
+  } else if (items->item) {
+    LearnItem(*items->item, read_, moment, step);
+  } else {
+    seen_.LearnAbsent(std::move(items->owner), items->divided, read_.id, moment.at);
+    parts_.NoteImage(read_.last_part);
+    parts_.EndLooks(std::nullopt, step.reports);
+  }
+  Continue(moment, step);
+}
+
+void BucketActor::OnTime(const Moment& moment, Step& step) {
+  if (const auto lost = flights_.Abandon(moment.at)) {
+    parts_.Settle(*lost, /*is_final=*/true, moment.at, step.reports);
+  }
+  parts_.Expire(moment.at, step.reports);
+  Continue(moment, step);
+}
+
+void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Moment& moment,
+                          Step& step) {
+  const std::optional<Flight> flight = flights_.Take(write);
+  if (!flight) return Continue(moment, step);  // its round is settled
+  step.divide |= outcome ? outcome->key_range_throttled : outcome.error().key_range_throttled;
+  if (outcome) {
+    Applied(*flight, *outcome, moment, step);
+  } else if (outcome.error().kind == FailureClass::kConditional) {
+    Failed(*flight, std::move(outcome.error()), moment, step);
+  } else if (outcome.error().maybe_applied || outcome.error().kind == FailureClass::kAmbiguous) {
+    pace_.Pause(moment.at, terms_.draw());
+    parts_.AnswerRepairs(flight->parts, step.reports);
+    Settle(flights_.OnLost(*flight, moment.at), moment, step);
+  } else {
+    NotSent(*flight, outcome.error(), moment, step);
+  }
+  Continue(moment, step);
+}
+
+// A write that moved rf from an image which an earlier write of this process had left shows that no
+// other process has moved rf since then (kMoved). If the image had just been read, it does not
+// (kOwn). SeenBucket derives from that whether the bucket is contended.
+void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment,
+                          Step& step) {
+  pace_.OnApplied();
+  step.set_back = flight.set_back;
+  parts_.SetLastError(std::nullopt);
+  const std::optional<Item>& item = answer.item ? answer.item : flight.created;
+  auto image = item ? ReadImage(*item) : weir::Fail(Code::kNotFound, "");
+  if (image) {
+    using Source = SeenBucket::Source;
+    const Source moved = flight.foreseen ? Source::kMoved : Source::kOwn;
+    seen_.Learn(std::move(*image), flight.moves_rf ? moved : Source::kAdded, flight.id, moment.at);
+    image_is_read_ = false;
+    NoteAhead(moment);
+    const FenceSlots& slots = seen_.image()->slots;
+    if (flight.moves_rf && OthersWroteLately(slots, terms_.instance, moment.bucket_time)) {
+      seen_.MarkContended(moment.at);
+    }
+    step.divide |= seen_.image()->IsHotAt(moment.bucket_time);
+    parts_.NoteImage(flight.last_part);
+    parts_.EndLooks(std::nullopt, step.reports);
+  } else {
+    // The item uses a feature that another client has switched on. The write was applied; the next
+    // part reads the item and reports the error.
+    seen_.Forget();
+  }
+  const std::size_t reported = step.reports.outcomes.size();
+  Settle(flights_.OnApplied(flight), moment, step);
+  gathering_.OnApplied(step.reports.outcomes.size() - reported, parts_.queue().size(),
+                       pace_.most_takes(), moment);
+}
+
+// A failed condition does not mean that the parts were not applied: the returned item may show that
+// an earlier write of the round was, which carried the same parts. So the fence settles the parts
+// first; only if none was applied has the write lost to another process.
+void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Moment& moment,
+                         Step& step) {
+  if (flight.records && FailedOnlyOnToken(failure)) return CountedElsewhere(flight, moment, step);
+  if (!FailedOnItem(failure)) {
+    const bool conflicts = failure.ReasonOf(0) == kConflict || failure.ReasonOf(1) == kConflict;
+    if (!conflicts) seen_.Forget();  // the owner's record has changed
+    failure.kind = FailureClass::kConflict;
+    return NotSent(flight, failure, moment, step);
+  }
+  pace_.OnFailed();
+  const std::optional<Item>& item = ReturnedItem(failure);
+  const WriteFence::Settlement settled = flights_.OnFailed(flight, item);
+  Settle(settled, moment, step);
+  if (item) {
+    LearnItem(*item, {flight.id, flight.last_part}, moment, step);
+  } else {
+    seen_.Forget();
+  }
+  if (settled.applied.empty()) LostToOthers(flight, moment, step);
+}
+
+void BucketActor::CountedElsewhere(const Flight& flight, const Moment& moment, Step& step) {
+  if (flight.fenced) Settle(flights_.OnNotSent(flight), moment, step);
+  for (const PartId id : flight.parts) {
+    parts_.End(id, {.kind = PartOutcome::Kind::kApplied}, step.reports);
+  }
+}
+
+// If other processes took tokens and left rf, and the write needed most of the balance, the write
+// failed because of its amounts, and fewer takes may fit. Otherwise it failed because rf has moved.
+void BucketActor::LostToOthers(const Flight& flight, const Moment& moment, Step& step) {
+  const BucketImage* image = seen_.image();
+  const bool took = image != nullptr && image->bucket.time == flight.planned_at;
+  pace_.OnLost(flight.parts.size(), took && flight.is_tight, moment.at, terms_.draw());
+  parts_.SetLastError(LostTooOften(key_, pace_.lost()));
+  parts_.OnLost(flight.parts, step.reports);
+}
+
+void BucketActor::NotSent(const Flight& flight, const WriteFailure& failure, const Moment& moment,
+                          Step& step) {
+  Settle(flights_.OnNotSent(flight), moment, step);
+  pace_.Pause(moment.at, terms_.draw());
+  parts_.SetLastError(failure.error);
+  parts_.OnNotSent(flight.parts, failure, step.reports);
+}
+
+void BucketActor::Settle(const WriteFence::Settlement& settled, const Moment& moment, Step& step) {
+  parts_.Settle(settled, false, moment.at, step.reports);
+}
+
+void BucketActor::LearnItem(const Item& item, const ImageRequest& asked, const Moment& moment,
+                            Step& step) {
+  auto image = ReadImage(item);
+  if (!image) {
+    seen_.Forget();
+    parts_.EndLooks(image.error(), step.reports);
+    return FailPending(image.error(), moment, step);
+  }
+  step.divide |= image->IsHotAt(moment.bucket_time);
+  Learn(std::move(*image), asked, moment);
+  parts_.NoteImage(asked.last_part);
+  parts_.EndLooks(std::nullopt, step.reports);
+}
+
+void BucketActor::Learn(BucketImage image, const ImageRequest& asked, const Moment& moment) {
+  const bool is_news =
+      seen_.Learn(std::move(image), SeenBucket::Source::kRead, asked.id, moment.at);
+  image_is_read_ |= is_news;
+  if (is_news) NoteAhead(moment);
+}
+
+void BucketActor::FailPending(const Error& error, const Moment& moment, Step& step) {
+  parts_.Fail(error, step.reports);
+  if (!parts_.queue().is_empty()) pace_.Pause(moment.at, terms_.draw());
+}
+
+void BucketActor::SetWake(const Moment& moment) {
+  wake_ = std::min(parts_.wake(), flights_.abandon_at());
+  const bool has_more = !flights_.is_settled() || HasWork(parts_.queue());
+  // Times that have passed are left out: the work of these times is done, or waits for a response.
+  for (const Instant at :
+       {parts_.queue().HasLook() ? flights_.LookAt(moment) : kNoTime,
+        has_more ? flights_.SupersedeAt(moment) : kNoTime, has_more ? gathering_.until() : kNoTime,
+        has_more ? pace_.paused_until() : kNoTime}) {
+    if (at > moment.at) wake_ = std::min(wake_, at);
+  }
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,227 @@
+// All writes of one process on one bucket: a protocol without I/O.
+// Mechanism and proof: docs/design/actor.md, docs/design/acquire.md, docs/design/write-fence.md.
+//
+// A part:
+//
+//   Accept --> queued --> carried by a write in flight -- applied --> PartOutcome
+//                ^                      |
+//                +----------------------+  certainly not applied
+//
+// A write (OnWrite):
+//
+//                    +-- applied --------------> Applied: its parts end; the new image is learned
+//                    |
+//   Send, Dispatch --+-- condition failed -----> Failed: the slot in the returned item shows which
+//                    |                           writes of the round were applied
+//                    +-- certainly not applied > NotSent: a pause; its parts fail or are retried
+//                    |
+//                    +-- no response ----------> in doubt: a pause; the next write, or a probe,
+//                                                settles it, or Abandon after 10 s
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+#include "weir/dynamodb/table.h"
+#include "weir/zae_table/actor/batch_choice.h"
+#include "weir/zae_table/actor/bucket_flights.h"
+#include "weir/zae_table/actor/pending_parts.h"
+#include "weir/zae_table/actor/write_gathering.h"
+#include "weir/zae_table/actor/write_pace.h"
+#include "weir/zae_table/bucket/time_ahead.h"
+
+namespace weir::dynamo {
+
+/// Settings and counters that all actors of a process share.
+struct ActorTerms {
+  const Keys& keys;
+  Quota writes;              ///< the quota of `wcu` in items that are created
+  milliseconds refusal_age;  ///< the greatest age of an image that a refusal may rely on
+  milliseconds repair_rest;  ///< the least time between two writes that carry repairs, per bucket
+  std::uint64_t instance;    ///< FenceValue::instance, drawn when the backend was opened
+  /// Returns 64 random bits. A forked process must draw other bits than its parent.
+  std::function<std::uint64_t()> draw;
+  /// Returns true if recent responses of the service confirm the bucket time
+  /// (JsonClient::ConfirmedNow).
+  std::function<bool()> is_time_confirmed = [] { return false; };
+  std::function<void(const FenceValue&, const BucketRequest&)> observe_plan{};  ///< may be empty
+  PartId last_part = 0;          ///< the latest identifier of a part in this process
+  std::uint64_t last_write = 0;  ///< the latest identifier of a write in this process
+};
+
+/// The result of a read of one bucket.
+struct BucketItems {
+  std::optional<Item> item;
+  Owner owner;           ///< needed only if there is no item
+  bool divided = false;  ///< shard 1 exists
+};
+
+/// Owns the image of one bucket (or of one shard), the parts that requests want written on it, and
+/// at most one round of writes (WriteFence). Not thread-safe.
+///
+/// Every event may add work for the caller to its Step. The caller sends each write and reports its
+/// outcome to OnWrite, makes the read and reports it to OnRead, and calls OnTime at wake().
+class BucketActor {
+ public:
+  /// A write that is to be sent.
+  struct Outgoing {
+    std::uint64_t write = 0;    ///< its identifier, for OnWrite
+    std::vector<Write> writes;  ///< one: a single write; more: one transaction
+    std::string token{};        ///< the idempotency token of the transaction
+  };
+  /// The work that an event causes.
+  struct Step {
+    PartReports reports{};
+    std::vector<Outgoing> sends{};
+    bool read = false;         ///< the item is to be read, for OnRead
+    bool divide = false;       ///< the item is written so often that its bucket should be divided
+    milliseconds set_back{0};  ///< if `rf` was set back: how far ahead it was
+  };
+  using WriteOutcome = tl::expected<WriteAnswer, WriteFailure>;
+
+  /// `terms` must outlive it.
+  BucketActor(ActorTerms& terms, BucketKey key);
+
+  /// Judges the take by the image, less the tokens that all pending parts may use.
+  Opinion Judge(const Part& take, const Moment& moment) const {
+    return View(moment).Judge(take, parts_.queue());
+  }
+  /// Returns true if a write should precede the refusal of the take: one that stores the limits of
+  /// the take, so that the wait in the refusal is true, or one that marks or sets back an `rf` that
+  /// is far ahead (time_ahead.h).
+  bool WantsRepair(const Part& take, const Moment& moment) const;
+  /// Returns kOutOfRange if the adjust would leave more debt than kMaxDebt. Returns nothing if the
+  /// item is not known.
+  std::optional<Status> CheckAdjust(const Part& adjust, const Moment& moment) const;
+  /// Returns true if the image is older than half of `refusal_age`, and neither a read nor a write
+  /// is in flight that would return a newer one. Refresh then makes the next Continue read the
+  /// item.
+  bool IsAging(const Moment& moment) const;
+  void Refresh() { refreshes_ = true; }
+
+  /// As in PendingParts. The caller must call Continue after Accept and GiveBack.
+  void Accept(Part part);
+  PendingParts::Withdrawal Withdraw(PartId take) { return parts_.Withdraw(take); }
+  PendingParts::Withdrawal Drop(PartId take, bool keeps) { return parts_.Drop(take, keeps); }
+  bool IsWaiting(PartId part) const { return parts_.IsWaiting(part); }
+  void GiveBack(Part taken, const Moment& moment) { parts_.GiveBack(std::move(taken), moment.at); }
+  bool HasAdjust(AdjustId token) const { return parts_.queue().FindAdjust(token) != 0; }
+  bool is_full() const { return parts_.is_full(); }
+
+  /// Starts the reads and writes that are due now, and computes wake().
+  void Continue(const Moment& moment, Step& step);
+  /// Ends parts whose time is over and doubts that are older than 10 s, then continues.
+  void OnTime(const Moment& moment, Step& step);
+  /// Processes the result of the read in flight, then continues.
+  void OnRead(Result<BucketItems> items, const Moment& moment, Step& step);
+  /// Processes the outcome of a write, then continues. Ignores a write whose round is settled.
+  void OnWrite(std::uint64_t write, WriteOutcome outcome, const Moment& moment, Step& step);
+  /// Learns an image that was obtained by other means than a read or write of this actor.
+  void Learn(BucketImage image, const Moment& moment) {
+    Learn(std::move(image), {.id = flights_.last_id()}, moment);
+  }
+  void Forget() { seen_.Forget(); }
+
+  const BucketKey& key() const { return key_; }
+  const SeenBucket& seen() const { return seen_; }
+  /// The time at which OnTime should be called; kNoTime: no time.
+  Instant wake() const { return wake_; }
+  /// Returns true if no part is pending, no write or read is in flight, and no write is in doubt.
+  /// Only then may the actor be destroyed.
+  bool is_idle() const {
+    return parts_.queue().is_empty() && flights_.is_empty() && flights_.is_settled() && !reading_;
+  }
+
+ private:
+  /// The request whose response contained an image.
+  struct ImageRequest {
+    std::uint64_t id = 0;  // the latest write whose effect the image must show
+    PartId last_part = 0;  // the latest part that was accepted before the request was sent
+  };
+
+  TakeView View(const Moment& moment) const { return {seen_, terms_.refusal_age, moment.at}; }
+
+  // Sending.
+
+  /// Returns true if a write may be sent now: no pause, no hold for other callers, and a write in
+  /// flight, if there is one, is so late that another may supersede it.
+  bool MaySend(const Moment& moment);
+  /// Returns true if a caller has too little time left to wait for other callers.
+  bool HasUrgentPart(const Moment& moment) const;
+  /// Takes one step towards the next write: ends parts, or starts a read, a write or a probe.
+  /// Returns true if it may be called again at once.
+  bool Advance(const Moment& moment, Step& step);
+  /// Requests a read, unless one is in flight.
+  void Read(Step& step);
+  /// Reserves a fence value for a write that carries `parts`. Returns nothing if other processes
+  /// hold all slots of the item; the write then is not fenced.
+  std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const Moment& moment);
+  /// Returns the next step for an `rf` that is far ahead; kNone also if the bucket time is not
+  /// confirmed.
+  AheadStep NextStep(const Moment& moment) const;
+  /// Stores in seen_ when the `rf` of the image will be set back.
+  void NoteAhead(const Moment& moment);
+  bool IsRepair(PartId part) const;
+  /// Plans the write of the choice: a step of time_ahead.h, an update, or the creation of the item.
+  Result<BucketPlan> Plan(const Choice& choice, const Moment& moment,
+                          const WriteFence::Guard* guard) const;
+  /// Plans and dispatches the write of the choice. Returns true if parts ended instead, because no
+  /// write is needed or none can be planned.
+  bool Send(Choice choice, const Moment& moment, Step& step);
+  /// Ends the parts that no write carries: with the error, or as applied if there is none. Returns
+  /// true if a part ended.
+  bool EndUnwritten(const std::vector<PartId>& parts, const std::optional<Error>& error,
+                    const Moment& moment, Step& step);
+  /// Adds the planned write to the step and to the writes in flight.
+  void Dispatch(Choice choice, BucketPlan plan, const std::optional<WriteFence::Guard>& guard,
+                const Moment& moment, Step& step);
+  /// Settles writes in doubt if no other write would: sends a write that changes only the slot.
+  void Probe(const Moment& moment, Step& step);
+
+  // Outcomes of writes.
+
+  void Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment, Step& step);
+  /// A condition of the write failed.
+  void Failed(const Flight& flight, WriteFailure failure, const Moment& moment, Step& step);
+  /// Another process has recorded, and so made, the adjust of this write.
+  void CountedElsewhere(const Flight& flight, const Moment& moment, Step& step);
+  /// The write was certainly not applied: it was throttled, refused, cancelled or never sent.
+  void NotSent(const Flight& flight, const WriteFailure& failure, const Moment& moment, Step& step);
+  /// The condition failed because of a write of another process.
+  void LostToOthers(const Flight& flight, const Moment& moment, Step& step);
+  /// Reports the parts whose outcome a response has shown.
+  void Settle(const WriteFence::Settlement& settled, const Moment& moment, Step& step);
+
+  // Images.
+
+  /// Learns the item as the response to `asked`. If the item cannot be used, pending parts fail.
+  void LearnItem(const Item& item, const ImageRequest& asked, const Moment& moment, Step& step);
+  void Learn(BucketImage image, const ImageRequest& asked, const Moment& moment);
+  /// Fails all parts that no write carries, except adjusts that may succeed later.
+  void FailPending(const Error& error, const Moment& moment, Step& step);
+  /// Computes wake_ from the deadlines of the parts, the writes in flight, pauses and holds.
+  void SetWake(const Moment& moment);
+
+  ActorTerms& terms_;
+  const BucketKey key_;
+  SeenBucket seen_;
+  PendingParts parts_;
+  BucketFlights flights_;
+  WritePace pace_;
+  WriteGathering gathering_;
+  bool refreshes_ = false;          // the next Continue reads the item
+  bool reading_ = false;            // a read is in flight
+  ImageRequest read_{};             // the read in flight
+  bool needs_read_ = false;         // parts that are pending cannot be decided without a read
+  bool image_is_read_ = false;      // the image was not left by a write of this process
+  bool recorded_ = false;           // the latest write recorded the id of an adjust
+  Instant repaired_at_{INT64_MIN};  // when the latest write with a repair was sent
+  Instant wake_ = kNoTime;
+};
+
+}  // namespace weir::dynamo

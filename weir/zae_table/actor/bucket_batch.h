@@ -1,0 +1,83 @@
+// The parts that one write on a bucket carries, judged one after the other.
+// Mechanism: docs/design/acquire.md, "Several requests in one write".
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "weir/zae_table/actor/bucket_part.h"
+#include "weir/zae_table/bucket/limit_updates.h"
+#include "weir/zae_table/bucket/seen_bucket.h"
+
+namespace weir::dynamo {
+
+/// In a contended bucket (SeenBucket::IsContended), a write moves `rf` only if at least this time
+/// of refill has accumulated since `rf`, or half of the time to full.
+inline constexpr milliseconds kHold{250};
+
+/// The judgement of a take.
+struct TakeVerdict {
+  LimitAmounts available;                      ///< millitokens of each limit before the take
+  milliseconds wait{0};                        ///< the longest of `waits`; 0: the take fits
+  absl::InlinedVector<milliseconds, 4> waits;  ///< of each limit
+};
+
+/// Collects parts for one write on one target. Short-lived: it keeps a reference to `seen`, which
+/// must neither change nor be destroyed before it. Not thread-safe.
+class BucketBatch {
+ public:
+  /// The batch has the target of `leader`, which is not added. `now` is the bucket time of the
+  /// write, `at` the same instant on the monotonic clock. REQUIRES: seen.is_known().
+  BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at);
+
+  /// Returns true if the part may share a write with the leader: its target is equal, or it is an
+  /// adjust of limits that the leader's target names.
+  bool Suits(const Part& part) const;
+  /// Returns true if the item stores the target's limits with the target's parameters.
+  bool conforms() const { return conforms_; }
+
+  /// Adds an adjust or a return. Returns false, and adds nothing, if the debt of a limit, or the
+  /// sum of its returns in this write, would exceed kMaxDebt. REQUIRES: part.is_adjust() and
+  /// Suits(part).
+  bool AddAdjust(const Part& part);
+  /// Adds a take if it fits. `used`, if it is not empty: the millitokens of each limit that parts
+  /// outside of this batch may use.
+  TakeVerdict AddTake(std::span<const std::int64_t> amounts,
+                      std::span<const std::int64_t> used = {});
+  /// As AddTake, but never adds the take.
+  TakeVerdict Judge(std::span<const std::int64_t> amounts, std::span<const std::int64_t> used = {});
+
+  bool is_empty() const { return parts_ == 0; }
+  /// Returns true if the takes use more than half of the available tokens of a limit, so that they
+  /// may not fit when they are written.
+  bool is_tight() const;
+  /// Returns the request for the planner. It refers to this batch.
+  BucketRequest Request() const;
+
+ private:
+  /// Computes lines_ from the image and the sums.
+  void MakeLines();
+  void Add(std::size_t limit, const MeterAmounts& amounts);
+  /// Returns the meter that takes are judged by: after the returns, before the takes.
+  Meter Judged(std::size_t limit) const;
+  milliseconds WaitOf(const Meter& judged, std::int64_t amount) const;
+  /// Sets hold_ for a contended bucket.
+  void Hold();
+
+  const SeenBucket& seen_;
+  TargetPtr target_;
+  UnixMillis now_;
+  milliseconds behind_{0};  // until `now` reaches the image's rf, or rf is set back
+  bool adjusts_;            // the leader is an adjust or a return
+  bool conforms_ = true;
+  std::size_t parts_ = 0;
+  /// How long rf is not moved. While this is over 0, takes are judged by the stored balance alone.
+  milliseconds hold_{0};
+  std::vector<MeterAmounts> sums_;  // by limit of the target
+  std::vector<LimitUpdate> lines_;  // the limits of the target first, in their order
+};
+
+/// Returns true if the targets name the same bucket, source and limits.
+bool AreEqual(const Target& a, const Target& b);
+
+}  // namespace weir::dynamo

@@ -1,0 +1,406 @@
+#include "weir/zae_table/actor/bucket_call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace weir::dynamo {
+namespace {
+
+using Outcome = PartOutcome::Kind;
+
+// How long adjusts and returns are tried.
+constexpr nanoseconds kAdjustPatience = std::chrono::seconds(10);
+
+// Appends the status of each limit of the charge.
+void AddStatuses(const Charge& charge, const TakeVerdict& verdict, std::vector<LimitStatus>& to) {
+  const Target& target = *charge.target;
+  for (std::size_t i = 0; i < verdict.available.size(); ++i) {
+    const milliseconds wait = i < verdict.waits.size() ? verdict.waits[i] : milliseconds(0);
+    to.push_back({.entity = target.key.entity,
+                  .resource = target.key.resource,
+                  .limit = target.limits[i].name,
+                  .capacity = target.limits[i].quota.capacity,
+                  .available = verdict.available[i],
+                  .requested = charge.amounts[i],
+                  .exceeded = wait > milliseconds(0),
+                  .retry_after = wait});
+  }
+}
+
+bool IsNothing(const Charge& charge) {
+  return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
+}
+
+}  // namespace
+
+BucketCall::Next BucketCall::Begin(Route route, CallActors& actors) {
+  route_ = std::move(route);
+  parts_.assign(route_.parts.size(), {});
+  order_.resize(parts_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  if (order_.size() > 1) {
+    std::ranges::sort(order_, {}, [this](std::size_t i) -> const BucketKey& { return KeyOf(i); });
+  }
+  pending_ = 0;
+  failure_.reset();
+  return Reserve(actors);
+}
+
+Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
+  const Charge& charge = route_.parts[index];
+  Part part{.kind = kind,
+            .call = id_,
+            .index = index,
+            .target = charge.target,
+            .now = request_.now,
+            .came = request_.came,
+            .answer_by = request_.deadline.at(),
+            .drop_at = request_.deadline.at(),
+            .resolved_at = charge.resolved_at,
+            .shards = route_.shards[index],
+            .token = request_.token,
+            .is_recorded = request_.is_recorded};
+  part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
+  return part;
+}
+
+BucketCall::Next BucketCall::Reserve(CallActors& actors) {
+  switch (request_.kind) {
+    case CallRequest::Kind::kAcquire:
+      return ReserveTakes(actors);
+    case CallRequest::Kind::kAdjust:
+      return ReserveAdjusts(actors);
+    case CallRequest::Kind::kConform:
+      return Write(actors);
+  }
+  return Next::kWaits;
+}
+
+// No part is queued before the images of all buckets are known and none of them refuses. A refusal
+// is not final while items are unknown: these are read first, so that the decision has the wait and
+// the balances of all buckets.
+BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
+  using Kind = Opinion::Kind;
+  std::vector<std::size_t> unknown;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].stage != Stage::kOpen) continue;
+    const Part part = PartOf(i, Part::Kind::kTake);
+    Opinion opinion = actors.At(KeyOf(i)).Judge(part, actors.moment());
+    parts_[i].verdict = std::move(opinion.verdict);
+    if (opinion.kind == Kind::kUnknown) unknown.push_back(i);
+    if (opinion.kind == Kind::kRefused) {
+      actors.Refresh(KeyOf(i));
+      failure_ = failure_.value_or(Failure{Outcome::kRefused});
+    }
+    if (opinion.kind == Kind::kOutdated) failure_ = Failure{Outcome::kOutdated};
+    if (opinion.kind == Kind::kDivided)
+      Ended(i, {.kind = Outcome::kDivided, .is_missing = opinion.is_missing});
+  }
+  if (failure_ && (failure_->kind != Outcome::kRefused || unknown.empty())) return Fail(actors);
+  failure_.reset();
+  if (!unknown.empty()) return Look(unknown, actors);
+  return Write(actors);
+}
+
+// An adjust that the process has counted before is not queued again. One that exceeds kMaxDebt
+// fails the call before any part is queued.
+BucketCall::Next BucketCall::ReserveAdjusts(CallActors& actors) {
+  std::vector<std::size_t> unknown;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].stage != Stage::kOpen) continue;
+    const Part part = PartOf(i, Part::Kind::kAdjust);
+    if (IsNothing(route_.parts[i])) {
+      parts_[i].stage = Stage::kApplied;
+      continue;
+    }
+    if (auto counted = actors.Counted(KeyOf(i), request_.token)) {
+      if (!*counted) failure_ = Failure{Outcome::kFailed, counted->error()};
+      parts_[i].stage = *counted ? Stage::kApplied : Stage::kEnded;
+      continue;
+    }
+    const std::optional<Status> status = actors.At(KeyOf(i)).CheckAdjust(part, actors.moment());
+    if (!status) unknown.push_back(i);
+    if (status && !*status) return Answer(weir::Fail(status->error()));
+  }
+  if (!unknown.empty()) return Look(unknown, actors);
+  return Write(actors);
+}
+
+BucketCall::Next BucketCall::Look(const std::vector<std::size_t>& unknown, CallActors& actors) {
+  phase_ = Phase::kLooking;
+  for (const std::size_t i : unknown) Accept(i, Part::Kind::kLook, actors);
+  return Next::kWaits;
+}
+
+// Before the refusal the limits are stored, so that its wait is true.
+bool BucketCall::Repairs(CallActors& actors) {
+  if (std::exchange(is_repaired_, true)) return false;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part part = PartOf(i, Part::Kind::kTake);
+    if (!actors.At(KeyOf(i)).WantsRepair(part, actors.moment())) continue;
+    Accept(i, Part::Kind::kRepair, actors);
+  }
+  if (pending_ == 0) return false;
+  phase_ = Phase::kRepairing;
+  return true;
+}
+
+void BucketCall::Accept(std::size_t index, Part::Kind kind, CallActors& actors) {
+  Part part = PartOf(index, kind);
+  if (kind == Part::Kind::kLook || kind == Part::Kind::kWait) part.amounts.clear();
+  if (kind == Part::Kind::kRepair) std::ranges::fill(part.amounts, 0);
+  if (kind == Part::Kind::kAdjust) {
+    part.drop_at = request_.came + kAdjustPatience;
+    if (!request_.deadline.is_never()) part.drop_at = std::max(part.drop_at, part.answer_by);
+  }
+  parts_[index].id = actors.Accept(std::move(part));
+  parts_[index].stage = Stage::kPending;
+  ++pending_;
+}
+
+// A take of 0 tokens is a look: the judgement is its result, and no write is needed.
+BucketCall::Next BucketCall::Write(CallActors& actors) {
+  phase_ = Phase::kWriting;
+  const auto kind = request_.kind == CallRequest::Kind::kAcquire  ? Part::Kind::kTake
+                    : request_.kind == CallRequest::Kind::kAdjust ? Part::Kind::kAdjust
+                                                                  : Part::Kind::kConform;
+  for (const std::size_t i : order_) {
+    if (parts_[i].stage != Stage::kOpen) continue;
+    if (kind == Part::Kind::kTake && IsNothing(route_.parts[i])) {
+      parts_[i].stage = Stage::kEnded;
+      continue;
+    }
+    Accept(i, kind, actors);
+    if (in_order_) break;
+  }
+  return pending_ > 0 ? Next::kWaits : Conclude(actors);
+}
+
+void BucketCall::Ended(std::size_t index, const PartOutcome& outcome) {
+  in_doubt_ = in_doubt_ || outcome.in_doubt;
+  CallPart& part = parts_[index];
+  part.stage = outcome.kind == Outcome::kApplied ? Stage::kApplied
+               : outcome.is_carried              ? Stage::kCarried
+                                                 : Stage::kEnded;
+  if (!outcome.available.empty()) {
+    part.verdict = {.available = outcome.available, .wait = outcome.wait, .waits = outcome.waits};
+  }
+  if (outcome.is_missing) {
+    const BucketKey bucket{KeyOf(index).entity, KeyOf(index).resource, 0};
+    if (std::ranges::find(incomplete_, bucket) == incomplete_.end()) incomplete_.push_back(bucket);
+  }
+  if (outcome.kind == Outcome::kApplied || outcome.kind == Outcome::kSeen) return;
+  // If a bucket is divided otherwise, the call begins again, whatever other failures there were.
+  if (!failure_ || outcome.kind == Outcome::kDivided)
+    failure_ = Failure{outcome.kind, outcome.error};
+}
+
+// Several outcomes of one event are passed one by one, and the call may have begun a new phase
+// after the first of them. So every outcome is checked against the identifier of the pending part.
+BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& actors) {
+  const bool is_awaited = outcome.index < parts_.size() && parts_[outcome.index].id == outcome.part;
+  if (!is_awaited) return Next::kWaits;
+  --pending_;
+  const bool is_late = outcome.error && outcome.error->code == Code::kDeadlineExceeded;
+  if (phase_ == Phase::kReturning) {
+    in_doubt_ = in_doubt_ || outcome.kind != Outcome::kApplied;
+    if (is_late) return Hurry(actors);
+    return pending_ > 0 ? Next::kWaits : Conclude(actors);
+  }
+  if (phase_ == Phase::kAwaitingShards) {
+    failure_ = Failure{outcome.kind, outcome.error};
+    if (!outcome.error) return Conclude(actors);
+    GiveUp(*outcome.error, actors);
+    return Next::kAnswers;
+  }
+  const bool is_over = request_.deadline.ExpiredAt(actors.moment().at);
+  if (phase_ == Phase::kRepairing) {
+    if (pending_ > 0) return Next::kWaits;
+    if (is_over) return Conclude(actors);
+    failure_.reset();
+    for (CallPart& part : parts_) part.stage = Stage::kOpen;
+    return Reserve(actors);
+  }
+  Ended(outcome.index, outcome);
+  if (phase_ == Phase::kHurrying) return Hurry(actors);
+  if (phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen) {
+    parts_[outcome.index].stage = Stage::kOpen;
+    return pending_ > 0 ? Next::kWaits : Reserve(actors);
+  }
+  if (is_late || (failure_ && is_over)) return Hurry(actors);
+  if (failure_ && request_.kind == CallRequest::Kind::kAcquire) return Fail(actors);
+  if (pending_ > 0) return Next::kWaits;
+  const bool has_more =
+      std::ranges::any_of(parts_, [](const CallPart& part) { return part.stage == Stage::kOpen; });
+  return has_more && !failure_ ? Reserve(actors) : Conclude(actors);
+}
+
+// The phase stays the same until the outcomes of carried parts have come: each of them calls Fail
+// again, since failure_ is set.
+BucketCall::Next BucketCall::Fail(CallActors& actors) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    CallPart& part = parts_[i];
+    if (part.stage != Stage::kPending) continue;
+    const PendingParts::Withdrawal withdrawn = actors.Change(KeyOf(i)).Withdraw(part.id);
+    in_doubt_ = in_doubt_ || withdrawn.in_doubt;
+    if (!withdrawn.is_gone) continue;
+    part.stage = Stage::kEnded;
+    --pending_;
+  }
+  return pending_ > 0 ? Next::kWaits : GiveBack(actors);
+}
+
+// Returns are parts of the call, which reports its refusal when they are applied. Only a call that
+// was refused is tried again; one that failed otherwise is not.
+BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
+  phase_ = Phase::kReturning;
+  bool had_taken = false;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].stage != Stage::kApplied) continue;
+    had_taken = true;
+    Part back = PartOf(i, Part::Kind::kGiveBack);
+    for (std::int64_t& amount : back.amounts) amount = -amount;
+    back.now = DateOf(back, actors.moment().at);
+    back.came = actors.moment().at;
+    back.drop_at = back.came + kAdjustPatience;
+    parts_[i].id = actors.Accept(std::move(back));
+    parts_[i].stage = Stage::kEnded;
+    ++pending_;
+  }
+  if (!had_taken) return Conclude(actors);
+  repeats_ = failure_->kind == Outcome::kRefused && !in_order_;
+  return Next::kWaits;
+}
+
+// The call does not wait for its parts any more. Their actors return tokens that are taken for it,
+// or keep them (AcquireAndKeep). A part that is pending here and not waiting in its actor has an
+// outcome in the protocol's queue: this must be processed first, because it says whether the tokens
+// were taken.
+BucketCall::Next BucketCall::Hurry(CallActors& actors) {
+  repeats_ = false;
+  const bool takes = request_.kind == CallRequest::Kind::kAcquire && phase_ != Phase::kReturning;
+  if (takes) {
+    phase_ = Phase::kHurrying;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const bool is_pending = parts_[i].stage == Stage::kPending;
+      if (is_pending && !actors.At(KeyOf(i)).IsWaiting(parts_[i].id)) return Next::kWaits;
+    }
+    const bool keeps = AdmitsLate();
+    for (std::size_t i = 0; i < parts_.size(); ++i) LeavePart(i, keeps, actors);
+  }
+  pending_ = 0;
+  return Conclude(actors);
+}
+
+void BucketCall::AwaitShards(CallActors& actors) {
+  phase_ = Phase::kAwaitingShards;
+  Accept(0, Part::Kind::kWait, actors);
+}
+
+void BucketCall::EndWait(CallActors& actors) {
+  actors.Change(KeyOf(0)).Withdraw(parts_.front().id);
+  pending_ = 0;
+}
+
+void BucketCall::GiveUp(Error error, CallActors& actors) {
+  failure_ = Failure{Outcome::kFailed, std::move(error)};
+  for (CallPart& part : parts_) part.stage = Stage::kEnded;
+  if (AdmitsLate()) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) LeavePart(i, true, actors);
+  }
+  answer_ = weir::Fail(*failure_->error);
+}
+
+bool BucketCall::AdmitsLate() const {
+  return request_.keeps && failure_ && failure_->error &&
+         failure_->error->code == Code::kDeadlineExceeded;
+}
+
+// A part that is gone from its actor, or has ended, is settled here: tokens that were taken and are
+// not kept are returned; tokens that are kept and were not taken are debited, in shard 0 if the
+// shard does not exist. A part that a write carries is settled by its actor.
+void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
+  CallPart& part = parts_[index];
+  bool is_taken = part.stage == Stage::kApplied;
+  if (part.stage == Stage::kPending || part.stage == Stage::kCarried) {
+    const auto left = actors.Change(KeyOf(index)).Drop(part.id, keeps);
+    in_doubt_ = in_doubt_ || left.in_doubt;
+    if (!left.is_gone) return;
+    is_taken = false;
+  }
+  if (is_taken == keeps) return;
+  Part settled = PartOf(index, Part::Kind::kTake);
+  if (settled.is_nothing()) return;
+  settled.keeps = keeps;
+  // PendingParts::GiveBack debits the part if it keeps its tokens, and returns them otherwise.
+  const bool is_missing = keeps && actors.At(KeyOf(index)).seen().is_absent();
+  if (is_missing) settled.target = InShard(*settled.target, 0);
+  actors.Change(settled.target->key).GiveBack(std::move(settled), actors.moment());
+}
+
+// The order matters: a call that was refused half-way is tried again before its limits are
+// repaired, and repairs precede the refusal because its wait depends on them.
+BucketCall::Next BucketCall::Conclude(CallActors& actors) {
+  if (!failure_) return Answer(Told(true));
+  if (std::exchange(repeats_, false)) {
+    in_order_ = true;
+    failure_.reset();
+    parts_.assign(parts_.size(), {});
+    return Reserve(actors);
+  }
+  switch (failure_->kind) {
+    case Outcome::kRefused:
+      if (Repairs(actors)) return Next::kWaits;
+      answer_ = Told(false);
+      return Next::kRefused;
+    case Outcome::kDivided:
+      return Next::kReroutes;
+    case Outcome::kContended:
+      return Contended();
+    case Outcome::kOutdated: {
+      Decision outdated;
+      outdated.outdated = true;
+      outdated.maybe_charged_twice = in_doubt_;
+      return Answer(std::move(outdated));
+    }
+    default:
+      return Answer(weir::Fail(*failure_->error));
+  }
+}
+
+// An adjust has no refusal, so contention is an error of it.
+BucketCall::Next BucketCall::Contended() {
+  if (request_.kind != CallRequest::Kind::kAcquire) {
+    const BucketKey& key = KeyOf(0);
+    return Answer(weir::Fail(Code::kUnavailable,
+                             fmt::format("{}/{}: too many processes, or too many requests of this "
+                                         "one, write to the bucket; try again",
+                                         key.entity, key.resource)));
+  }
+  Decision contended = Told(false);
+  contended.contended = true;
+  contended.retry_after = kContendedWait;
+  return Answer(std::move(contended));
+}
+
+BucketCall::Next BucketCall::Answer(Result<Decision> answer) {
+  answer_ = std::move(answer);
+  return Next::kAnswers;
+}
+
+Decision BucketCall::Told(bool admitted) const {
+  Decision decision{.admitted = admitted, .maybe_charged_twice = in_doubt_, .limits = {}};
+  if (request_.kind != CallRequest::Kind::kAcquire) return decision;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    TakeVerdict verdict = parts_[i].verdict;
+    if (admitted) verdict.waits.clear();
+    if (!admitted) decision.retry_after = std::max(decision.retry_after, verdict.wait);
+    AddStatuses(route_.parts[i], verdict, decision.limits);
+  }
+  return Join(std::move(decision), route_, request_.charges);
+}
+
+}  // namespace weir::dynamo

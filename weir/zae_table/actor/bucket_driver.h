@@ -1,0 +1,106 @@
+// Runs a BucketProtocol: sends its requests, sets its timer, runs its callbacks.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/telemetry/repeated_event.h"
+#include "weir/zae_table/actor/bucket_protocol.h"
+#include "weir/zae_table/actor/round_trips.h"
+#include "weir/zae_table/bucket/bucket_store.h"
+#include "weir/zae_table/bucket/known_buckets.h"
+#include "weir/zae_table/sharding/shard_splitter.h"
+
+namespace weir::dynamo {
+
+/// One lock guards the protocol. Requests are sent, and callbacks run, outside of the lock:
+///
+///   event --> On: lock { protocol: event --> Step; SetAlarm } --> Do(Step) --> callbacks
+///              ^                                                     |
+///              +-- responses, the alarm, completed shards -----------+
+///
+/// Requests and timers share the ownership of the driver, or hold a weak pointer, so that the store
+/// may be destroyed before they end. After Stop no event is processed. Thread-safe.
+class DynamoBucketStore::Driver final : public KnownBuckets,
+                                        public std::enable_shared_from_this<Driver> {
+ public:
+  Driver(Table& table, const Keys& keys, Scheduler& scheduler, const BucketStoreOptions& options);
+
+  /// Starts a call. kUnavailable after Close or Stop.
+  void Start(CallRequest request, Done<Decision> done);
+  /// As BucketLimits::Conform.
+  void Conform(TargetPtr target, Deadline deadline, Done<void> done);
+  /// Blocks until no thread processes an event. Does not wait for callbacks, because one of them
+  /// may be destroying the store.
+  void Stop();
+  /// As DynamoBucketStore::Close.
+  void Close(Deadline deadline, Done<void> done);
+  /// Blocks until all requests of the protocol, and all creations of shards for its calls, have
+  /// their responses or have timed out (5 s). Divisions in the background are not included.
+  void AwaitRequests();
+
+  void Learn(BucketImage image) override;
+  void Forget(const BucketKey& key) override;
+  std::uint32_t ShardsOf(const BucketKey& key) override;
+  void ForgetEntity(std::string_view entity);
+  /// Returns the cached image if it was seen at `since` or later.
+  std::optional<BucketImage> FindSince(const BucketKey& key, Instant since);
+  std::int64_t forfeits();
+
+ private:
+  using Step = BucketProtocol::Step;
+
+  /// Runs `event(protocol, moment, step)` under the lock, then carries out the step. Returns false,
+  /// and does not run it, after Stop; or after Close, if the event `begins` a call.
+  template <class Event>
+  bool On(Event event, bool begins = false);
+  Moment Now() const;
+  /// Carries out the step, except Step::answers.
+  void Do(Step& step);
+  void Send(Step::Send send);
+  void Read(std::vector<BucketKey> keys);
+  void OnRead(const std::vector<BucketKey>& keys, Result<std::vector<std::optional<Item>>> items);
+  /// Creates the missing shards of a bucket.
+  void Complete(const Step::Completion& completion);
+  /// Runs the callbacks of calls that have ended.
+  void Answer(std::vector<Step::Answer> answers);
+  void ReportIfDamaged(const Error& error);
+  /// Sets the timer for the protocol's wake().
+  void SetAlarm() WEIR_REQUIRES(mutex_);
+  void OnAlarm();
+  /// A request has its response, and its event was processed.
+  void EndRequest();
+  /// A callback has returned.
+  void EndAnswer();
+  /// Returns true if a caller of Close waits, and nothing is left to wait for.
+  bool HasEnded() const WEIR_REQUIRES(mutex_);
+  /// Completes all calls of Close.
+  void EndClose(const Status& status);
+
+  Table& table_;
+  const Keys keys_;
+  Scheduler& scheduler_;
+  Log& log_;
+  RepeatedEvent damaged_{std::chrono::seconds(10)};
+  RoundTrips round_trips_;
+  const std::shared_ptr<ShardSplitter> shard_work_;
+  const std::function<std::uint64_t()> draw_;
+
+  Mutex mutex_;
+  std::condition_variable_any left_;  // inside_ or requests_ has become less
+  BucketProtocol protocol_ WEIR_GUARDED_BY(mutex_);
+  bool is_stopped_ WEIR_GUARDED_BY(mutex_) = false;
+  int inside_ WEIR_GUARDED_BY(mutex_) = 0;    // threads in On
+  int requests_ WEIR_GUARDED_BY(mutex_) = 0;  // in flight
+  bool is_closed_ WEIR_GUARDED_BY(mutex_) = false;
+  int answers_ WEIR_GUARDED_BY(mutex_) = 0;                  // callbacks that have not returned yet
+  std::vector<Done<void>> closing_ WEIR_GUARDED_BY(mutex_);  // pending calls of Close
+  Instant alarm_at_ WEIR_GUARDED_BY(mutex_) = kNoTime;
+  TimerId alarm_ WEIR_GUARDED_BY(mutex_){};
+};
+
+}  // namespace weir::dynamo

@@ -1,0 +1,106 @@
+// The part that one request has on one bucket, which is queued in the bucket's actor; its outcome.
+#pragma once
+
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+#include "weir/store/bucket/bucket_store.h"
+#include "weir/store/bucket/charge.h"
+
+namespace weir::dynamo {
+
+/// Unique within a process, and ascending in the order in which parts were accepted. 0: no part.
+using PartId = std::uint64_t;
+
+/// The time of a timer that is not set.
+inline constexpr Instant kNoTime{INT64_MAX};
+
+/// Millitokens, one for each limit of a target.
+using LimitAmounts = absl::InlinedVector<std::int64_t, 4>;
+
+/// The work of one request on one bucket, or on one shard. The bucket's actor owns it until its
+/// outcome is reported.
+struct Part {
+  enum class Kind {
+    kLook,    ///< reads the item; the next image that arrives ends it
+    kTake,    ///< takes all amounts if they are available
+    kAdjust,  ///< signed corrections, whatever is available
+    /// Returns tokens that were taken for a request that was not admitted. No caller waits for it,
+    /// except a call that gives back before it reports its refusal.
+    kGiveBack,
+    kConform,  ///< stores the target's limits, planned from an image newer than the part
+    /// Stores the limits of a take before it is refused, or marks or sets back an rf that is far
+    /// ahead. Ends after a few failures.
+    kRepair,
+    kWait,  ///< no work: its call waits for missing shards, until its deadline
+  };
+  PartId id = 0;
+  Kind kind = Kind::kTake;
+  std::uint64_t call = 0;  ///< the call that gets the outcome; 0: no call
+  std::size_t index = 0;   ///< among the parts of its call
+  TargetPtr target{};
+  LimitAmounts amounts{};  ///< by limit of the target
+  UnixMillis now{};        ///< the bucket time at `came`, from the caller
+  Instant came{};          ///< when the request began
+  /// The latest time at which the outcome is reported to the call; kNoTime: no limit.
+  Instant answer_by = kNoTime;
+  /// When the part is dropped if no write carries it. May be later than `answer_by`.
+  Instant drop_at = kNoTime;
+  Instant resolved_at{INT64_MAX};  ///< Charge::resolved_at
+  /// The number of shards for which the caller's amounts were chosen; 0: the key names a shard that
+  /// is a bucket by itself.
+  std::uint32_t shards = 0;
+  AdjustId token{};  ///< of kAdjust
+  /// Of kAdjust: its id is recorded in the table, so that it counts once among all processes.
+  bool is_recorded = false;
+  PartId twin = 0;  ///< of a repeated adjust: the pending one, whose outcome it shares; 0: none
+
+  /// Returns true for a correction, which no balance refuses.
+  bool is_adjust() const { return kind == Kind::kAdjust || kind == Kind::kGiveBack; }
+  bool is_nothing() const {
+    return std::ranges::all_of(amounts, [](std::int64_t amount) { return amount == 0; });
+  }
+
+  // Maintained by the actor.
+  bool has_image = false;    ///< an image has arrived that is newer than the part
+  bool carried = false;      ///< a write that may still be applied carries it
+  bool answered = false;     ///< an outcome was reported to the call, or the call needs none
+  bool keeps = false;        ///< of an answered take: its request was admitted, so it stays charged
+  bool repeated = false;     ///< an earlier write with it may have been applied; it is never known
+  int lost = 0;              ///< writes with it that failed, mostly because of other processes
+  LimitAmounts available{};  ///< of each limit before the part, in the latest plan
+};
+
+/// The report of the actor on a part, once for each part whose call waits.
+struct PartOutcome {
+  enum class Kind {
+    kSeen,     ///< of a look: an image has arrived
+    kApplied,  ///< charged, adjusted or stored
+    kRefused,  ///< a take: nothing was charged; it may succeed after `wait`
+    /// Nothing was charged, because of other processes' writes or because the queue is full.
+    kContended,
+    kOutdated,  ///< a take: nothing was charged; Decision::outdated
+    kDivided,   ///< nothing was charged; the bucket has other shards than the call assumes
+    kFailed,    ///< `error`; if `in_doubt`, it may have been charged
+  };
+  Kind kind = Kind::kApplied;
+  PartId part = 0;
+  std::uint64_t call = 0;
+  std::size_t index = 0;
+  LimitAmounts available{};  ///< of each limit before the part; of kApplied and kRefused takes
+  milliseconds wait{0};      ///< of kRefused
+  absl::InlinedVector<milliseconds, 4> waits{};  ///< of each limit, of kRefused
+  bool in_doubt = false;                         ///< it may have been charged; with kApplied: twice
+  bool is_carried = false;       ///< of kFailed: a write still carries it, and the actor settles it
+  bool is_missing = false;       ///< of kDivided: shards are missing, or have an older count
+  std::optional<Error> error{};  ///< of kFailed; nothing if a repair failed
+  std::optional<AdjustId> token{};  ///< of an adjust that ends, also if it was reported before
+};
+
+}  // namespace weir::dynamo

@@ -1,0 +1,360 @@
+#include "weir/zae_table/actor/bucket_protocol.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::dynamo {
+namespace {
+
+using Next = BucketCall::Next;
+
+// The number of other shards that one request tries after a shard has refused it, and how often it
+// is routed again because its buckets are divided otherwise than was known.
+constexpr int kMostRefusals = 2;
+constexpr int kMostDetours = 20;
+
+// Returns the key of an adjust in the sets of ids: an adjust counts once for each bucket.
+AdjustId TokenAt(AdjustId token, const BucketKey& key) {
+  return {token.high ^ HashOf(key), token.low};
+}
+
+// Returns true if the deadline passed before the call began. With `keeps` the caller admits its
+// request, and must be charged all the same; an adjust is tried after its deadline.
+bool IsTooLate(const CallRequest& request, const Moment& moment) {
+  return request.kind == CallRequest::Kind::kAcquire && !request.keeps &&
+         request.deadline.ExpiredAt(moment.at);
+}
+
+Error TooLate(const CallRequest& request) {
+  const BucketKey& key = request.charges.front().target->key;
+  return {Code::kDeadlineExceeded,
+          fmt::format("{}/{}: the deadline had passed before the request began", key.entity,
+                      key.resource)};
+}
+
+Error StillBeingDivided(const BucketKey& key) {
+  return {Code::kUnavailable,
+          fmt::format("{}/{} is being divided; try again", key.entity, key.resource)};
+}
+
+}  // namespace
+
+BucketProtocol::Entry& BucketProtocol::EntryAt(const BucketKey& key) {
+  std::unique_ptr<Entry>& entry = actors_[key];
+  if (entry == nullptr) {
+    entry = std::make_unique<Entry>(terms_, key, ++last_entry_);
+    NoteUse(*entry);
+  }
+  return *entry;
+}
+
+BucketActor& BucketProtocol::At(const BucketKey& key) { return EntryAt(key).actor; }
+
+void BucketProtocol::MakeDue(Entry& entry) {
+  if (!std::exchange(entry.is_due, true)) due_.push_back(&entry);
+}
+
+BucketActor& BucketProtocol::Change(const BucketKey& key) {
+  Entry& entry = EntryAt(key);
+  MakeDue(entry);
+  return entry.actor;
+}
+
+// A full queue refuses the part by an outcome, which the call gets as any other. Returns are always
+// accepted: a token that was taken must not be lost.
+PartId BucketProtocol::Accept(Part part) {
+  Entry& entry = EntryAt(part.target->key);
+  const PartId id = part.id = ++terms_.last_part;
+  if (entry.actor.is_full() && part.kind != Part::Kind::kGiveBack) {
+    outcomes_.push_back({.kind = PartOutcome::Kind::kContended,
+                         .part = id,
+                         .call = part.call,
+                         .index = part.index});
+    return id;
+  }
+  entry.actor.Accept(std::move(part));
+  MakeDue(entry);
+  return id;
+}
+
+void BucketProtocol::Refresh(const BucketKey& key) {
+  Entry& entry = EntryAt(key);
+  if (!entry.actor.IsAging(moment_)) return;
+  entry.actor.Refresh();
+  MakeDue(entry);
+}
+
+// A pending adjust is accepted again: PendingParts lets the repetition share the outcome.
+std::optional<Status> BucketProtocol::Counted(const BucketKey& key, AdjustId token) {
+  if (EntryAt(key).actor.HasAdjust(token)) return std::nullopt;
+  const AdjustId here = TokenAt(token, key);
+  if (forfeited_.Contains(here)) {
+    return Status(Fail(Code::kUnavailable,
+                       fmt::format("{}/{}: the table did not say whether the adjust was written, "
+                                   "and it is not written again",
+                                   key.entity, key.resource)));
+  }
+  if (counted_.Contains(here)) return Status();
+  return std::nullopt;
+}
+
+void BucketProtocol::NoteToken(const PartOutcome& outcome, const BucketKey& key) {
+  if (!outcome.token) return;
+  const AdjustId here = TokenAt(*outcome.token, key);
+  if (outcome.kind == PartOutcome::Kind::kApplied) {
+    counted_.Insert(here, moment_.bucket_time);
+  } else if (outcome.in_doubt) {
+    forfeited_.Insert(here, moment_.bucket_time);
+  }
+}
+
+std::uint32_t BucketProtocol::ShardsOf(const BucketKey& key) const {
+  const SeenBucket* seen = Find(key);
+  return seen == nullptr || seen->image() == nullptr ? 0 : seen->image()->shards;
+}
+
+// Returns 0 for a shard without an actor, so that routing does not create actors.
+milliseconds BucketProtocol::WaitAt(const BucketKey& shard, const Charge& charge,
+                                    std::uint32_t shards) const {
+  using Kind = Opinion::Kind;
+  const auto found = actors_.find(shard);
+  if (found == actors_.end() || ShardsOf(shard) < shards) return milliseconds(0);
+  Part part{.target = charge.target, .now = now_, .came = moment_.at};
+  part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
+  const Opinion opinion = found->second->actor.Judge(part, moment_);
+  return opinion.kind == Kind::kRefused ? opinion.verdict.wait : milliseconds(0);
+}
+
+const SeenBucket* BucketProtocol::Find(const BucketKey& key) const {
+  const auto found = actors_.find(key);
+  return found == actors_.end() ? nullptr : &found->second->actor.seen();
+}
+
+void BucketProtocol::Learn(BucketImage image, const Moment& moment) {
+  BucketActor& actor = EntryAt(image.key).actor;
+  actor.Learn(std::move(image), moment);
+  Evict();
+}
+
+void BucketProtocol::Forget(const BucketKey& key) {
+  const auto found = actors_.find(key);
+  if (found != actors_.end()) found->second->actor.Forget();
+}
+
+void BucketProtocol::ForgetEntity(std::string_view entity) {
+  for (const auto& [key, entry] : actors_) {
+    if (key.entity == entity) entry->actor.Forget();
+  }
+}
+
+bool BucketProtocol::is_idle() const {
+  return calls_.empty() && std::ranges::all_of(actors_, [](const auto& entry) {
+           return entry.second->actor.is_idle();
+         });
+}
+
+void BucketProtocol::NoteUse(Entry& entry) {
+  if (entry.idle) idle_.erase(*std::exchange(entry.idle, std::nullopt));
+  if (entry.actor.is_idle()) entry.idle = idle_.insert(idle_.end(), &entry);
+}
+
+// An entry in due_ is referred to by a pointer there, so it must stay.
+void BucketProtocol::Evict() {
+  while (actors_.size() > capacity_ && !idle_.empty() && !idle_.front()->is_due) {
+    const Entry& entry = *idle_.front();
+    idle_.pop_front();
+    wakes_.erase({entry.wake, entry.serial});
+    actors_.erase(BucketKey(entry.actor.key()));
+  }
+}
+
+std::optional<Instant> BucketProtocol::wake() const {
+  if (wakes_.empty()) return std::nullopt;
+  return wakes_.begin()->first.first;
+}
+
+void BucketProtocol::Schedule(Entry& entry) {
+  const Instant wake = entry.actor.wake();
+  if (wake == entry.wake) return;
+  if (entry.wake != kNoTime) wakes_.erase({entry.wake, entry.serial});
+  if (wake != kNoTime) wakes_.emplace(std::pair(wake, entry.serial), &entry);
+  entry.wake = wake;
+}
+
+Route BucketProtocol::RouteOf(const CallRequest& request, std::span<const BucketKey> gone) {
+  now_ = request.now;
+  switch (request.kind) {
+    case CallRequest::Kind::kAcquire:
+      return RouteTake(request.charges, *this,
+                       [this](std::size_t below) { return terms_.draw() % below; });
+    case CallRequest::Kind::kAdjust:
+    case CallRequest::Kind::kConform:
+      break;
+  }
+  return RouteAdjust(request.charges, gone);
+}
+
+void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Moment& moment,
+                           Step& step) {
+  moment_ = moment;
+  if (IsTooLate(request, moment)) {
+    step.answers.push_back({std::move(done), Fail(TooLate(request))});
+    return;
+  }
+  const std::uint64_t id = ++last_call_;
+  Route route = RouteOf(request, {});
+  auto running = std::make_unique<Running>(
+      Running{.call = BucketCall(id, std::move(request)), .done = std::move(done)});
+  BucketCall& call = calls_.emplace(id, std::move(running)).first->second->call;
+  Follow(id, call.Begin(std::move(route), *this), step);
+  Run(step);
+}
+
+BucketCall::Next BucketProtocol::BeginAgain(Running& running) {
+  return running.call.Begin(RouteOf(running.call.request(), running.call.gone), *this);
+}
+
+// One shard of some bucket has refused the call. Another shard may have the tokens, or have them
+// earlier. If no shard is known to have them, the call is routed a last time: RouteTake then
+// chooses the shard with the shortest wait, whose refusal is the result.
+bool BucketProtocol::TriesAnother(Running& running) {
+  BucketCall& call = running.call;
+  if (call.refusals >= kMostRefusals || call.request().deadline.ExpiredAt(moment_.at)) return false;
+  const Route route = RouteOf(call.request(), {});
+  if (!route.IsDivided()) return false;
+  call.refusals = route.may_pay ? call.refusals + 1 : kMostRefusals;
+  return true;
+}
+
+// A call that begins again may end at once, or be rerouted, so this is recursive; kMostRefusals and
+// kMostDetours bound the depth.
+void BucketProtocol::Follow(std::uint64_t id, Next next, Step& step) {
+  Running& running = *calls_.at(id);
+  if (next == Next::kRefused && TriesAnother(running)) {
+    return Follow(id, BeginAgain(running), step);
+  }
+  if (next == Next::kReroutes) {
+    if (++running.call.detours <= kMostDetours) {
+      return Complete(id, running.call.TakeIncomplete(), step);
+    }
+    const BucketKey& key = running.call.request().charges.front().target->key;
+    running.call.GiveUp(StillBeingDivided(key), *this);
+  }
+  if (next == Next::kWaits) return;
+  step.answers.push_back({std::move(running.done), running.call.TakeAnswer()});
+  calls_.erase(id);
+}
+
+// The missing shards of several buckets are requested one bucket after the other. Calls that need
+// the same bucket share one request.
+void BucketProtocol::Complete(std::uint64_t id, std::vector<BucketKey> incomplete, Step& step) {
+  Running& running = *calls_.at(id);
+  running.incomplete = std::move(incomplete);
+  if (running.incomplete.empty()) return Follow(id, BeginAgain(running), step);
+  const BucketKey bucket = running.incomplete.back();
+  running.incomplete.pop_back();
+  running.call.AwaitShards(*this);
+  std::vector<std::uint64_t>& waiting = completing_[bucket];
+  waiting.push_back(id);
+  if (waiting.size() > 1) return;
+  step.completions.push_back({.bucket = bucket, .now = running.call.request().now});
+}
+
+// Calls that have ended at their deadlines meanwhile are still in the list.
+void BucketProtocol::OnCompleted(const BucketKey& bucket, const Result<bool>& is_there,
+                                 const Moment& moment, Step& step) {
+  moment_ = moment;
+  auto waiting = completing_.extract(bucket);
+  if (waiting.empty()) return;
+  for (const std::uint64_t id : waiting.mapped()) {
+    if (calls_.contains(id)) Completed(id, bucket, is_there, step);
+  }
+  Run(step);
+}
+
+void BucketProtocol::Completed(std::uint64_t id, const BucketKey& bucket,
+                               const Result<bool>& is_there, Step& step) {
+  Running& running = *calls_.at(id);
+  running.call.EndWait(*this);
+  if (!is_there) {
+    running.call.GiveUp(is_there.error(), *this);
+    return Follow(id, Next::kAnswers, step);
+  }
+  if (!*is_there) running.call.gone.push_back(bucket);
+  Complete(id, std::move(running.incomplete), step);
+}
+
+void BucketProtocol::OnRead(const BucketKey& key, Result<BucketItems> items, const Moment& moment,
+                            Step& step) {
+  moment_ = moment;
+  Entry& entry = EntryAt(key);
+  BucketActor::Step from;
+  entry.actor.OnRead(std::move(items), moment, from);
+  Take(entry, std::move(from), step);
+  Run(step);
+}
+
+void BucketProtocol::OnWrite(const BucketKey& key, std::uint64_t write,
+                             BucketActor::WriteOutcome outcome, const Moment& moment, Step& step) {
+  moment_ = moment;
+  Entry& entry = EntryAt(key);
+  BucketActor::Step from;
+  entry.actor.OnWrite(write, std::move(outcome), moment, from);
+  Take(entry, std::move(from), step);
+  Run(step);
+}
+
+void BucketProtocol::OnTime(const Moment& moment, Step& step) {
+  moment_ = moment;
+  while (!wakes_.empty() && wakes_.begin()->first.first <= moment.at) {
+    Entry& entry = *wakes_.begin()->second;
+    wakes_.erase(wakes_.begin());
+    entry.wake = kNoTime;
+    BucketActor::Step from;
+    entry.actor.OnTime(moment, from);
+    Take(entry, std::move(from), step);
+  }
+  Run(step);
+}
+
+void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
+  const BucketKey& key = entry.actor.key();
+  for (PartOutcome& outcome : from.reports.outcomes) {
+    NoteToken(outcome, key);
+    if (outcome.call != 0) outcomes_.push_back(std::move(outcome));
+  }
+  for (BucketActor::Outgoing& send : from.sends) step.sends.push_back({key, std::move(send)});
+  if (from.read) step.reads.push_back(key);
+  if (from.divide && entry.actor.seen().image() != nullptr) {
+    step.divides.push_back(*entry.actor.seen().image());
+  }
+  if (from.set_back > milliseconds(0)) step.set_back.push_back({key, from.set_back});
+  forfeits_ += from.reports.forfeits;
+  Schedule(entry);
+  NoteUse(entry);
+}
+
+// Outcomes end or continue calls, which change other actors; these are continued, and cause further
+// outcomes. All outcomes are processed before an actor continues, so that the parts of several
+// calls share its next write.
+void BucketProtocol::Run(Step& step) {
+  while (!due_.empty() || !outcomes_.empty()) {
+    while (!outcomes_.empty()) {
+      const PartOutcome outcome = std::move(outcomes_.front());
+      outcomes_.pop_front();
+      const auto found = calls_.find(outcome.call);
+      if (found == calls_.end()) continue;
+      Follow(outcome.call, found->second->call.OnOutcome(outcome, *this), step);
+    }
+    for (Entry* entry : std::exchange(due_, {})) {
+      entry->is_due = false;
+      BucketActor::Step from;
+      entry->actor.Continue(moment_, from);
+      Take(*entry, std::move(from), step);
+    }
+  }
+  Evict();
+}
+
+}  // namespace weir::dynamo

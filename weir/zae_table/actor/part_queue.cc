@@ -1,0 +1,73 @@
+#include "weir/zae_table/actor/part_queue.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::dynamo {
+
+void PartQueue::Count(const Part& part, std::int64_t sign) {
+  if (part.kind == Part::Kind::kLook) looks_ += static_cast<std::size_t>(sign);
+  if (part.twin != 0) twins_ += static_cast<std::size_t>(sign);
+  if (part.twin != 0) return;
+  for (std::size_t i = 0; i < part.amounts.size(); ++i) {
+    if (part.amounts[i] <= 0) continue;
+    const std::string& limit = part.target->limits[i].name;
+    absl::int128& sum = used_[limit];
+    sum += sign * part.amounts[i];
+    if (sum == 0) used_.erase(limit);
+  }
+}
+
+void PartQueue::Add(Part part) {
+  Count(part, 1);
+  parts_.push_back(std::move(part));
+}
+
+const Part* PartQueue::Find(PartId part) const {
+  const auto found = std::ranges::lower_bound(parts_, part, {}, &Part::id);
+  return found != parts_.end() && found->id == part ? &*found : nullptr;
+}
+
+Part* PartQueue::Find(PartId part) { return const_cast<Part*>(std::as_const(*this).Find(part)); }
+
+Part PartQueue::Take(PartId part) {
+  const auto found = std::ranges::lower_bound(parts_, part, {}, &Part::id);
+  Part taken = std::move(*found);
+  parts_.erase(found);
+  Count(taken, -1);
+  return taken;
+}
+
+PartId PartQueue::FindAdjust(AdjustId token) const {
+  const auto found = std::ranges::find_if(parts_, [&](const Part& part) {
+    return part.kind == Part::Kind::kAdjust && part.twin == 0 && part.token == token;
+  });
+  return found == parts_.end() ? 0 : found->id;
+}
+
+const Part* PartQueue::FindLook() const {
+  if (looks_ == 0) return nullptr;
+  return &*std::ranges::find(parts_, Part::Kind::kLook, &Part::kind);
+}
+
+std::vector<Part> PartQueue::TwinsOf(PartId adjust) const {
+  std::vector<Part> twins;
+  if (twins_ == 0) return twins;
+  std::ranges::copy_if(parts_, std::back_inserter(twins),
+                       [&](const Part& part) { return part.twin == adjust; });
+  return twins;
+}
+
+LimitAmounts PartQueue::UsedOf(const Target& target) const {
+  LimitAmounts used(target.limits.size(), 0);
+  if (used_.empty()) return used;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const auto found = used_.find(target.limits[i].name);
+    if (found == used_.end()) continue;
+    used[i] = static_cast<std::int64_t>(std::min<absl::int128>(found->second, kMaxDebt));
+  }
+  return used;
+}
+
+}  // namespace weir::dynamo

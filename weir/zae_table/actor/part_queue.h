@@ -1,0 +1,53 @@
+// The parts of a bucket's actor: pending, or carried by its writes.
+#pragma once
+
+#include <absl/numeric/int128.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/zae_table/actor/bucket_part.h"
+
+namespace weir::dynamo {
+
+/// The parts in the order in which they were accepted, and the sum that they may use of each limit.
+/// Not thread-safe.
+class PartQueue {
+ public:
+  void Add(Part part);
+  /// Removes the part and returns it. REQUIRES: it is here.
+  Part Take(PartId part);
+  Part* Find(PartId part);
+  const Part* Find(PartId part) const;
+  /// Returns the pending adjust with this token, which is not a repetition itself; 0 if there is
+  /// none.
+  PartId FindAdjust(AdjustId token) const;
+
+  bool HasLook() const { return looks_ > 0; }
+  /// Returns the first look; null if there is none.
+  const Part* FindLook() const;
+  /// Returns the repetitions of this adjust.
+  std::vector<Part> TwinsOf(PartId adjust) const;
+
+  /// Returns the sum that all parts together may use of each limit of the target, by takes and
+  /// debits, at most kMaxDebt. Returns do not count before they are stored, and repetitions never.
+  LimitAmounts UsedOf(const Target& target) const;
+
+  std::vector<Part>& all() { return parts_; }
+  const std::vector<Part>& all() const { return parts_; }
+  std::size_t size() const { return parts_.size(); }
+  bool is_empty() const { return parts_.empty(); }
+
+ private:
+  // Updates the counters for a part that is added (`sign` 1) or removed (-1).
+  void Count(const Part& part, std::int64_t sign);
+
+  std::vector<Part> parts_;  // ascending by id
+  std::size_t looks_ = 0;
+  std::size_t twins_ = 0;
+  std::map<std::string, absl::int128, std::less<>> used_;  // by limit; no entry is 0
+};
+
+}  // namespace weir::dynamo

@@ -1,0 +1,261 @@
+#include "weir/zae_table/actor/pending_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/zae_table/bucket/take_view.h"
+
+namespace weir::dynamo {
+namespace {
+
+// A part whose writes have lost to other processes this often is refused as contended.
+constexpr int kMostLost = 50;
+// A refusal waits for at most this number of writes that store its limits.
+constexpr int kMostRepairs = 3;
+
+// A return, or a debit of a take that is kept, is tried for this duration.
+constexpr nanoseconds kReturnLifetime = std::chrono::seconds(10);
+
+bool OnlyDebits(const Part& part) {
+  return std::ranges::all_of(part.amounts, [](std::int64_t amount) { return amount >= 0; });
+}
+
+Error TooLate(const BucketKey& key) {
+  return {Code::kDeadlineExceeded,
+          fmt::format("{}/{}: the table did not answer in time", key.entity, key.resource)};
+}
+
+Error NeverSaid(const BucketKey& key) {
+  return {Code::kUnavailable, fmt::format("{}/{}: the table did not say whether it was written",
+                                          key.entity, key.resource)};
+}
+
+// Returns true if the same request may succeed later.
+bool MayPass(FailureClass kind) {
+  return kind == FailureClass::kConflict || kind == FailureClass::kThrottle ||
+         kind == FailureClass::kTransient || kind == FailureClass::kDeadline;
+}
+
+}  // namespace
+
+// A repetition of a pending adjust becomes its twin: it is never written itself, and the pending
+// one is tried until the later end of both.
+void PendingParts::Accept(Part part) {
+  if (part.kind == Part::Kind::kAdjust) part.twin = queue_.FindAdjust(part.token);
+  if (Part* first = queue_.Find(part.twin)) first->drop_at = std::max(first->drop_at, part.drop_at);
+  queue_.Add(std::move(part));
+}
+
+bool PendingParts::IsWaiting(PartId id) const {
+  const Part* part = queue_.Find(id);
+  return part != nullptr && !part->answered;
+}
+
+// A part that a write carries, or that has ended in this step, cannot be withdrawn.
+PendingParts::Withdrawal PendingParts::Withdraw(PartId id) {
+  const Part* part = queue_.Find(id);
+  if (part == nullptr || part->carried) return {};
+  return {.is_gone = true, .in_doubt = queue_.Take(id).repeated};
+}
+
+PendingParts::Withdrawal PendingParts::Drop(PartId id, bool keeps) {
+  Part* part = queue_.Find(id);
+  if (part == nullptr) return {.is_gone = true};
+  part->answered = true;
+  part->keeps = keeps;
+  if (part->carried) return {.in_doubt = true};
+  return {.is_gone = true, .in_doubt = queue_.Take(id).repeated};
+}
+
+// Adds the opposite of a take whose caller has its result. A take that its caller keeps was not
+// charged: it is debited.
+void PendingParts::GiveBack(Part part, Instant now) {
+  if (!part.keeps) {
+    for (std::int64_t& amount : part.amounts) amount = -amount;
+  }
+  queue_.Add({.id = ++last_part_,
+              .kind = Part::Kind::kGiveBack,
+              .target = std::move(part.target),
+              .amounts = std::move(part.amounts),
+              .now = DateOf(part, now),
+              .came = now,
+              .drop_at = now + kReturnLifetime,
+              .shards = part.shards,
+              .answered = true});
+}
+
+void PendingParts::Carry(const std::vector<PartId>& parts) {
+  for (const PartId id : parts) queue_.Find(id)->carried = true;
+}
+
+void PendingParts::Settle(const WriteFence::Settlement& settled, bool is_final, Instant now,
+                          PartReports& reports) {
+  for (const PartId id : settled.applied) {
+    if (Part* part = queue_.Find(id)) OnApplied(*part, now, reports);
+  }
+  for (const PartId id : settled.unknown) {
+    if (Part* part = queue_.Find(id)) Unknown(*part, is_final, now, reports);
+  }
+  for (const PartId id : settled.not_applied) {
+    if (Part* part = queue_.Find(id)) NotApplied(*part, now);
+  }
+}
+
+// A take that lost its caller becomes a return of its tokens.
+void PendingParts::OnApplied(Part& part, Instant now, PartReports& reports) {
+  part.carried = false;
+  if (part.kind == Part::Kind::kTake && part.answered && !part.keeps) {
+    return GiveBack(queue_.Take(part.id), now);
+  }
+  End(part.id, {.kind = PartOutcome::Kind::kApplied, .available = part.available}, reports);
+}
+
+// Queues the part again. A take that lost its caller leaves instead, and is debited if the caller
+// keeps its tokens.
+void PendingParts::NotApplied(Part& part, Instant now) {
+  part.carried = false;
+  if (part.is_adjust() || !part.answered) return;
+  if (part.keeps) return GiveBack(queue_.Take(part.id), now);
+  queue_.Take(part.id);
+}
+
+// A repetition may charge tokens twice, and the decision says so. Tokens are never given back
+// twice.
+void PendingParts::Unknown(Part& part, bool is_final, Instant now, PartReports& reports) {
+  part.carried = false;
+  if (part.keeps) {
+    ++reports.forfeits;
+    return GiveBack(queue_.Take(part.id), now);
+  }
+  const bool is_wanted = !part.answered || part.is_adjust();
+  const bool may_repeat = !is_final && !part.repeated && is_wanted && OnlyDebits(part);
+  if (std::exchange(part.repeated, true); may_repeat) return;
+  if (part.kind == Part::Kind::kTake) ++reports.forfeits;
+  End(part.id, {.kind = PartOutcome::Kind::kFailed, .in_doubt = true, .error = NeverSaid(key_)},
+      reports);
+}
+
+// Adjusts are not given up here, but at their drop_at.
+void PendingParts::OnLost(const std::vector<PartId>& parts, PartReports& reports) {
+  for (const PartId id : parts) {
+    Part* part = queue_.Find(id);
+    if (part == nullptr || part->carried) continue;
+    const int most = part->kind == Part::Kind::kRepair ? kMostRepairs : kMostLost;
+    if (++part->lost < most || part->is_adjust()) continue;
+    End(id, {.kind = PartOutcome::Kind::kContended}, reports);
+  }
+}
+
+void PendingParts::OnNotSent(const std::vector<PartId>& parts, const WriteFailure& failure,
+                             PartReports& reports) {
+  for (const PartId id : parts) {
+    Part* part = queue_.Find(id);
+    if (part == nullptr || part->carried) continue;
+    ++part->lost;
+    if (part->is_adjust() && MayPass(failure.kind)) continue;
+    if (failure.kind == FailureClass::kConflict && part->lost < kMostLost) continue;
+    End(id, {.kind = PartOutcome::Kind::kFailed, .error = failure.error}, reports);
+  }
+}
+
+void PendingParts::AnswerRepairs(const std::vector<PartId>& parts, PartReports& reports) {
+  for (const PartId id : parts) {
+    Part* part = queue_.Find(id);
+    if (part == nullptr || part->kind != Part::Kind::kRepair || part->answered) continue;
+    Report(*part, {.kind = PartOutcome::Kind::kFailed}, reports);
+    part->answered = true;
+  }
+}
+
+void PendingParts::Expire(Instant now, PartReports& reports) {
+  std::vector<PartId> expired;
+  for (const Part& part : queue_.all()) {
+    const bool is_answer_due = !part.answered && part.answer_by <= now;
+    if (is_answer_due || part.drop_at <= now) expired.push_back(part.id);
+  }
+  for (const PartId id : expired) Expired(id, now, reports);
+}
+
+void PendingParts::Expired(PartId id, Instant now, PartReports& reports) {
+  Part* found = queue_.Find(id);
+  if (found == nullptr) return;  // it left with the adjust that it repeats
+  Part& part = *found;
+  // An adjust whose caller got a result is tried until its drop_at.
+  const bool ends = !part.carried && (part.drop_at <= now || !part.is_adjust());
+  if (!part.answered) {
+    PartOutcome late{.kind = PartOutcome::Kind::kFailed,
+                     .in_doubt = part.repeated || !ends,
+                     .is_carried = part.carried,
+                     .error = part.answer_by > now && last_error_ ? *last_error_ : TooLate(key_)};
+    // Only writes of other processes were in the way.
+    const bool is_contended = part.kind == Part::Kind::kTake && part.lost > 0 && !late.in_doubt;
+    if (is_contended) late = {.kind = PartOutcome::Kind::kContended};
+    if (ends) return End(id, std::move(late), reports);
+    Report(part, std::move(late), reports);
+    part.answered = true;
+    return;
+  }
+  if (!ends) return;
+  End(id, {.kind = PartOutcome::Kind::kFailed, .error = TooLate(key_)}, reports);
+}
+
+void PendingParts::Fail(const Error& error, PartReports& reports) {
+  const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
+  std::vector<PartId> failed;
+  for (const Part& part : queue_.all()) {
+    const bool stays = part.kind == Part::Kind::kWait || (may_pass && part.is_adjust());
+    if (!part.carried && !stays) failed.push_back(part.id);
+  }
+  for (const PartId id : failed) {
+    End(id, {.kind = PartOutcome::Kind::kFailed, .error = error}, reports);
+  }
+}
+
+void PendingParts::EndLooks(const std::optional<Error>& error, PartReports& reports) {
+  while (const Part* look = queue_.FindLook()) {
+    const auto kind = error ? PartOutcome::Kind::kFailed : PartOutcome::Kind::kSeen;
+    End(look->id, {.kind = kind, .error = error}, reports);
+  }
+}
+
+void PendingParts::NoteImage(PartId last) {
+  for (Part& part : queue_.all()) part.has_image |= part.id <= last;
+}
+
+void PendingParts::Report(const Part& part, PartOutcome outcome, PartReports& reports) {
+  // The outcome of an adjust is also reported without a caller: its token is to be remembered.
+  outcome.call = part.answered ? 0 : part.call;
+  outcome.in_doubt |= part.repeated;
+  outcome.part = part.id;
+  outcome.index = part.index;
+  if (outcome.call != 0 || outcome.token) reports.outcomes.push_back(std::move(outcome));
+}
+
+void PendingParts::End(PartId id, PartOutcome outcome, PartReports& reports) {
+  if (queue_.Find(id) == nullptr) return;  // it left with the adjust that it repeats
+  const Part part = queue_.Take(id);
+  const bool has_no_caller =
+      part.kind == Part::Kind::kGiveBack || part.answered || outcome.in_doubt;
+  const bool is_lost = outcome.kind != PartOutcome::Kind::kApplied && part.twin == 0;
+  // No caller learns for certain that the tokens were not adjusted.
+  if (part.is_adjust() && is_lost && has_no_caller) ++reports.forfeits;
+  for (const Part& other : std::vector<Part>(queue_.TwinsOf(id))) {
+    queue_.Take(other.id);
+    Report(other, outcome, reports);
+  }
+  if (part.kind == Part::Kind::kAdjust) outcome.token = part.token;
+  Report(part, std::move(outcome), reports);
+}
+
+Instant PendingParts::wake() const {
+  Instant wake = kNoTime;
+  for (const Part& part : queue_.all()) {
+    if (!part.answered) wake = std::min(wake, part.answer_by);
+    if (!part.carried) wake = std::min(wake, part.drop_at);
+  }
+  return wake;
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,40 @@
+// When the next write on a bucket is sent after one that several callers shared.
+// Mechanism: docs/design/actor.md, "Callers that share writes".
+//
+//         OnApplied                    first part                 all parts, or until()
+//   idle -----------> parts expected -------------> write is held ----------------------> idle
+#pragma once
+
+#include <cstddef>
+
+#include "weir/zae_table/bucket/take_view.h"
+
+namespace weir::dynamo {
+
+/// The callers whose parts one write carried get their results at the same time, and usually send
+/// their next requests at once. If the first of them got a write of its own, all others would wait
+/// for it. So when the first part arrives, its write is held until as many parts are pending as
+/// callers got results or were pending then, but at most for a quarter of a round trip, and for a
+/// millisecond. If fewer parts arrive, the next 1, 3, 7, 15 such writes are not held. Not
+/// thread-safe.
+class WriteGathering {
+ public:
+  /// A write was applied, and its response completed the requests of `answered` callers. `pending`:
+  /// parts that are queued already. `most`: parts that one write carries.
+  void OnApplied(std::size_t answered, std::size_t pending, std::size_t most, const Moment& moment);
+  /// Returns false if no part is pending yet, or if more parts are expected before until().
+  bool MaySend(std::size_t pending, Instant now);
+  bool is_holding() const { return expected_ > 0; }
+  /// Returns when the hold ends; kNoTime if no part is held.
+  Instant until() const { return expected_ == 0 ? kNoTime : until_; }
+
+ private:
+  std::size_t expected_ = 0;  // parts; 0: no write is held
+  nanoseconds longest_{0};    // of the hold, from the first part on
+  Instant lapses_{};          // parts that arrive later do not wait for others
+  Instant until_ = kNoTime;
+  int misses_ = 0;  // in a row
+  int skips_ = 0;   // writes that are not held
+};
+
+}  // namespace weir::dynamo

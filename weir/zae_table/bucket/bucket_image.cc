@@ -1,0 +1,295 @@
+#include "weir/zae_table/bucket/bucket_image.h"
+
+#include <fmt/compile.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "weir/base/bucket_time.h"
+#include "weir/base/integer_text.h"
+#include "weir/zae_table/keys.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::string_view kAdjustPrefix = "w_t_";
+
+struct Feature {
+  std::string_view field;
+  std::string_view what;
+};
+// Features of one limit: attribute b_<limit>_<field>.
+constexpr std::array kLimitFeatures = {
+    Feature{"sched", "a schedule"},    Feature{"rsched", "a calendar quota"},
+    Feature{"rsa", "a session quota"}, Feature{"ws", "a session quota"},
+    Feature{"soft", "a soft limit"},   Feature{"tu", "a topped-up quota"},
+};
+// Features of the whole item: attribute <field>.
+constexpr std::array kItemFeatures = {
+    Feature{"sched", "a schedule"},
+    Feature{"rsched", "a calendar quota"},
+    Feature{"bypass", "a bypass"},
+};
+
+std::string Where(const BucketKey& key) {
+  return fmt::format("bucket {}/{} shard {}", key.entity, key.resource, key.shard);
+}
+
+Status CheckFeatures(const Item& item, const BucketImage& image) {
+  const auto refuse = [&](const std::string& what) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("{} uses {}, which weir does not implement; it is left as it is",
+                            Where(image.key), what));
+  };
+  if (item.contains("disabled")) {
+    return Fail(Code::kFailedPrecondition, fmt::format("{} is disabled", Where(image.key)));
+  }
+  for (const auto& [field, what] : kItemFeatures) {
+    if (item.contains(field)) return refuse(std::string(what));
+  }
+  for (const std::string& name : image.names) {
+    for (const auto& [field, what] : kLimitFeatures) {
+      // "-" means that the schedule of the item does not apply to this limit.
+      const std::string attribute = LimitAttribute(name, field);
+      const std::string* text = GetText(item, attribute);
+      if (text != nullptr && *text == "-") continue;
+      if (item.contains(attribute)) return refuse(fmt::format("{} (limit {})", what, name));
+    }
+  }
+  return {};
+}
+
+std::optional<Meter> ReadMeter(const Item& item, std::string_view name) {
+  const auto field = [&](std::string_view of) { return GetNumber(item, LimitAttribute(name, of)); };
+  const auto tokens = field("tk");
+  const auto capacity = field("cp");
+  if (!tokens || !capacity) return std::nullopt;
+  Meter meter{.quota = {*capacity, field("ra").value_or(0), field("rp").value_or(0)},
+              .tokens = *tokens,
+              .consumed = field("tc").value_or(0)};
+  meter.remainder_period = std::max<std::int64_t>(meter.quota.period, 1);
+  return meter;
+}
+
+// Returns <name> of an attribute b_<name>_tk; nothing for other attributes.
+std::optional<std::string_view> LimitOf(std::string_view attribute) {
+  if (!attribute.starts_with("b_") || !attribute.ends_with("_tk")) return std::nullopt;
+  attribute.remove_prefix(2);
+  if (attribute.size() <= 3) return std::nullopt;
+  attribute.remove_suffix(3);
+  return attribute;
+}
+
+bool IsSound(const Quota& quota) { return Validate(quota).has_value(); }
+
+// Reads all limits that have a balance and a capacity; zae-limiter's parameter sync writes the
+// parameters of a new limit first. A damaged quota of `wcu` is replaced by the default.
+Status ReadLimits(const Item& item, BucketImage& image) {
+  for (const auto& [attribute, value] : item) {
+    const auto name = LimitOf(attribute);
+    if (!name) continue;
+    auto meter = ReadMeter(item, *name);
+    if (!meter) continue;
+    if (*name == kWriteLimit) {
+      if (!IsSound(meter->quota)) meter->quota = WriteQuota();
+      meter->remainder_period = meter->quota.period;
+      image.wcu = meter;
+      continue;
+    }
+    image.names.emplace_back(*name);
+    image.stored.push_back(meter->quota);
+    image.bucket.meters.push_back(*std::move(meter));
+  }
+  return {};
+}
+
+// The end of the year 9999, in ms since 1970. No client writes a later time.
+constexpr std::int64_t kLatestTime = 253'402'300'799'999;
+
+// Returns kDataLoss if the balance is beyond kMaxDebt, in either direction: sums with it could
+// overflow, in the arithmetic here and in conditions.
+Status CheckBalance(const BucketImage& image, std::size_t i) {
+  const std::int64_t tokens = image.bucket.meters[i].tokens;
+  if (tokens >= -kMaxDebt && tokens <= kMaxDebt) return {};
+  return Fail(
+      Code::kDataLoss,
+      fmt::format("{}: limit {} has a balance of {} millitokens, which no client writes: "
+                  "the item is damaged; correct its attribute {}",
+                  Where(image.key), image.names[i], tokens, LimitAttribute(image.names[i], "tk")));
+}
+
+// Replaces the quotas of the whole bucket in `image.bucket` by those of the shard.
+Status Divide(BucketImage& image) {
+  for (std::size_t i = 0; i < image.names.size(); ++i) {
+    WEIR_RETURN_IF_ERROR(CheckBalance(image, i));
+    if (!IsSound(image.stored[i])) {
+      return Fail(Code::kDataLoss,
+                  fmt::format("{}: limit {} has capacity {}, amount {}, period {}; each must be "
+                              "over 0",
+                              Where(image.key), image.names[i], image.stored[i].capacity,
+                              image.stored[i].amount, image.stored[i].period));
+    }
+    Meter& meter = image.bucket.meters[i];
+    meter.quota = ShareOf(image.stored[i], image.shards, image.key.shard);
+    meter.remainder_period = meter.quota.period;
+  }
+  return {};
+}
+
+// Removes the text up to the first `mark`, or all of it, from `text`, and the mark. Returns it.
+std::string_view CutTo(std::string_view& text, char mark) {
+  const std::size_t at = std::min(text.find(mark), text.size());
+  const std::string_view head = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return head;
+}
+
+// A remainder of a limit that is full is dropped, as the refill does.
+void ReadRemainder(std::string_view entry, BucketImage& image) {
+  const std::string_view name = CutTo(entry, '=');
+  const auto remainder = ReadInteger<std::int64_t>(CutTo(entry, '/'));
+  const auto period = ReadInteger<std::int64_t>(entry);
+  const auto found = std::ranges::find(image.names, name);
+  if (found == image.names.end() || !remainder || !period) return;
+  Meter& meter = image.bucket.meters[static_cast<std::size_t>(found - image.names.begin())];
+  if (*remainder < 0 || *remainder >= *period || meter.tokens >= meter.quota.capacity) return;
+  meter.remainder = *remainder;
+  meter.remainder_period = *period;
+}
+
+// Ignores the remainders of another version, shard or rf.
+void ReadRemainders(std::string_view text, BucketImage& image) {
+  if (CutTo(text, ';') != "1") return;
+  if (CutTo(text, ';') != std::to_string(image.key.shard)) return;
+  if (CutTo(text, ';') != std::to_string(image.bucket.time.value)) return;
+  while (!text.empty()) ReadRemainder(CutTo(text, ';'), image);
+}
+
+// Parses "<time>;<time>", the text of w_gone and w_ahead.
+template <class Times>
+std::optional<Times> ReadTimes(std::string_view text) {
+  const auto first = ReadInteger<std::int64_t>(CutTo(text, ';'));
+  const auto second = ReadInteger<std::int64_t>(text);
+  if (!first || !second) return std::nullopt;
+  return Times{{*first}, {*second}};
+}
+
+void ReadAdjusts(const Item& item, BucketImage& image) {
+  for (auto at = item.lower_bound(kAdjustPrefix);
+       at != item.end() && at->first.starts_with(kAdjustPrefix); ++at) {
+    image.adjusts.emplace_back(at->first, GetNumber(item, at->first).value_or(0));
+  }
+}
+
+}  // namespace
+
+bool BucketImage::IsExtra(std::string_view limit) const {
+  if (!extras) return false;
+  for (std::string_view rest = *extras; !rest.empty();) {
+    if (CutTo(rest, ';') == limit) return true;
+  }
+  return false;
+}
+
+bool BucketImage::IsHotAt(UnixMillis now) const {
+  return wcu && bucket.time <= now + kUncountedAhead && IsHot(*wcu, (now - bucket.time).count());
+}
+
+std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t shard) {
+  const std::int64_t odd = amount % shards;
+  if (shard >= std::abs(odd)) return amount / shards;
+  return amount / shards + (odd < 0 ? -1 : 1);
+}
+
+Quota ShareOf(const Quota& quota, std::uint32_t shards, std::uint32_t shard) {
+  return {std::max<std::int64_t>(PartOf(quota.capacity, shards, shard), 1), quota.amount,
+          quota.period * static_cast<std::int64_t>(shards)};
+}
+
+Result<BucketImage> ReadImage(const Item& item) {
+  const TableKey key = KeyOf(item);
+  auto bucket = ParseBucketPartition(key.pk);
+  const auto rf = GetNumber(item, "rf");
+  if (!bucket || !rf) {
+    return Fail(Code::kDataLoss, fmt::format("item {} {} is no bucket's: {}", key.pk, key.sk,
+                                             bucket ? "it has no rf" : "its key names none"));
+  }
+  if (*rf < 0 || *rf > kLatestTime) {
+    return Fail(Code::kDataLoss,
+                fmt::format("{}: rf is {}, which is no time in ms since 1970: the item is damaged; "
+                            "correct its attribute rf",
+                            Where(*bucket), *rf));
+  }
+  BucketImage image{.key = *std::move(bucket), .bucket = {.time = {*rf}, .meters = {}}};
+  image.stored_shards = GetNumber(item, "shard_count");
+  image.shards = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(image.stored_shards.value_or(1), 1, kMostShards));
+  image.ttl_seconds = GetNumber(item, "ttl");
+  image.valid_until = GetNumber(item, "vu");
+  image.write_units = WriteUnits(item);
+  WEIR_RETURN_IF_ERROR(ReadLimits(item, image));
+  WEIR_RETURN_IF_ERROR(CheckFeatures(item, image));
+  WEIR_RETURN_IF_ERROR(Divide(image));
+  if (const auto* text = GetText(item, kRemainders)) ReadRemainders(*text, image);
+  ReadAdjusts(item, image);
+  image.slots = ReadSlots(item);
+  if (const auto* extras = GetText(item, kExtras)) image.extras = *extras;
+  if (const auto* gone = GetText(item, kGone)) image.gone = ReadTimes<EarlyLeavers>(*gone);
+  if (const auto ahead = item.find(kAhead); ahead != item.end()) image.stored_ahead = ahead->second;
+  if (const auto* ahead = GetText(item, kAhead)) image.ahead = ReadTimes<AheadMark>(*ahead);
+  if (const auto back = GetNumber(item, kLastSetBack)) image.last_set_back = UnixMillis{*back};
+  return image;
+}
+
+BucketRecord ToRecord(const BucketImage& image) {
+  BucketRecord record{.key = image.key, .bucket = {.time = image.bucket.time, .meters = {}}};
+  for (std::size_t i = 0; i < image.names.size(); ++i) {
+    const Meter& meter = image.bucket.meters[i];
+    if (image.IsExtra(image.names[i])) {
+      record.extras.meters.push_back({image.names[i], meter, image.bucket.time});
+    } else {
+      record.names.push_back(image.names[i]);
+      record.bucket.meters.push_back(meter);
+    }
+  }
+  if (image.gone) {
+    record.extras.last_left = image.gone->last_left;
+    record.extras.left_full = image.gone->left_full;
+  }
+  return record;
+}
+
+std::string LimitAttribute(std::string_view limit, std::string_view field) {
+  return fmt::format(FMT_COMPILE("b_{}_{}"), limit, field);
+}
+
+std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>& names,
+                             const Bucket& bucket) {
+  std::string text = fmt::format("1;{};{}", shard, bucket.time.value);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Meter& meter = bucket.meters[i];
+    if (meter.remainder == 0) continue;
+    text += fmt::format(";{}={}/{}", names[i], meter.remainder, meter.remainder_period);
+  }
+  return text;
+}
+
+std::optional<std::string> FormatExtras(std::vector<std::string> names) {
+  if (names.empty()) return std::nullopt;
+  std::ranges::sort(names);
+  return fmt::format("{}", fmt::join(names, ";"));
+}
+
+std::string FormatGone(const EarlyLeavers& gone) {
+  return fmt::format("{};{}", gone.last_left.value, gone.left_full.value);
+}
+
+std::string FormatAhead(const AheadMark& ahead) {
+  return fmt::format("{};{}", ahead.rf.value, ahead.seen.value);
+}
+
+Quota WriteQuota(std::int64_t capacity) { return {capacity, capacity, 1000}; }
+
+}  // namespace weir::dynamo

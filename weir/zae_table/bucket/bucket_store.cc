@@ -1,0 +1,82 @@
+#include "weir/zae_table/bucket/bucket_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/zae_table/actor/bucket_driver.h"
+
+namespace weir::dynamo {
+namespace {
+
+CallRequest RequestOf(CallRequest::Kind kind, std::span<const Charge> charges, UnixMillis now,
+                      Deadline deadline) {
+  return {.kind = kind,
+          .charges = {charges.begin(), charges.end()},
+          .now = now,
+          .came = {},
+          .deadline = deadline};
+}
+
+}  // namespace
+
+DynamoBucketStore::DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler,
+                                     const BucketStoreOptions& options)
+    : table_(table),
+      keys_(std::move(keys)),
+      scheduler_(scheduler),
+      refusal_age_(std::clamp(options.refusal_age, milliseconds(0), kLongestRefusalAge)),
+      driver_(std::make_shared<Driver>(table, keys_, scheduler, options)) {}
+
+DynamoBucketStore::~DynamoBucketStore() { driver_->Stop(); }
+
+void DynamoBucketStore::Forget(std::string_view entity) { driver_->ForgetEntity(entity); }
+
+void DynamoBucketStore::Close(Deadline deadline, Done<void> done) {
+  driver_->Close(deadline, std::move(done));
+}
+
+void DynamoBucketStore::AwaitRequests() { driver_->AwaitRequests(); }
+
+std::int64_t DynamoBucketStore::forfeits() const { return driver_->forfeits(); }
+
+void DynamoBucketStore::Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                                Done<Decision> done) {
+  if (const Status valid = CheckAcquire(charges); !valid) return done(Fail(valid.error()));
+  driver_->Start(RequestOf(CallRequest::Kind::kAcquire, charges, now, deadline), std::move(done));
+}
+
+void DynamoBucketStore::AcquireAndKeep(std::span<const Charge> charges, UnixMillis now,
+                                       Deadline deadline, Done<Decision> done) {
+  if (const Status valid = CheckAcquire(charges); !valid) return done(Fail(valid.error()));
+  CallRequest request = RequestOf(CallRequest::Kind::kAcquire, charges, now, deadline);
+  request.keeps = true;
+  driver_->Start(std::move(request), std::move(done));
+}
+
+void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
+                               Deadline deadline, Done<void> done) {
+  CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
+  request.token = token;
+  StartAdjust(std::move(request), std::move(done));
+}
+
+void DynamoBucketStore::AdjustShared(std::span<const Charge> charges, AdjustId token,
+                                     UnixMillis now, Deadline deadline, Done<void> done) {
+  CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
+  request.token = token;
+  request.is_recorded = true;
+  StartAdjust(std::move(request), std::move(done));
+}
+
+void DynamoBucketStore::StartAdjust(CallRequest request, Done<void> done) {
+  if (const Status valid = CheckAdjust(request.charges); !valid) return done(Fail(valid.error()));
+  driver_->Start(std::move(request), [done = std::move(done)](Result<Decision> decision) mutable {
+    done(decision ? Status() : Status(Fail(std::move(decision.error()))));
+  });
+}
+
+void DynamoBucketStore::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
+  driver_->Conform(std::move(target), deadline, std::move(done));
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,21 @@
+// The images of buckets that a process has, for components that obtain other images.
+#pragma once
+
+#include "weir/zae_table/bucket/bucket_image.h"
+
+namespace weir::dynamo {
+
+/// Thread-safe.
+class KnownBuckets {
+ public:
+  virtual ~KnownBuckets() = default;
+  /// Adds a current image.
+  virtual void Learn(BucketImage image) = 0;
+  /// Discards the image of the bucket, which is no longer valid.
+  virtual void Forget(const BucketKey& key) = 0;
+  /// Returns the number of shards of the bucket, by the image of the shard with this key; 0 if
+  /// there is no image.
+  virtual std::uint32_t ShardsOf(const BucketKey& key) = 0;
+};
+
+}  // namespace weir::dynamo

@@ -1,0 +1,38 @@
+// Copies the parent and cascade in an entity's record into the entity's buckets.
+#pragma once
+
+#include <string>
+
+#include "weir/dynamodb/table.h"
+#include "weir/zae_table/keys.h"
+
+namespace weir::dynamo {
+
+/// The entity whose buckets get the copy.
+struct PropagationTarget {
+  std::string entity;
+  /// It had no record before, and hardly has buckets: if none are found, the search is not
+  /// repeated.
+  bool is_new = false;
+
+  friend bool operator==(const PropagationTarget&, const PropagationTarget&) = default;
+};
+
+/// Clients of zae-limiter that find a bucket do not read its owner: they charge the parent that the
+/// bucket names. This sets cascade, parent_id, pgen and pinc of every bucket of the entity, in all
+/// resources and shards, by the entity's record as it is read here, and changes nothing else.
+/// Cascade is the value of the first level that has one for the resource (entity and resource,
+/// entity, resource), else the entity's flag; false without a parent. A bucket that is gone is not
+/// created, and one with a higher pgen of the same pinc is not changed. Without a record nothing
+/// happens.
+///
+/// Buckets are found by an index, which may lag, so the search is repeated after all buckets that
+/// it found are written. Not atomic: if it fails, the error names the entity and the number of
+/// buckets that are written, and putting the entity again completes it. Sends one request at a
+/// time. `table` must outlive the call.
+///
+/// Format: zae-limiter 0.17.0 (data model 4.1, "cascade, parent fan-out", rules 10 and 14).
+void PropagateParent(Table& table, const Keys& keys, PropagationTarget target, Deadline deadline,
+                     Done<void> done);
+
+}  // namespace weir::dynamo

@@ -1,0 +1,33 @@
+// Applies a list of changes of the configuration to the table.
+#pragma once
+
+#include <vector>
+
+#include "weir/zae_table/config/config_plan.h"
+
+namespace weir::dynamo {
+
+/// Reads the items that the changes concern, applies the changes to a copy, and writes the
+/// difference in one transaction, on the condition that none of these items has changed since. If
+/// one has, starts again, up to ten tries in all; then kAborted. So all changes are made, or none,
+/// with these exceptions:
+///
+/// * A list that needs more than kMostActions actions: one for each level and each entity, one for
+///   the audit event of each change, up to two for the registries, and one for each ancestor of an
+///   entity that gets a new parent. Such a list is checked as a whole, then made in several
+///   transactions, in order, each of which contains whole changes. If a later one fails, the error
+///   says which changes are made; PutLimits and PutEntity may be applied again.
+/// * The transaction that deletes an entity contains only the entity's limits. Its other records
+///   and its buckets are deleted after it, page by page, and its own item last. If that fails,
+///   deleting the entity again continues. If the limits do not fit into one transaction, they are
+///   deleted in several; if a later one fails, the error says how many limits are deleted at least.
+///   The audit event is in the first of these transactions; deleting the entity again adds another.
+/// * The buckets of an entity that gets another parent or cascade are updated one by one, when all
+///   else is done. If that fails, applying the same record again continues, even if it changes
+///   nothing. An entity that CreateEntity has created exists then, so PutEntity must be used.
+///
+/// Runs `done` once. The arguments are copied; `table` must outlive the call.
+void ApplyConfig(Table& table, const Keys& keys, const ConfigSources& sources,
+                 std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
+
+}  // namespace weir::dynamo

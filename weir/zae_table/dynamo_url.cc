@@ -1,0 +1,58 @@
+#include "weir/zae_table/dynamo_url.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "weir/model/namespace_name.h"
+#include "weir/model/quoted.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr UrlForm kForm{
+    .scheme = "dynamodb:",
+    .advice = "write dynamodb://TABLE?region=REGION&endpoint=URL&namespace=NAME",
+    .has_namespace = true};
+
+std::string Default(const Environment& environment, const std::string& variable,
+                    std::string_view otherwise) {
+  std::optional<std::string> value = environment(variable);
+  return value && !value->empty() ? *value : std::string(otherwise);
+}
+
+// Names the variable in the error about a name that the URL does not contain.
+Status From(Status status, std::string_view url, std::string_view variable) {
+  if (status) return status;
+  return Fail(status.error().code,
+              fmt::format("{} uses {}: {}", Quoted(url.substr(0, url.find('?'))), variable,
+                          status.error().message));
+}
+
+}  // namespace
+
+Result<DynamoUrl> ParseDynamoUrl(std::string_view url, const Environment& environment) {
+  WEIR_ASSIGN_OR_RETURN(const ServiceUrl fields, ReadServiceUrl(url, kForm));
+  DynamoUrl read{
+      .table = fields.name ? *fields.name : Default(environment, "ZAEL_STACK", "zae-limiter"),
+      .region = fields.region.value_or(""),
+      .endpoint = fields.endpoint.value_or(""),
+      .namespace_name = fields.namespace_name ? *fields.namespace_name
+                                              : Default(environment, "ZAEL_NAMESPACE", "default")};
+  Status table = CheckTableName(read.table);
+  if (!fields.name) table = From(std::move(table), url, "ZAEL_STACK");
+  WEIR_RETURN_IF_ERROR(table);
+  Status space = CheckNameOrId(read.namespace_name);
+  if (!fields.namespace_name) space = From(std::move(space), url, "ZAEL_NAMESPACE");
+  WEIR_RETURN_IF_ERROR(space);
+  return read;
+}
+
+std::string ToText(const DynamoUrl& url) {
+  std::string text = fmt::format("dynamodb://{}?", url.table);
+  if (!url.region.empty()) text += fmt::format("region={}&", EncodeForUrl(url.region));
+  if (!url.endpoint.empty()) text += fmt::format("endpoint={}&", EncodeForUrl(url.endpoint));
+  return text + fmt::format("namespace={}", EncodeForUrl(url.namespace_name));
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,27 @@
+// Decides which writes a change of a namespace needs, from its two records. No I/O.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/dynamodb/table.h"
+#include "weir/model/namespace.h"
+#include "weir/zae_table/namespace/namespace_record.h"
+
+namespace weir::dynamo {
+
+/// Each returns the writes of one change; none if all is as wanted already. `records` become what
+/// they are after the writes, except by DecidePurge. The errors are those of Namespaces' methods.
+using DecidedWrites = Result<std::vector<Write>>;
+[[nodiscard]] DecidedWrites DecideRegister(const Namespace& wanted, NamespaceRecords& records);
+[[nodiscard]] DecidedWrites DecideDelete(std::string_view name, NamespaceRecords& records,
+                                         UnixMillis now);
+[[nodiscard]] DecidedWrites DecideRecover(std::string_view id, NamespaceRecords& records);
+[[nodiscard]] DecidedWrites DecidePurge(std::string_view id, NamespaceRecords& records);
+
+/// Returns those of `by_id` that no name leads to, in their order. None of them is kActive.
+std::vector<Namespace> OrphansAmong(const std::vector<Namespace>& by_id,
+                                    const std::vector<Namespace>& by_name);
+
+}  // namespace weir::dynamo

@@ -1,0 +1,51 @@
+// The audit log in a DynamoDB table. Events are also available as items and writes, so that a
+// transaction can store an event together with the change that the event describes.
+//
+// Format: zae-limiter 0.17.0, inventory sections 1.3 (k) and 4.9.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "weir/base/done.h"
+#include "weir/dynamodb/table.h"
+#include "weir/model/audit_event.h"
+#include "weir/runtime/deadline.h"
+#include "weir/store/config/audit_log.h"
+#include "weir/zae_table/keys.h"
+
+namespace weir::dynamo {
+
+/// Returns the item of the event. The item expires `retention_days` after the event.
+Item AuditItem(const Keys& keys, const AuditEvent& event, std::int64_t retention_days);
+
+/// Returns a put of that item, to be sent alone or as one action of the transaction that makes the
+/// change which the event describes.
+Write AuditWrite(const Keys& keys, const AuditEvent& event, std::int64_t retention_days);
+
+/// Returns the event that the item holds. kDataLoss, with the item's key in the message, if the
+/// item has no id, action or time. Numbers that do not fit into 64-bit integers, and values of
+/// types that AuditDetail does not have, are returned as text.
+[[nodiscard]] Result<AuditEvent> ReadAuditEvent(const Item& item);
+
+/// The audit log of one namespace. Thread-safe. `table` must outlive it and every call.
+class AuditTrail final : public AuditLog {
+ public:
+  AuditTrail(Table& table, Keys keys) : table_(table), keys_(std::move(keys)) {}
+
+  /// Reads RetentionDays, and then stores the event. An event that is stored already counts as
+  /// stored, so a call may be repeated.
+  void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
+  void List(std::string_view subject, const PageRequest& page, Deadline deadline,
+            Done<Page<AuditEvent>> done) override;
+
+  /// Returns `audit_retention_days` of the system's configuration, or kAuditRetentionDays if it is
+  /// not set or not positive.
+  void RetentionDays(Deadline deadline, Done<std::int64_t> done);
+
+ private:
+  Table& table_;
+  const Keys keys_;
+};
+
+}  // namespace weir::dynamo

@@ -1,0 +1,267 @@
+#include "weir/zae_table/sharding/shard_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "weir/zae_table/bucket/bucket_lifetime.h"
+#include "weir/zae_table/bucket/limit_updates.h"
+
+namespace weir::dynamo {
+namespace {
+
+// If the latest refill is this recent, others refill all the time. Then the split gives up the
+// tokens that came back since, so that it need not move rf: that would hardly succeed.
+constexpr milliseconds kFresh{50};
+
+constexpr std::uint32_t kMostInTransaction = 99;
+
+/// One shard that exists, and the missing ones that split from it.
+struct Donor {
+  const Item* item = nullptr;
+  BucketImage image;
+  std::vector<std::uint32_t> heirs{};
+};
+
+// Returns true for an attribute that an heir copies. It begins as a clone of its donor that was
+// never used.
+bool IsCloned(std::string_view name) {
+  static constexpr std::string_view kOwn[] = {"PK", "SK", "rf", "shard_count", "ttl", "vu"};
+  for (const auto* prefix : {"GSI", "b_", "w_"}) {
+    if (name.starts_with(prefix)) return false;
+  }
+  return std::ranges::find(kOwn, name) == std::end(kOwn);
+}
+
+// Plans the writes on one donor and its heirs, in one of two ways. Locked: it requires the rf that
+// was seen, moves it, and divides the refilled balances. Not locked: rf stays, and the stored
+// balances are divided, so other processes may refill at the same time.
+class Splitter {
+ public:
+  Splitter(const Keys& keys, const Donor& donor, std::uint32_t shards, UnixMillis now)
+      : keys_(keys),
+        donor_(donor),
+        image_(donor.image),
+        shards_(shards),
+        now_(std::max(now, image_.bucket.time)),
+        lines_(LimitUpdatesOf(
+            image_, {.target = *MakeTarget(image_.key, {}), .sums = {}, .adjusts = true}, now_)),
+        ttl_(Ttl()),
+        locked_(now_ - image_.bucket.time > kFresh || HasDebt() || ExpiresEarly()) {}
+
+  /// The write on the donor, then one for each heir.
+  void AppendTo(std::vector<Write>& writes) {
+    writes.push_back(Give());
+    for (const std::uint32_t heir : donor_.heirs) writes.push_back(Create(heir));
+  }
+
+ private:
+  Expression& e() { return give_.expression; }
+
+  // After the split the donor refills more slowly, and may not be full yet at its ttl.
+  bool ExpiresEarly() const {
+    return image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, Halved(), 0, image_.gone);
+  }
+
+  // At half the rate, deep debt takes longer to repay than the ttl allows, so the ttl must move.
+  bool HasDebt() const {
+    return std::ranges::any_of(lines_,
+                               [](const LimitUpdate& line) { return line.before.tokens < 0; });
+  }
+
+  // The write on the donor.
+  Write Give() {
+    give_.key = keys_.Bucket(image_.key);
+    RequireAsSeen();
+    e().Set("shard_count", Of(Count()));
+    Bucket left{.time = now_, .meters = {}};
+    for (const LimitUpdate& line : lines_) left.meters.push_back(locked_ ? Move(line) : Add(line));
+    if (locked_) {
+      e().Require("rf", "=", image_.bucket.time.value).Set("rf", Of(now_.value));
+      e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, image_.names, left)));
+      if (image_.ttl_seconds) {
+        e().Require("ttl", "=", *image_.ttl_seconds).Set("ttl", Of(ttl_));
+      }
+    } else {
+      e().Require("rf", "<=", now_.value);
+    }
+    // The writes on the item are divided too, so their limit begins full.
+    if (image_.wcu) e().Set(LimitAttribute(kWriteLimit, "tk"), Of(image_.wcu->quota.capacity));
+    return std::move(give_);
+  }
+
+  void RequireAsSeen() {
+    e().RequireExists("PK").RequireAbsent("disabled").RequireAbsent("bypass");
+    RequireShards(e(), image_);
+    // The heirs get the limits and parameters that were seen, and no request for a refill (vu,
+    // which comes with new parameters). So none of these may have changed.
+    RequireUnchanged(kExtras);
+    RequireUnchanged(kGone);
+    RequireUnchanged("vu");
+    for (const std::string& limit : image_.names) {
+      for (const auto* field : {"cp", "ra", "rp"}) RequireUnchanged(LimitAttribute(limit, field));
+    }
+  }
+
+  void RequireUnchanged(std::string_view attribute) {
+    const auto found = donor_.item->find(attribute);
+    const bool is_there = found != donor_.item->end();
+    e().RequireSame(attribute, is_there ? std::optional(found->second) : std::nullopt);
+  }
+
+  // Never less than the stored count: other clients only raise theirs.
+  std::int64_t Count() const {
+    return std::max<std::int64_t>(shards_, image_.stored_shards.value_or(1));
+  }
+
+  // Takes the heirs' parts from the refilled balance. Returns the meter that the donor keeps, for
+  // its remainder.
+  Meter Move(const LimitUpdate& line) {
+    const std::string tokens = LimitAttribute(line.name, "tk");
+    const std::int64_t moved = Part(line, line.conformed.tokens) * heirs();
+    if (Overflows(line)) {
+      e().Require(tokens, ">=", line.before.quota.capacity - line.gain);
+      e().Set(tokens, Of(line.before.quota.capacity - moved));
+      return FullMeter(line.before.quota);
+    }
+    e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up);
+    e().Require(tokens, ">=", moved - line.gain + (moved > 0 ? 0 : LeastDebt(line)));
+    if (moved != line.gain) e().Add(tokens, line.gain - moved);
+    return line.conformed;
+  }
+
+  // Takes the heirs' parts from the stored balance.
+  Meter Add(const LimitUpdate& line) {
+    const std::int64_t moved = Part(line, line.before.tokens) * heirs();
+    const std::string tokens = LimitAttribute(line.name, "tk");
+    e().Require(tokens, ">=", moved);
+    if (moved > 0) e().Add(tokens, -moved);
+    return line.before;
+  }
+
+  std::int64_t heirs() const { return static_cast<std::int64_t>(donor_.heirs.size()); }
+
+  // Returns the tokens of each heir: an equal part, bounded by its capacity, and no debt.
+  std::int64_t Part(const LimitUpdate& line, std::int64_t there) const {
+    const std::int64_t share = ShareOf(line.quota, shards_, shards_ - 1).capacity;
+    return std::clamp<std::int64_t>(there / (heirs() + 1), 0, share);
+  }
+
+  // Returns the limits as the donor refills them after the split.
+  std::vector<LimitUpdate> Halved() const {
+    std::vector<LimitUpdate> after = lines_;
+    for (LimitUpdate& line : after) {
+      line.share = ShareOf(line.quota, shards_, image_.key.shard);
+      line.conformed.quota = line.share;
+    }
+    return after;
+  }
+
+  std::int64_t Ttl() const { return TtlAt(now_, Halved(), image_.gone); }
+
+  // Returns the least balance from which the slower refill repays all debt before the item may be
+  // deleted: others may have left debt since.
+  std::int64_t LeastDebt(const LimitUpdate& line) const {
+    if (!image_.ttl_seconds) return -kMaxDebt;
+    LimitUpdate after = line;
+    after.share = ShareOf(line.quota, shards_, image_.key.shard);
+    return std::min<std::int64_t>(LeastFullBy(ttl_, after, now_), 0);
+  }
+
+  // The write that creates an heir.
+  Write Create(std::uint32_t shard) const {
+    BucketKey key = image_.key;
+    key.shard = shard;
+    Write put{.kind = Write::Kind::kPut, .item = keys_.BucketIndexes(key)};
+    for (const auto& [name, value] : *donor_.item) {
+      if (IsCloned(name)) put.item.emplace(name, value);
+    }
+    put.item.emplace("rf", Of(now_.value));
+    put.item.emplace("shard_count", Of(Count()));
+    for (const auto attribute : {kExtras, kGone}) {
+      const auto found = donor_.item->find(attribute);
+      if (found != donor_.item->end()) put.item.insert(*found);
+    }
+    if (image_.ttl_seconds) put.item.emplace("ttl", Of(ttl_));
+    for (const LimitUpdate& line : lines_) {
+      const std::int64_t there = locked_ ? line.conformed.tokens : line.before.tokens;
+      AddMeter(put.item, line.name, line.quota, Part(line, there));
+    }
+    const Quota writes = image_.wcu ? image_.wcu->quota : WriteQuota();
+    AddMeter(put.item, kWriteLimit, writes, writes.capacity);
+    put.expression.RequireAbsent("PK");
+    return put;
+  }
+
+  const Keys& keys_;
+  const Donor& donor_;
+  const BucketImage& image_;
+  std::uint32_t shards_;
+  UnixMillis now_;
+  std::vector<LimitUpdate> lines_;
+  std::int64_t ttl_;
+  bool locked_;
+  Write give_;
+};
+
+// Returns the shard that `shard` split from or, if that is missing, the nearest ancestor that
+// exists.
+Donor& DonorOf(std::uint32_t shard, std::vector<Donor>& donors) {
+  while (shard > 0) {
+    shard -= std::bit_floor(shard);
+    const auto found =
+        std::ranges::find(donors, shard, [](const Donor& d) { return d.image.key.shard; });
+    if (found != donors.end()) return *found;
+  }
+  return donors.front();
+}
+
+Result<std::vector<Donor>> ReadDonors(const ShardsSeen& seen) {
+  std::vector<Donor> donors;
+  for (const std::optional<Item>& item : seen.items) {
+    if (!item) continue;
+    WEIR_ASSIGN_OR_RETURN(BucketImage image, ReadImage(*item));
+    donors.push_back({.item = &*item, .image = std::move(image)});
+  }
+  return donors;
+}
+
+bool IsThere(const ShardsSeen& seen, std::uint32_t shard) {
+  return shard < seen.items.size() && seen.items[shard].has_value();
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> DoubleOf(const BucketImage& image) {
+  const std::uint32_t doubled = 2 * image.shards;
+  if (doubled > kMostShards) return std::nullopt;
+  const bool enough = std::ranges::all_of(
+      image.stored, [&](const Quota& quota) { return quota.capacity / doubled >= kLeastShare; });
+  return enough ? std::optional(doubled) : std::nullopt;
+}
+
+Result<std::vector<Write>> PlanShards(const Keys& keys, const ShardsSeen& seen,
+                                      std::uint32_t shards, UnixMillis now) {
+  std::vector<Write> writes;
+  WEIR_ASSIGN_OR_RETURN(std::vector<Donor> donors, ReadDonors(seen));
+  if (donors.empty()) return writes;
+  if (shards > kMostInTransaction) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("{}/{} is divided into {} shards and some are missing; at most {} can "
+                            "be made whole",
+                            seen.key.entity, seen.key.resource, shards, kMostInTransaction));
+  }
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    if (!IsThere(seen, shard)) DonorOf(shard, donors).heirs.push_back(shard);
+  }
+  for (const Donor& donor : donors) {
+    if (donor.heirs.empty() && donor.image.shards == shards) continue;
+    Splitter(keys, donor, shards, now).AppendTo(writes);
+  }
+  if (!writes.empty()) writes.push_back(OwnerCheck(keys, seen.owner, seen.key.entity));
+  return writes;
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,177 @@
+#include "weir/zae_table/sharding/shard_route.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/zae_table/bucket/bucket_image.h"
+
+namespace weir::dynamo {
+namespace {
+
+// A request looks at no more than this number of shards. No client creates more than 32.
+constexpr std::uint32_t kMostLookedAt = 64;
+
+Charge PartAt(const Charge& charge, std::uint32_t shard) {
+  if (shard == 0) return charge;
+  return {.target = InShard(*charge.target, shard),
+          .amounts = charge.amounts,
+          .resolved_at = charge.resolved_at};
+}
+
+/// Adds the parts of one charge to a route.
+class Router {
+ public:
+  Router(const Charge& charge, std::size_t origin, Route& route)
+      : charge_(charge), origin_(origin), route_(route) {}
+
+  // One part if one shard can pay the charge, else one for each shard.
+  void Take(const ShardView& view, const DrawBelow& draw) {
+    if (charge_.target->key.shard != 0) return Put(charge_, 0);
+    const std::uint32_t shards = CountShards(view);
+    if (shards == 1) return Put(charge_, 1);
+    if (!IsTooMuchForOne(shards)) return TakeFromOne(shards, view, draw);
+    Spread(shards, shards);
+    for (std::size_t i = route_.parts.size() - shards; i < route_.parts.size(); ++i) {
+      const Charge& part = route_.parts[i];
+      if (view.WaitAt(part.target->key, part, shards) > milliseconds(0)) route_.may_pay = false;
+    }
+  }
+
+  // The shards are those that paid: one, or the first N of a spread charge.
+  void Adjust(bool gone) {
+    const std::uint32_t shard = charge_.shard;
+    if (charge_.target->key.shard != 0) return Put(charge_, 0);
+    if (gone) return Put(charge_, 1);
+    if ((shard & kSpread) == 0) return Put(PartAt(charge_, shard), 1);
+    Spread(shard & ~kSpread, 1);
+  }
+
+ private:
+  void Put(Charge part, std::uint32_t shards) {
+    route_.parts.push_back(std::move(part));
+    route_.origins.push_back(origin_);
+    route_.shards.push_back(shards);
+  }
+
+  // Adds a part for each of the first `among` shards.
+  void Spread(std::uint32_t among, std::uint32_t shards) {
+    for (std::uint32_t shard = 0; shard < among; ++shard) {
+      Charge part = PartAt(charge_, shard);
+      for (std::int64_t& amount : part.amounts) amount = PartOf(amount, among, shard);
+      Put(std::move(part), shards);
+    }
+  }
+
+  // Returns the highest count in the images of all shards: the image of shard 0 may be the oldest.
+  std::uint32_t CountShards(const ShardView& view) const {
+    BucketKey key = charge_.target->key;
+    std::uint32_t shards = std::max<std::uint32_t>(view.ShardsOf(key), 1);
+    for (key.shard = 1; key.shard < std::min(shards, kMostLookedAt); ++key.shard) {
+      shards = std::max(shards, view.ShardsOf(key));
+    }
+    return shards;
+  }
+
+  bool IsTooMuchForOne(std::uint32_t shards) const {
+    const std::vector<Limit>& limits = charge_.target->limits;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      // The last shard has the least.
+      if (charge_.amounts[i] > ShareOf(limits[i].quota, shards, shards - 1).capacity) return true;
+    }
+    return false;
+  }
+
+  // To the first shard that can pay, from a random one on; if none can, to the one with the least
+  // wait.
+  void TakeFromOne(std::uint32_t shards, const ShardView& view, const DrawBelow& draw) {
+    const std::uint32_t among = std::min(shards, kMostLookedAt);
+    const auto start = static_cast<std::uint32_t>(draw(among));
+    std::uint32_t best = start;
+    milliseconds least = kLongestWait + milliseconds(1);
+    BucketKey key = charge_.target->key;
+    for (std::uint32_t i = 0; i < among && least > milliseconds(0); ++i) {
+      key.shard = (start + i) % among;
+      const milliseconds wait = view.WaitAt(key, charge_, shards);
+      if (wait >= least) continue;
+      least = wait;
+      best = key.shard;
+    }
+    if (least > milliseconds(0)) route_.may_pay = false;
+    Put(PartAt(charge_, best), shards);
+  }
+
+  const Charge& charge_;
+  std::size_t origin_;
+  Route& route_;
+};
+
+// Adds the status of one more part on the same limit.
+void Merge(LimitStatus& whole, const LimitStatus& part) {
+  whole.available += part.available;
+  whole.requested += part.requested;
+  whole.exceeded = whole.exceeded || part.exceeded;
+  whole.retry_after = std::max(whole.retry_after, part.retry_after);
+}
+
+}  // namespace
+
+bool Route::IsDivided() const {
+  return std::ranges::any_of(shards, [](std::uint32_t count) { return count > 1; });
+}
+
+TargetPtr InShard(const Target& target, std::uint32_t shard) {
+  BucketKey key = target.key;
+  key.shard = shard;
+  return MakeTarget(std::move(key), target.limits, target.source);
+}
+
+Route RouteTake(std::span<const Charge> charges, const ShardView& view, const DrawBelow& draw) {
+  Route route;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    Router(charges[i], i, route).Take(view, draw);
+  }
+  return route;
+}
+
+Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> gone) {
+  Route route;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const bool is_gone = std::ranges::find(gone, charges[i].target->key) != gone.end();
+    Router(charges[i], i, route).Adjust(is_gone);
+  }
+  return route;
+}
+
+Decision Join(Decision of_parts, const Route& route, std::span<const Charge> charges) {
+  if (!route.IsDivided()) return of_parts;
+  Decision whole = of_parts;
+  whole.limits.clear();
+  whole.shards.assign(charges.size(), 0);
+  std::vector<std::uint32_t> asked(charges.size());
+  auto status = of_parts.limits.begin();
+  for (std::size_t part = 0; part < route.parts.size(); ++part) {
+    const std::size_t origin = route.origins[part];
+    ++asked[origin];
+    const bool goes_on = part > 0 && route.origins[part - 1] == origin;
+    const std::size_t limits = charges[origin].amounts.size();
+    std::uint32_t& shard = whole.shards[origin];
+    // The parts of a spread charge are on shards 0 to N - 1, so the last one determines N.
+    shard = goes_on ? kSpread | (route.parts[part].target->key.shard + 1)
+                    : route.parts[part].target->key.shard;
+    for (std::size_t i = 0; i < limits && status != of_parts.limits.end(); ++i, ++status) {
+      if (goes_on) {
+        Merge(whole.limits[whole.limits.size() - limits + i], *status);
+      } else {
+        whole.limits.push_back(*status);
+      }
+    }
+  }
+  for (std::size_t part = 0; part < route.parts.size(); ++part) {
+    const std::uint32_t of = route.shards[part] / asked[route.origins[part]];
+    whole.of_shards = std::max(whole.of_shards, of);
+  }
+  if (!whole.admitted) whole.shards.clear();
+  return whole;
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,65 @@
+// Which shards of its buckets a request is sent to, and the result of the request from theirs.
+//
+// Callers name shard 0 and mean the bucket. One shard pays all of a charge if its part of the
+// capacity is enough; otherwise every shard pays a part of it.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "weir/base/time.h"
+#include "weir/store/bucket/charge.h"
+
+namespace weir::dynamo {
+
+/// Flag in Charge::shard and Decision::shards. The other bits are a number N: each of the first N
+/// shards pays its part.
+inline constexpr std::uint32_t kSpread = 0x8000'0000;
+
+/// The parts of a request, each on one shard. The vectors have one entry for each part; the parts
+/// of one charge are adjacent, in the order of the charges.
+struct Route {
+  std::vector<Charge> parts;
+  std::vector<std::size_t> origins;  ///< index of the charge that it is a part of
+  /// The number of shards of its bucket, as far as it is known; 0 if the caller named another shard
+  /// than 0, which then is a bucket of its own.
+  std::vector<std::uint32_t> shards;
+  /// False if some charge is known to be refused.
+  bool may_pay = true;
+
+  /// Returns true if a part is on a bucket of several shards.
+  bool IsDivided() const;
+};
+
+/// Returns a random number below its argument.
+using DrawBelow = std::function<std::size_t(std::size_t)>;
+
+/// The shards of buckets, as far as a process knows them.
+class ShardView {
+ public:
+  virtual ~ShardView() = default;
+  /// Returns the number of shards of this bucket, by the shard's image; 0 if it is unknown.
+  virtual std::uint32_t ShardsOf(const BucketKey& shard) const = 0;
+  /// Returns how long the charge must wait at this shard, one of `shards`. Returns 0 also if that
+  /// is unknown, or if the shard is not as it should be: then the request is to be sent to it.
+  virtual milliseconds WaitAt(const BucketKey& shard, const Charge& charge,
+                              std::uint32_t shards) const = 0;
+};
+
+/// Returns a target with the same limits, in this shard of the bucket.
+TargetPtr InShard(const Target& target, std::uint32_t shard);
+
+/// Routes a charge to a random shard among those that can pay or are unknown; if none can, to the
+/// one that can pay first. A charge that is too much for one shard is spread over all.
+Route RouteTake(std::span<const Charge> charges, const ShardView& view, const DrawBelow& draw);
+/// Routes adjusts to the shards that their charges name. The buckets in `gone` have no shard any
+/// more: their adjusts go to shard 0, which is then created.
+Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> gone);
+
+/// Returns the decision on the charges, from the decision on their parts. Each limit of a divided
+/// bucket has the capacity of the whole bucket. `available` counts only the shards of the request,
+/// so it is a lower bound; `of_shards` is the number of equal parts of which it describes one.
+Decision Join(Decision of_parts, const Route& route, std::span<const Charge> charges);
+
+}  // namespace weir::dynamo

@@ -1,0 +1,252 @@
+#include "weir/zae_table/sharding/shard_splitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace weir::dynamo {
+namespace {
+
+constexpr nanoseconds kDoublingTime = std::chrono::seconds(5);
+constexpr milliseconds kLeastRest{200};
+constexpr std::uint64_t kMoreRest = 800;
+constexpr std::size_t kManyAtRest = 1'000;
+
+constexpr Instant kNever{INT64_MAX};
+
+// Returns the number of shards by the item with the highest count; 0 if there is no item. The bound
+// keeps a damaged count from causing many reads.
+std::uint32_t CountOf(const ShardsSeen& seen) {
+  std::int64_t shards = 0;
+  for (const auto& item : seen.items) {
+    if (item) shards = std::max(shards, GetNumber(*item, "shard_count").value_or(1));
+  }
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(shards, 0, kMostShards));
+}
+
+}  // namespace
+
+struct ShardSplitter::Job {
+  Job(std::shared_ptr<ShardSplitter> whose, Deadline until)
+      : work(std::move(whose)), deadline(until) {}
+
+  const std::shared_ptr<ShardSplitter> work;
+  const Deadline deadline;
+  UnixMillis now;
+  std::uint32_t shards = 1;  ///< to be read
+  Done<bool> done;           ///< null for a doubling
+  ShardsSeen seen;
+  std::map<std::uint32_t, Item> made;  ///< shards that this job has created, and need not read
+  /// A transaction succeeded or lost to another process: the next read is the last one.
+  bool changed = false;
+  bool divided = false;               ///< by this job
+  std::atomic<std::size_t> left = 0;  ///< reads in flight
+  Mutex mutex;
+  std::optional<Error> error WEIR_GUARDED_BY(mutex);
+
+  bool doubles() const { return !done; }
+  std::optional<Error> ReadError() {
+    const MutexLock lock(mutex);
+    return error;
+  }
+};
+
+/// A response may come after Stop. The splitter's references may be used only during a visit that
+/// was allowed.
+class ShardSplitter::Visit {
+ public:
+  explicit Visit(const JobPtr& job) : work_(*job->work) {
+    const MutexLock lock(work_.mutex_);
+    may_ = !work_.stopped_;
+    if (may_) ++work_.visits_;
+  }
+  ~Visit() {
+    if (!may_) return;
+    const MutexLock lock(work_.mutex_);
+    --work_.visits_;
+    work_.left_.notify_all();
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  explicit operator bool() const { return may_; }
+
+ private:
+  ShardSplitter& work_;
+  bool may_ = false;
+};
+
+ShardSplitter::ShardSplitter(const Parts& parts, std::uint64_t seed)
+    : table_(parts.table),
+      keys_(parts.keys),
+      scheduler_(parts.scheduler),
+      images_(parts.images),
+      log_(parts.log),
+      rng_(seed) {}
+
+void ShardSplitter::Stop() {
+  mutex_.lock();
+  stopped_ = true;
+  while (visits_ > 0) left_.wait(mutex_);
+  mutex_.unlock();
+}
+
+std::uint64_t ShardSplitter::Draw() {
+  const MutexLock lock(mutex_);
+  return rng_.Next();
+}
+
+// The entry blocks further doublings of the bucket until End replaces it by the end of the rest.
+bool ShardSplitter::MayBegin(const BucketKey& bucket) {
+  const Instant now = scheduler_.clock().Now();
+  const MutexLock lock(mutex_);
+  if (stopped_) return false;
+  if (not_before_.size() > kManyAtRest) {
+    absl::erase_if(not_before_, [now](const auto& entry) { return entry.second <= now; });
+  }
+  const auto [at, is_new] = not_before_.try_emplace(bucket, kNever);
+  if (!is_new && at->second > now) return false;
+  at->second = kNever;
+  return true;
+}
+
+void ShardSplitter::End(const JobPtr& job, Result<bool> is_there) {
+  if (!job->doubles()) return job->done(std::move(is_there));
+  Report(*job, is_there);
+  const milliseconds rest =
+      kLeastRest + milliseconds(static_cast<std::int64_t>(Draw() % kMoreRest));
+  const Instant until = scheduler_.clock().Now() + rest;
+  const MutexLock lock(mutex_);
+  not_before_[job->seen.key] = until;
+}
+
+void ShardSplitter::Report(const Job& job, const Result<bool>& is_there) {
+  std::vector<LogField> fields = {{"entity", std::string_view(job.seen.key.entity)},
+                                  {"resource", std::string_view(job.seen.key.resource)}};
+  if (!is_there) {
+    fields.push_back({"message", std::string_view(is_there.error().message)});
+    return log_.Write(LogLevel::kWarning, "bucket.division_failed", fields);
+  }
+  if (!job.divided) return;
+  fields.push_back({"shards", std::int64_t{job.shards}});
+  log_.Write(LogLevel::kInfo, "bucket.divided", fields);
+}
+
+void ShardSplitter::Double(const BucketImage& seen) {
+  BucketKey bucket{seen.key.entity, seen.key.resource, 0};
+  if (!DoubleOf(seen) || !MayBegin(bucket)) return;
+  Read(NewJob(std::move(bucket), seen.shards, table_.Now(),
+              Deadline::After(scheduler_.clock(), kDoublingTime)));
+}
+
+// Begins with the highest number of shards in any image; the items may show more.
+void ShardSplitter::Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline,
+                             Done<bool> done) {
+  BucketKey key = bucket;
+  std::uint32_t shards = 2;
+  for (key.shard = 0; key.shard < shards; ++key.shard) {
+    shards = std::max(shards, images_.ShardsOf(key));
+  }
+  const JobPtr job = NewJob(bucket, shards, now, deadline);
+  job->done = std::move(done);
+  Read(job);
+}
+
+ShardSplitter::JobPtr ShardSplitter::NewJob(BucketKey bucket, std::uint32_t shards, UnixMillis now,
+                                            Deadline deadline) {
+  auto job = std::make_shared<Job>(shared_from_this(), deadline);
+  job->now = now;
+  job->shards = shards;
+  job->seen.key = std::move(bucket);
+  return job;
+}
+
+// Reads the items one by one, and not in a batch: a batch may send further requests, when the table
+// is gone after Stop.
+void ShardSplitter::Read(const JobPtr& job) {
+  job->seen.items.assign(job->shards, std::nullopt);
+  for (const auto& [shard, item] : job->made) job->seen.items[shard] = item;
+  // The owner is the one more. The last response continues the job.
+  job->left = job->shards - job->made.size() + 1;
+  const auto read = [this, &job](const TableKey& key, auto keep) {
+    table_.Get(key, job->deadline, [job, keep](Result<std::optional<Item>> item) {
+      if (item) {
+        keep(*job, std::move(*item));
+      } else {
+        const MutexLock lock(job->mutex);
+        job->error = std::move(item.error());
+      }
+      if (job->left.fetch_sub(1) == 1) job->work->OnRead(job);
+    });
+  };
+  const std::uint32_t shards = job->shards;
+  const std::map<std::uint32_t, Item> made = job->made;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    if (made.contains(shard)) continue;
+    read(keys_.Bucket({job->seen.key.entity, job->seen.key.resource, shard}),
+         [shard](Job& to, std::optional<Item> item) { to.seen.items[shard] = std::move(item); });
+  }
+  read(keys_.Entity(job->seen.key.entity),
+       [](Job& to, const std::optional<Item>& item) { to.seen.owner = ReadOwner(item); });
+}
+
+void ShardSplitter::OnRead(const JobPtr& job) {
+  const Visit visit(job);
+  if (!visit) return;
+  if (auto error = job->ReadError()) return End(job, Fail(std::move(*error)));
+  Learn(job->seen);
+  const std::uint32_t shards = CountOf(job->seen);
+  if (job->changed || shards == 0) return End(job, shards > 0);
+  if (shards > job->shards && !job->doubles()) {
+    job->shards = shards;
+    return Read(job);
+  }
+  // Another process has divided it, so nothing is to be done.
+  if (job->doubles() && shards != job->shards) return End(job, true);
+  Change(job, job->doubles() ? 2 * shards : shards);
+}
+
+void ShardSplitter::Change(const JobPtr& job, std::uint32_t shards) {
+  auto writes = PlanShards(keys_, job->seen, shards, job->now);
+  if (!writes) return End(job, Fail(std::move(writes.error())));
+  if (writes->empty()) return End(job, true);
+  const std::string token = fmt::format("{:016x}{:016x}", Draw(), Draw());
+  // The new items are kept, so that they need not be read after the transaction.
+  for (const Write& write : *writes) {
+    if (write.kind != Write::Kind::kPut) continue;
+    const auto key = ParseBucketPartition(KeyOf(write.item).pk);
+    if (key) job->made.emplace(key->shard, write.item);
+  }
+  table_.Transact(*writes, token, job->deadline, [job, shards](const auto& outcome) {
+    const Visit visit(job);
+    if (!visit) return;
+    // If the transaction lost to another process, the shards of that one are read.
+    const bool lost = !outcome && (outcome.error().kind == FailureClass::kConditional ||
+                                   outcome.error().kind == FailureClass::kConflict);
+    if (!outcome && !lost) return job->work->End(job, Fail(outcome.error().error));
+    job->changed = true;
+    job->divided = outcome.has_value();
+    if (outcome) {
+      job->shards = shards;
+    } else {
+      job->made.clear();
+    }
+    job->work->Read(job);
+  });
+}
+
+void ShardSplitter::Learn(const ShardsSeen& seen) {
+  for (std::uint32_t shard = 0; shard < seen.items.size(); ++shard) {
+    auto image = seen.items[shard] ? ReadImage(*seen.items[shard]) : Fail(Code::kNotFound, "");
+    if (image) {
+      images_.Learn(std::move(*image));
+    } else {
+      images_.Forget({seen.key.entity, seen.key.resource, shard});
+    }
+  }
+}
+
+}  // namespace weir::dynamo

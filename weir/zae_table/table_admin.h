@@ -1,0 +1,95 @@
+// The table as a whole: creation, status, check and deletion.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/base/done.h"
+#include "weir/dynamodb/table.h"
+#include "weir/dynamodb/table_layout.h"
+#include "weir/runtime/deadline.h"
+#include "weir/runtime/scheduler.h"
+#include "weir/zae_table/version.h"
+#include "weir/zae_table/zae_layout.h"
+
+namespace weir::dynamo {
+
+/// The attribute after which items of Weir's table expire.
+inline constexpr std::string_view kTimeToLiveAttribute = "ttl";
+
+/// The state of a feature, which an engine may not offer at all.
+enum class Feature { kOn, kOff, kNotOffered };
+std::string_view Name(Feature feature);  ///< "on", "off", "not offered"
+
+struct TableCreated {
+  bool created = false;  ///< false: the table existed, and was completed if something was missing
+  Feature time_to_live = Feature::kOff;
+  Feature recovery = Feature::kOff;  ///< to any point in the last 35 days
+  bool wrote_version = false;
+};
+
+struct TableStatus {
+  TableDescription table;
+  Feature time_to_live = Feature::kOff;
+  std::string time_to_live_attribute;  ///< if it is on
+  Feature recovery = Feature::kOff;
+  std::optional<VersionInfo> version;  ///< nothing: there is no record
+};
+
+/// The features of a table in addition to its layout. The default is Weir's own table.
+struct TablePurpose {
+  /// The attribute after which items expire (seconds since 1970); empty: time to live is left to
+  /// the owner.
+  std::string time_to_live{kTimeToLiveAttribute};
+  bool recovery = true;
+  bool version = true;  ///< a version record; requires ZaeLayout's keys
+  /// Billing, stream and further indexes must be as in the layout. False: they are left to the
+  /// owner.
+  bool exact = true;
+};
+
+/// Thread-safe. Table and scheduler must outlive it and every call. A call that has waited
+/// continues on the scheduler's thread. `done` is called as weir/base/done.h says. All but Create
+/// return kNotFound if the table does not exist.
+class TableAdmin {
+ public:
+  TableAdmin(Table& table, Scheduler& scheduler, TablePurpose purpose = {})
+      : table_(table), scheduler_(scheduler), purpose_(std::move(purpose)) {}
+
+  /// Creates the table with its layout, waits until it is active, turns on time to live and
+  /// recovery to a point in time, and writes the version record if there is none: those of these
+  /// steps that its purpose includes. Steps that were done before are skipped, so a call that was
+  /// interrupted is completed by the next. `by` is written to the version record; it may be empty.
+  ///
+  /// Returns kFailedPrecondition if a table of that name has another layout, and changes nothing
+  /// then; also if its time to live uses another attribute. Returns kUnavailable if the table is
+  /// being deleted, and kDeadlineExceeded if it does not become active in time.
+  void Create(std::string_view by, Deadline deadline, Done<TableCreated> done);
+
+  void ReadStatus(Deadline deadline, Done<TableStatus> done);
+
+  /// Returns one line for each difference from a table that Create makes.
+  void Check(Deadline deadline, Done<std::vector<std::string>> done);
+
+  /// Deletes the table with all of its items. Completes when the deletion has begun.
+  void Delete(Deadline deadline, Done<void> done);
+
+ private:
+  Table& table_;
+  Scheduler& scheduler_;
+  const TablePurpose purpose_;
+};
+
+/// Returns the lines that Check returns for this status.
+std::vector<std::string> Shortcomings(const TableStatus& status,
+                                      const TableLayout& layout = ZaeLayout(),
+                                      const TablePurpose& purpose = {});
+
+/// Returns the Differences of a layout, without those that are left to the owner.
+std::vector<std::string> LayoutShortcomings(const TableLayout& found, const TableLayout& wanted,
+                                            const TablePurpose& purpose);
+
+}  // namespace weir::dynamo

@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "weir/zae_table/table_admin.h"
+#include "weir/zae_table/table_features.h"
+
+namespace weir::dynamo {
+namespace {
+
+// A table becomes active within seconds, and no sooner if it is asked more often.
+constexpr milliseconds kFirstWait{100};
+constexpr milliseconds kLongestWait{2000};
+
+// One Create. Each step starts the next one.
+//
+//   Begin --> Found ----+--> Wait --> SetTimeToLive --> SetRecovery --> WriteVersion --> done
+//     |                 |    |  ^                         |    ^
+//     +-----> Make -----+    +--+                         v    |
+//       no such table     not active                    TryRecovery
+struct Creating : std::enable_shared_from_this<Creating> {
+  Creating(Table& the_table, Scheduler& the_scheduler, TablePurpose the_purpose)
+      : table(the_table), scheduler(the_scheduler), purpose(std::move(the_purpose)) {}
+
+  Table& table;
+  Scheduler& scheduler;
+  const TablePurpose purpose;
+  std::string by;
+  Deadline deadline = Deadline::Never();
+  Done<TableCreated> done;
+  TableCreated answer;
+  milliseconds wait = kFirstWait;
+
+  // Looks for the table.
+  void Begin();
+  // Creates it.
+  void Make();
+  // Waits until it is active.
+  void Wait();
+  void SetTimeToLive();
+  void SetRecovery();
+  // Turns recovery on; a table that is too young is tried again.
+  void TryRecovery();
+  void WriteVersion();
+
+  // Compares the table that exists with the layout.
+  void Found(const TableDescription& description);
+  // Runs `step` again after a pause. `what`: the state that is waited for.
+  void Later(std::string_view what, void (Creating::*step)());
+
+  // Returns a Done that ends the creation on an error, and calls `next` with a value.
+  template <class T, class Next>
+  Done<T> OrEnd(Next next) {
+    return [self = shared_from_this(), next](Result<T> result) mutable {
+      if (!result) return self->done(Fail(std::move(result.error())));
+      next(*self, std::move(*result));
+    };
+  }
+};
+
+void Creating::Begin() {
+  DescribeTable(table, deadline, [self = shared_from_this()](Result<TableDescription> found) {
+    if (found) return self->Found(*found);
+    if (found.error().code == Code::kNotFound) return self->Make();
+    self->done(Fail(std::move(found.error())));
+  });
+}
+
+void Creating::Found(const TableDescription& description) {
+  const std::vector<std::string> differences =
+      LayoutShortcomings(description.layout, table.layout(), purpose);
+  if (!differences.empty()) {
+    return done(Fail(Code::kFailedPrecondition,
+                     fmt::format("table {} exists and is made otherwise ({}; {} in all): name "
+                                 "another, or see 'weir table check'",
+                                 table.name(), differences.front(), differences.size())));
+  }
+  if (description.status == "DELETING") {
+    return done(
+        Fail(Code::kUnavailable,
+             fmt::format("table {} is being deleted: try again when it is gone", table.name())));
+  }
+  Wait();
+}
+
+void Creating::Make() {
+  const auto made = [self = shared_from_this()](tl::expected<JsonReply, AwsFailure> reply) {
+    // Another process created it first, or the response to an earlier attempt was lost.
+    const bool exists = !reply && reply.error().code == "ResourceInUseException";
+    if (!reply && !exists) return self->done(Fail(ToError(reply.error())));
+    self->answer.created = !exists;
+    self->Wait();
+  };
+  table.CallForCode("CreateTable", CreateTableBody(table.name(), table.layout()), deadline, made);
+}
+
+void Creating::Wait() {
+  DescribeTable(table, deadline, [self = shared_from_this()](Result<TableDescription> found) {
+    // A table that was created just now may not be known everywhere yet.
+    const bool is_new = !found && found.error().code == Code::kNotFound;
+    if (!found && !is_new) return self->done(Fail(std::move(found.error())));
+    if (found && found->status == "ACTIVE") return self->SetTimeToLive();
+    self->Later("active", &Creating::Wait);
+  });
+}
+
+void Creating::Later(std::string_view what, void (Creating::*step)()) {
+  const Instant next = scheduler.clock().Now() + wait;
+  if (deadline.ExpiredAt(next)) {
+    return done(Fail(Code::kDeadlineExceeded,
+                     fmt::format("table {} was not {} in time: try again, which goes on from here",
+                                 table.name(), what)));
+  }
+  wait = std::min(wait * 2, kLongestWait);
+  scheduler.At(next, [self = shared_from_this(), step] { ((*self).*step)(); });
+}
+
+void Creating::SetTimeToLive() {
+  if (purpose.time_to_live.empty()) return SetRecovery();
+  ReadTimeToLive(
+      table, deadline, OrEnd<TimeToLive>([](Creating& self, const TimeToLive& found) {
+        self.answer.time_to_live = found.feature;
+        if (found.feature == Feature::kNotOffered) return self.SetRecovery();
+        if (found.feature == Feature::kOn && found.attribute == self.purpose.time_to_live) {
+          return self.SetRecovery();
+        }
+        if (found.feature == Feature::kOn) {
+          return self.done(
+              Fail(Code::kFailedPrecondition,
+                   fmt::format("table {}: time to live is on for attribute {}, should be "
+                               "{}: turn it off first",
+                               self.table.name(), found.attribute, self.purpose.time_to_live)));
+        }
+        TurnOnTimeToLive(self.table, self.purpose.time_to_live, self.deadline,
+                         self.OrEnd<Feature>([](Creating& creating, Feature feature) {
+                           creating.answer.time_to_live = feature;
+                           creating.SetRecovery();
+                         }));
+      }));
+}
+
+void Creating::SetRecovery() {
+  if (!purpose.recovery) return WriteVersion();
+  wait = kFirstWait;
+  ReadRecovery(table, deadline, OrEnd<Feature>([](Creating& self, Feature found) {
+                 self.answer.recovery = found;
+                 if (found == Feature::kOff) return self.TryRecovery();
+                 self.WriteVersion();
+               }));
+}
+
+void Creating::TryRecovery() {
+  TurnOnRecovery(table, deadline,
+                 OrEnd<std::optional<Feature>>([](Creating& self, std::optional<Feature> feature) {
+                   if (!feature) return self.Later("ready for recovery", &Creating::TryRecovery);
+                   self.answer.recovery = *feature;
+                   self.WriteVersion();
+                 }));
+}
+
+void Creating::WriteVersion() {
+  if (!purpose.version) return done(answer);
+  Write put{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
+  put.item = NewVersionRecord(scheduler.clock().WallNow(), by);
+  put.expression.RequireAbsent("PK");
+  table.Apply(put, true, deadline,
+              [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> written) {
+                const bool exists = !written && written.error().kind == FailureClass::kConditional;
+                if (!written && !exists) return self->done(Fail(written.error().error));
+                self->answer.wrote_version = !exists;
+                self->done(self->answer);
+              });
+}
+
+}  // namespace
+
+void TableAdmin::Create(std::string_view by, Deadline deadline, Done<TableCreated> done) {
+  const auto creating = std::make_shared<Creating>(table_, scheduler_, purpose_);
+  creating->by = by;
+  creating->deadline = deadline;
+  creating->done = std::move(done);
+  creating->Begin();
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,64 @@
+// The table's version record, and which clients may open the table.
+//
+// Format: zae-limiter 0.17.0; inventory sections 1.3 (i), 1.7 and, for 0.17, 2.10.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weir/base/done.h"
+#include "weir/base/time.h"
+#include "weir/dynamodb/table.h"
+#include "weir/runtime/deadline.h"
+
+namespace weir::dynamo {
+
+/// A version by the rules of zae-limiter. A pre-release sorts before its release.
+struct Version {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  bool is_release = true;
+  std::string pre_release;  ///< the text after the dash
+
+  friend auto operator<=>(const Version&, const Version&) = default;
+};
+
+/// Reads `1.2.3`, `v1.2.3`, `1.2.3-rc.1`; `1.2.3.dev5+gabc` is 1.2.3-dev. Returns nothing for any
+/// other text.
+std::optional<Version> ParseVersion(std::string_view text);
+
+/// The schema version of a table that is created here.
+inline constexpr std::string_view kSchemaVersion = "0.10.0";
+/// The release of zae-limiter with which Weir shares data.
+inline constexpr std::string_view kCompatibility = "0.17.0";
+
+struct VersionInfo {
+  std::string schema;
+  std::string client_min;             ///< clients below must not open the table
+  std::optional<std::string> lambda;  ///< of the aggregator; nothing: none is deployed
+  std::optional<UnixMillis> updated_at;
+  std::optional<std::string> updated_by;
+};
+
+/// Attributes that are missing are empty, except client_min, which is "0.0.0".
+VersionInfo ReadVersion(const Item& record);
+/// Returns the record of a new table. `by` may be empty.
+Item NewVersionRecord(UnixMillis now, std::string_view by);
+
+/// Returns kFailedPrecondition, with what would be right, if a client of kCompatibility must not
+/// use the table: its schema has another major version, client_min is higher, or either is no
+/// version.
+[[nodiscard]] Status CheckVersion(const VersionInfo& info);
+
+/// Returns a kNotFound error that says how to create the table.
+Error NoSuchTable(std::string_view table);
+
+/// Checks whether the table may be used; to be called before anything else. Only reads. Reports
+/// kNotFound if the table does not exist; kFailedPrecondition if it has no version record, or as
+/// CheckVersion.
+void OpenCheck(Table& table, Deadline deadline, Done<VersionInfo> done);
+
+}  // namespace weir::dynamo
