@@ -110,7 +110,8 @@ function(weir_module module)
   weir_compile_options(weir_${module})
   target_sources(weir_${module} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
                                      FILES ${ARG_HEADERS})
-  set_target_properties(weir_${module} PROPERTIES LINKER_LANGUAGE CXX)
+  set_target_properties(weir_${module} PROPERTIES LINKER_LANGUAGE CXX WEIR_MODULES "${ARG_MODULES}"
+                        WEIR_LIBRARIES "${ARG_LIBRARIES}")
   list(TRANSFORM ARG_MODULES PREPEND weir_ OUTPUT_VARIABLE module_targets)
   target_link_libraries(weir_${module} PUBLIC ${module_targets} ${ARG_LIBRARIES})
 

@@ -13,11 +13,8 @@
 #include <string>
 #include <utility>
 
-#include "weir/backends/open.h"
-#include "weir/base/rng.h"
-#include "weir/kinesis/connection.h"
-#include "weir/kinesis/producer.h"
-#include "weir/kinesis/wire/wire.h"
+#include "weir/dynamodb.h"
+#include "weir/kinesis.h"
 
 namespace {
 
@@ -56,7 +53,7 @@ Status Run(const std::string& stream) {
   kinesis::ConnectionOptions options = kinesis::ConnectionFor(config);
   options.content_type = kinesis::ContentType(config.wire);
   WEIR_ASSIGN_OR_RETURN(const auto connection,
-                        kinesis::Connect(options, clock, ProcessSurroundings()));
+                        kinesis::Connect(options, clock, ProcessEnvironment()));
   kinesis::Producer producer({connection->client(), connection->scheduler()}, config, SystemSeed());
   WEIR_RETURN_IF_ERROR(PutLines(producer, stream));
   WEIR_RETURN_IF_ERROR(producer.Close(Deadline::After(clock, std::chrono::minutes(1))));

@@ -9,6 +9,7 @@
 #include "fuzz/require.h"
 #include "weir/model/identifier.h"
 #include "weir/model/limits_file.h"
+#include "weir/model/limits_file_text.h"
 
 namespace weir {
 namespace {

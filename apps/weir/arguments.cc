@@ -18,7 +18,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 
-auto Bad(std::string_view what, std::string_view text, std::string_view right) {
+auto NotA(std::string_view what, std::string_view text, std::string_view right) {
   return Fail(Code::kInvalidArgument, fmt::format("'{}' is not {}: write {}", text, what, right));
 }
 
@@ -116,7 +116,7 @@ std::optional<UnixMillis> ParseMillis(std::string_view text) {
 
 Result<Amount> ParseSignedAmount(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return Bad("an amount", text, "name=amount, like rpm=1");
+  if (equals == std::string_view::npos) return NotA("an amount", text, "name=amount, like rpm=1");
   WEIR_RETURN_IF_ERROR(CheckLimitName(text.substr(0, equals)));
   WEIR_ASSIGN_OR_RETURN(const std::int64_t milli, ParseTokens(text.substr(equals + 1)));
   return Amount{std::string(text.substr(0, equals)), Tokens::Milli(milli)};
@@ -124,7 +124,7 @@ Result<Amount> ParseSignedAmount(std::string_view text) {
 
 Result<Amount> ParseAmount(std::string_view text) {
   WEIR_ASSIGN_OR_RETURN(Amount amount, ParseSignedAmount(text));
-  if (amount.tokens < Tokens()) return Bad("an amount to take", text, "a number from 0");
+  if (amount.tokens < Tokens()) return NotA("an amount to take", text, "a number from 0");
   return amount;
 }
 
@@ -145,11 +145,11 @@ Result<Amounts> ParseAmounts(const std::vector<std::string>& texts, AmountParser
 Result<nanoseconds> ParseDuration(std::string_view text) {
   const std::string_view right = "a number and ms, s, m, h or d, like 1.5s";
   const std::size_t end = text.find_first_not_of("0123456789.");
-  if (end == std::string_view::npos) return Bad("a duration", text, right);
+  if (end == std::string_view::npos) return NotA("a duration", text, right);
   const std::optional<std::int64_t> millis = MillisOfUnit(text.substr(end));
   const auto thousandths = ParseThousandths(text.substr(0, end));
   const bool overflows = !thousandths && thousandths.error() == DecimalFault::kTooLarge;
-  if (!millis || (!thousandths && !overflows)) return Bad("a duration", text, right);
+  if (!millis || (!thousandths && !overflows)) return NotA("a duration", text, right);
   const nanoseconds unit = milliseconds(*millis);
   const nanoseconds longest = hours(366 * 24);
   if (overflows || *thousandths > longest / unit * 1000) {
@@ -162,22 +162,22 @@ Result<nanoseconds> ParseDuration(std::string_view text) {
 Result<nanoseconds> ParsePositiveDuration(std::string_view text) {
   WEIR_ASSIGN_OR_RETURN(const nanoseconds duration, ParseDuration(text));
   if (duration > nanoseconds(0)) return duration;
-  return Bad("over 0", text, "a duration like 30s");
+  return NotA("over 0", text, "a duration like 30s");
 }
 
 Result<UnixMillis> ParseTime(std::string_view text) {
   constexpr std::int64_t kEnd = 253'402'300'800'000;  // the end of the year 9999
   std::optional<UnixMillis> time = ParseMillis(text);
   if (!time) time = ParseRfc3339(text);
-  if (!time) return Bad("a time", text, "2023-11-16T18:15:46Z or milliseconds since 1970");
+  if (!time) return NotA("a time", text, "2023-11-16T18:15:46Z or milliseconds since 1970");
   if (time->value >= 0 && time->value < kEnd) return *time;
-  return Bad("in range", text, "a time from 1970 to 9999");
+  return NotA("in range", text, "a time from 1970 to 9999");
 }
 
 Result<std::pair<std::string, std::string>> ParseMetadata(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    return Bad("metadata", text, "key=value");
+    return NotA("metadata", text, "key=value");
   }
   return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }
@@ -187,8 +187,8 @@ Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t low, std::
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = problem == std::errc() && end == text.data() + text.size();
   const std::string right = fmt::format("a whole number from {} to {}", low, high);
-  if (!whole) return Bad("a whole number", text, right);
-  if (value < low || value > high) return Bad("in range", text, right);
+  if (!whole) return NotA("a whole number", text, right);
+  if (value < low || value > high) return NotA("in range", text, right);
   return value;
 }
 

@@ -50,7 +50,7 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common) {
             "how long to wait for a process that owns the file (default: 5s)")
       ->option_text("DURATION");
   AddParsed(app, "--by", common.by, Checked(CheckPrincipal),
-            "who makes changes, for the audit log (default: WEIR_BY, else user@host)")
+            "the author of changes, for the audit log (default: WEIR_BY, else user@host)")
       ->option_text("NAME");
   app.add_flag("--json", common.json, "answer in JSON");
   AddParsed(
@@ -122,7 +122,7 @@ std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
 
 /// Returns the first error of the command line. An unknown verb or option has priority: the parser
 /// took the words after it for arguments, so their errors are only consequences.
-std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
+std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& last = LastVerbOf(app);
   const std::vector<std::string_view> verbs = NamesOfVerbs(last);
   for (const std::string& word : app.remaining(true)) {
@@ -164,7 +164,7 @@ std::string OptionWithoutText(const std::vector<std::string>& args) {
 
 /// Returns the complaint about a command line that the parser accepts but the user hardly meant, or
 /// an empty text.
-std::string Slip(const CLI::App& app, const std::vector<std::string>& args) {
+std::string UnintendedUsage(const CLI::App& app, const std::vector<std::string>& args) {
   if (const CLI::Option* empty = EmptyOptionOf(app)) return EmptyText(empty->get_name());
   const CLI::Option* command = LastVerbOf(app).get_option_no_throw(kCommandArgument);
   const bool lacks_command = command != nullptr && command->count() == 0;
@@ -177,27 +177,27 @@ std::string OneLine(std::string text) {
 }
 
 /// The destination and format of complaints.
-struct Voice {
+struct ComplaintSink {
   const ProcessContext& process;
   bool json = false;
 };
 
-Exit Warn(Exit code, std::string_view message, const Voice& voice) {
-  voice.process.err << "weir: " << OneLine(std::string(message)) << '\n';
+Exit PrintWarning(Exit code, std::string_view message, const ComplaintSink& sink) {
+  sink.process.err << "weir: " << OneLine(std::string(message)) << '\n';
   return code;
 }
 
-Exit FailWith(Exit code, const Error& error, const Voice& voice) {
-  if (!voice.json) return Warn(code, error.message, voice);
+Exit FailWith(Exit code, const Error& error, const ComplaintSink& sink) {
+  if (!sink.json) return PrintWarning(code, error.message, sink);
   const Json json = {{"error", {{"code", CodeName(error.code)}, {"message", error.message}}}};
-  voice.process.err << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  sink.process.err << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   return code;
 }
 
-Exit Misused(std::string_view complaint, const CLI::App& app, const Voice& voice) {
+Exit FailWithUsage(std::string_view complaint, const CLI::App& app, const ComplaintSink& sink) {
   return FailWith(
       Exit::kUsage,
-      {Code::kInvalidArgument, fmt::format("{}; see '{} --help'", complaint, PathOf(app))}, voice);
+      {Code::kInvalidArgument, fmt::format("{}; see '{} --help'", complaint, PathOf(app))}, sink);
 }
 
 // Turns exceptions of libraries into errors, so that the process always ends with a message.
@@ -209,10 +209,10 @@ Result<Exit> WithoutExceptions(const std::function<Result<Exit>()>& work) {
   }
 }
 
-Exit Print(std::string_view text, const Voice& voice) {
-  voice.process.out << text << std::flush;
-  if (voice.process.out) return Exit::kDone;
-  return FailWith(Exit::kFailed, {Code::kUnavailable, "cannot write the answer to stdout"}, voice);
+Exit PrintText(std::string_view text, const ComplaintSink& sink) {
+  sink.process.out << text << std::flush;
+  if (sink.process.out) return Exit::kDone;
+  return FailWith(Exit::kFailed, {Code::kUnavailable, "cannot write the answer to stdout"}, sink);
 }
 
 /// Turns `weir help entity create` into `weir entity create --help`.
@@ -229,26 +229,26 @@ bool WantsJson(const std::vector<std::string>& args) {
   return std::find(args.begin(), end, "--json") != end;
 }
 
-Exit Help(const CLI::App& app, const Voice& voice) {
+Exit PrintHelp(const CLI::App& app, const ComplaintSink& sink) {
   const std::vector<std::string_view> verbs = NamesOfVerbs(LastVerbOf(app));
   for (const std::string& word : app.remaining(true)) {
     if (!verbs.empty() && !word.starts_with('-')) {
-      return Misused(NoSuchVerb(word, verbs), app, voice);
+      return FailWithUsage(NoSuchVerb(word, verbs), app, sink);
     }
   }
-  return Print(app.help(), voice);
+  return PrintText(app.help(), sink);
 }
 
 // Prints the answer of the verb, then what was left out, then its warning.
 Exit RunChosen(const Action& chosen, const CommonOptions& common, const ProcessContext& process) {
   Context context(process, common);
   const Result<Exit> done = WithoutExceptions([&] { return chosen(context); });
-  const Voice voice{process, common.json};
-  if (!done) return FailWith(context.failure, done.error(), voice);
-  if (Print(context.answer(), voice) != Exit::kDone) return Exit::kFailed;
+  const ComplaintSink sink{process, common.json};
+  if (!done) return FailWith(context.failure, done.error(), sink);
+  if (PrintText(context.answer(), sink) != Exit::kDone) return Exit::kFailed;
   for (const std::string& line : context.left_out())
     process.err << "weir: left out: " << OneLine(line) << '\n';
-  if (!context.warning().empty()) return Warn(*done, context.warning(), voice);
+  if (!context.warning().empty()) return PrintWarning(*done, context.warning(), sink);
   return *done;
 }
 
@@ -256,8 +256,8 @@ Exit RunChosen(const Action& chosen, const CommonOptions& common, const ProcessC
 
 Exit Run(const std::vector<std::string>& given, const ProcessContext& process) {
   const std::vector<std::string> args = WithoutHelpVerb(given);
-  const Voice voice{process, WantsJson(args)};
-  CLI::App app("Weir limits rates: who may use what, how much, and when again.", "weir");
+  const ComplaintSink sink{process, WantsJson(args)};
+  CLI::App app("Weir limits the rates at which entities use resources.", "weir");
   app.fallthrough();
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", fmt::format("weir {}, file schema {}", WEIR_VERSION,
@@ -269,19 +269,20 @@ Exit Run(const std::vector<std::string>& given, const ProcessContext& process) {
   AddCommonOptions(app, common);
   AddVerbs(app, chosen);
   if (const std::string option = OptionWithoutText(args); !option.empty()) {
-    return Misused(EmptyText(option), app, voice);
+    return FailWithUsage(EmptyText(option), app, sink);
   }
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::CallForHelp&) {
-    return Help(app, voice);
+    return PrintHelp(app, sink);
   } catch (const CLI::CallForVersion& version) {
-    return Print(std::string(version.what()) + '\n', voice);
+    return PrintText(std::string(version.what()) + '\n', sink);
   } catch (const CLI::ParseError& error) {
-    return Misused(Complaint(app, error), app, voice);
+    return FailWithUsage(ComplaintOf(app, error), app, sink);
   }
-  if (!chosen) return Misused("a verb is missing", app, voice);
-  if (const std::string slip = Slip(app, args); !slip.empty()) return Misused(slip, app, voice);
+  if (!chosen) return FailWithUsage("a verb is missing", app, sink);
+  if (const std::string unintended = UnintendedUsage(app, args); !unintended.empty())
+    return FailWithUsage(unintended, app, sink);
   return RunChosen(chosen, common, process);
 }
 

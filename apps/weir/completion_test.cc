@@ -159,7 +159,7 @@ TEST_F(WholeCompletionTest, TheManualPageHasEachVerbWithItsOptions) {
   EXPECT_THAT(page, StartsWith(".TH WEIR 1 "));
   EXPECT_THAT(page, HasSubstr(".SS \"weir limits plan [OPTIONS] FILE\"\n"));
   EXPECT_THAT(page, HasSubstr("\\fB\\-\\-detailed\\-exitcode\\fR\n"));
-  EXPECT_THAT(page, HasSubstr("Exit codes: 0 the same, 1 different, 2 trouble."));
+  EXPECT_THAT(page, HasSubstr("Exit codes: 0 equal, 1 different, 2 failed."));
   const std::size_t first = page.find("Each verb takes");
   EXPECT_NE(first, std::string::npos);
   EXPECT_EQ(page.find("Each verb takes", first + 1), std::string::npos);

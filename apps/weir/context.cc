@@ -49,8 +49,8 @@ std::vector<std::string> ConfigAndBucketDamage(const DamageReport& damage) {
 
 }  // namespace
 
-HostEnvironment SurroundingsOf(const ProcessContext& process) {
-  HostEnvironment surroundings = ProcessSurroundings();
+HostEnvironment HostEnvironmentOf(const ProcessContext& process) {
+  HostEnvironment surroundings = ProcessEnvironment();
   surroundings.environment = [environment = process.environment](std::string_view name) {
     return environment(std::string(name));
   };
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   options.file_use = UseOf(access);
   options.embedded.durability = common_.durability;
   options.embedded.lock_wait.longest = common_.lock_wait;
-  options.surroundings = SurroundingsOf(process_);
+  options.surroundings = HostEnvironmentOf(process_);
   options.log = &log();
   Result<std::unique_ptr<Backend>> backend = process_.open_backend
                                                  ? process_.open_backend(url)
@@ -108,10 +108,9 @@ void Context::ReportDamage(const Backend& backend) {
   const auto* file = dynamic_cast<const DamageSource*>(&backend);
   if (file == nullptr || file->damage().count() == 0) return;
   const std::size_t count = file->damage().count();
-  process_.err << fmt::format(
-      "weir: {}: {} damaged {} left out, the first: {}; see 'weir store check'\n",
-      backend.Describe(), count, count == 1 ? "row is" : "rows are",
-      file->damage().first().front());
+  process_.err << fmt::format("weir: {}: {} damaged {} left out, the first: {}; see {}\n",
+                              backend.Describe(), count, count == 1 ? "row is" : "rows are",
+                              file->damage().first().front(), QuotedCommand("store check"));
   damaged_ = ConfigAndBucketDamage(file->damage());
 }
 
@@ -139,7 +138,7 @@ Result<Exit> Context::WithUrl(Access access, const std::string& url, const Work&
   Result<Exit> done = work(*backend);
   const Status closed = backend->Close();
   if (!done || closed) return done;
-  if (!answer_stands) return Fail(closed.error());
+  if (!print_output_if_close_fails) return Fail(closed.error());
   Warn(closed.error().message);
   return Exit::kFailed;
 }
@@ -171,6 +170,11 @@ Result<std::string> Context::StoreUrl(Access access) const {
   Result<std::string> url = UrlToOpen(choice, access);
   if (!url) return Fail(OfStore(std::move(url.error())));
   return url;
+}
+
+std::string Context::QuotedCommand(std::string_view subcommand) const {
+  if (!common_.store) return fmt::format("'weir {}'", subcommand);
+  return fmt::format("'weir {} --store {}'", subcommand, *common_.store);
 }
 
 Error Context::OfStore(Error error) const {

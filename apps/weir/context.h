@@ -32,7 +32,7 @@ struct CommonOptions {
 };
 
 /// Returns the environment that main passes in, and the files of this process.
-HostEnvironment SurroundingsOf(const ProcessContext& process);
+HostEnvironment HostEnvironmentOf(const ProcessContext& process);
 
 /// Returns the author of this run's changes, for the audit log: `by`, else the variable WEIR_BY,
 /// else ProcessContext::user if the audit log accepts it. Returns kInvalidArgument if WEIR_BY is
@@ -99,6 +99,10 @@ class Context {
   /// Returns the exit code after a signal: 128 plus its number.
   Exit Interrupted() const { return static_cast<Exit>(128 + process_.signal()); }
 
+  /// Returns the quoted command for advice in a message: `subcommand`, such as "store check", with
+  /// the --store of this run if it was given.
+  std::string QuotedCommand(std::string_view subcommand) const;
+
   /// Returns the error, with the name of the variable if a variable named the store.
   Error OfStore(Error error) const;
 
@@ -107,7 +111,7 @@ class Context {
   Access reservation_access = Access::kWrite;
   /// Whether the output is printed even if the store cannot be closed: it reports what has
   /// happened.
-  bool answer_stands = false;
+  bool print_output_if_close_fails = false;
   /// The exit code if the verb returns an error.
   Exit failure = Exit::kFailed;
 

@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <istream>
+#include <optional>
 #include <sstream>
 #include <system_error>
 
@@ -38,7 +41,7 @@ struct Seen {
   struct stat is = {};
 };
 
-Seen Look(const std::string& path) {
+Seen StatOf(const std::string& path) {
   Seen seen;
   seen.exists = stat(path.c_str(), &seen.is) == 0;
   return seen;
@@ -56,7 +59,7 @@ bool IsOpen(const Seen& seen, int descriptor) {
 }
 
 // Returns the target of a chain of links, even if it does not exist.
-std::filesystem::path Behind(std::filesystem::path path) {
+std::filesystem::path ResolveLinks(std::filesystem::path path) {
   constexpr int kMostLinks = 40;
   std::error_code problem;
   for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, problem); ++i) {
@@ -100,17 +103,29 @@ Status WriteAsItIs(const std::string& path, const Seen& seen, std::string_view t
 
 // Writes a new file in the same folder and renames it. Returns 0, or the errno; then nothing is
 // changed.
-int Replace(const std::filesystem::path& target, const Seen& seen, std::string_view text,
-            const DiskCalls& disk) {
+int ReplaceFile(const std::filesystem::path& target, const Seen& seen, std::string_view text,
+                const DiskCalls& disk) {
   constexpr mode_t kPermissions = 07777;
-  std::string beside;
-  const int descriptor = CreateIn(target.parent_path(), beside);
+  std::string temporary_path;
+  const int descriptor = CreateIn(target.parent_path(), temporary_path);
   if (descriptor < 0) return errno;
   if (IsRegular(seen)) fchmod(descriptor, seen.is.st_mode & kPermissions);
   int failure = WriteAndClose(descriptor, text, disk);
-  if (failure == 0 && rename(beside.c_str(), target.c_str()) != 0) failure = errno;
-  if (failure != 0) unlink(beside.c_str());
+  if (failure == 0 && rename(temporary_path.c_str(), target.c_str()) != 0) failure = errno;
+  if (failure != 0) unlink(temporary_path.c_str());
   return failure;
+}
+
+// Reads to the end. Returns nothing after more than `most` bytes.
+std::optional<std::string> ReadAtMost(std::istream& in, std::size_t most) {
+  std::string text;
+  std::array<char, std::size_t{64} << 10> block{};
+  while (in) {
+    in.read(block.data(), block.size());
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > most) return std::nullopt;
+  }
+  return text;
 }
 
 }  // namespace
@@ -134,40 +149,44 @@ std::string NameOfInput(const std::string& path) {
   return path == kStandardStream ? "standard input" : path;
 }
 
-Result<std::string> ReadFileOrInput(const std::string& path, const ProcessContext& process) {
+Result<std::string> ReadFileOrInput(const std::string& path, const ProcessContext& process,
+                                    std::size_t most) {
   if (path != kStandardStream) return ReadFile(path);
-  std::ostringstream text;
-  text << process.in.rdbuf();
+  const std::optional<std::string> text = ReadAtMost(process.in, most);
+  if (!text) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} has more than {} bytes", NameOfInput(path), most));
+  }
   if (process.interrupted()) {
     return Fail(Code::kCancelled, "interrupted before the end of standard input; nothing is done");
   }
   if (process.in.bad()) return Fail(Code::kUnavailable, "cannot read standard input");
-  return std::move(text).str();
+  return *text;
 }
 
 Status CheckNew(const std::string& path) {
-  if (!IsRegular(Look(path))) return {};
+  if (!IsRegular(StatOf(path))) return {};
   return Fail(Code::kAlreadyExists,
               fmt::format("{} exists; --force overwrites it, or name another file", path));
 }
 
 bool IsSameFile(const std::string& path, const std::string& other) {
-  const Seen one = Look(path);
-  const Seen two = Look(other);
+  const Seen one = StatOf(path);
+  const Seen two = StatOf(other);
   return IsRegular(one) && IsRegular(two) && IsSame(one.is, two.is);
 }
 
 bool IsOpenAs(const std::string& path, int descriptor) {
-  const Seen seen = Look(path);
+  const Seen seen = StatOf(path);
   return IsRegular(seen) && IsOpen(seen, descriptor);
 }
 
 Status WriteFile(const std::string& path, std::string_view text, const DiskCalls& disk) {
-  const Seen seen = Look(path);
+  const Seen seen = StatOf(path);
   const bool is_replaced = !seen.exists || S_ISREG(seen.is.st_mode) || S_ISDIR(seen.is.st_mode);
   if (!is_replaced || IsOpen(seen, STDOUT_FILENO)) return WriteAsItIs(path, seen, text);
-  const std::filesystem::path target = Behind(path);
-  if (const int failure = Replace(target, seen, text, disk); failure != 0) {
+  const std::filesystem::path target = ResolveLinks(path);
+  if (const int failure = ReplaceFile(target, seen, text, disk); failure != 0) {
     return Fail(FileError("write", path, failure));
   }
   return SyncFolder(target);

@@ -1,6 +1,8 @@
 // Reads and writes whole files.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -19,9 +21,10 @@ inline constexpr std::string_view kStandardStream = "-";
 std::string NameOfInput(const std::string& path);
 
 /// As ReadFile; `-` reads standard input to its end. Returns kCancelled if a signal arrives before
-/// the end: the text is incomplete.
-[[nodiscard]] Result<std::string> ReadFileOrInput(const std::string& path,
-                                                  const ProcessContext& process);
+/// the end: the text is incomplete. Returns kInvalidArgument if there are more than `most` bytes.
+[[nodiscard]] Result<std::string> ReadFileOrInput(
+    const std::string& path, const ProcessContext& process,
+    std::size_t most = std::numeric_limits<std::size_t>::max());
 
 /// Returns kAlreadyExists, with a remedy, if the file exists. Devices and pipes are accepted: they
 /// are written and not replaced.

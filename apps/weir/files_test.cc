@@ -9,9 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <istream>
+#include <sstream>
+#include <streambuf>
 #include <string>
 
 #include "weir/base/testing/temp_folder_fixture.h"
+#include "weir/sim/sim_scheduler.h"
 
 namespace weir::app {
 namespace {
@@ -50,6 +54,40 @@ TEST_F(FilesTest, SaysWhatCannotBeRead) {
   const auto folder = ReadFile(folder_.path());
   ASSERT_FALSE(folder);
   EXPECT_THAT(folder.error().message, HasSubstr("Is a directory"));
+}
+
+// An input that never ends.
+class EndlessBuffer : public std::streambuf {
+  int_type underflow() override {
+    setg(block_.data(), block_.data(), block_.data() + block_.size());
+    return traits_type::to_int_type('#');
+  }
+  std::array<char, 1000> block_{};
+};
+
+// Fails if: standard input is read without a bound.
+TEST(FilesInput, StandardInputHasABound) {
+  sim::SimScheduler scheduler;
+  EndlessBuffer endless;
+  std::istream in(&endless);
+  std::ostringstream out;
+  const ProcessContext process{.clock = scheduler.clock(),
+                               .scheduler = scheduler,
+                               .in = in,
+                               .out = out,
+                               .err = out,
+                               .environment = {},
+                               .interrupted = [] { return false; }};
+  const auto read = ReadFileOrInput("-", process, 1'000'000);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(read.error().message, "standard input has more than 1000000 bytes");
+  std::istringstream exact("12345");
+  in.rdbuf(exact.rdbuf());
+  EXPECT_EQ(ReadFileOrInput("-", process, 5), "12345");
+  std::istringstream longer("123456");
+  in.rdbuf(longer.rdbuf());
+  EXPECT_FALSE(ReadFileOrInput("-", process, 5));
 }
 
 TEST_F(FilesTest, SaysWhatCannotBeWritten) {

@@ -41,17 +41,17 @@ void RequestStop(int signal) {
   errno = saved;
 }
 
-void Catch(int signal) {
+void CatchSignal(int signal) {
   struct sigaction action = {};
   action.sa_handler = RequestStop;
   sigaction(signal, &action, nullptr);
 }
 
 // Installs the handlers at the first call: a verb that never calls it ends by the signals' default.
-bool Interrupted() {
+bool IsInterrupted() {
   static const bool caught = [] {
-    Catch(SIGINT);
-    Catch(SIGTERM);
+    CatchSignal(SIGINT);
+    CatchSignal(SIGTERM);
     return true;
   }();
   return caught && stop_request.is_made();
@@ -62,7 +62,7 @@ void ReleaseSignals() {
   std::signal(SIGTERM, SIG_DFL);
 }
 
-bool Hurried() {
+bool IsHurried() {
   stop_request.AwaitSecond();
   return stop_request.is_hurried();
 }
@@ -75,7 +75,7 @@ std::string UserAtHost() {
   return std::string(user->pw_name) + '@' + host.data();
 }
 
-std::optional<std::string> Environment(const std::string& name) {
+std::optional<std::string> ReadVariable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   if (value == nullptr) return std::nullopt;
   return value;
@@ -86,7 +86,7 @@ std::optional<std::string> Environment(const std::string& name) {
 int main(int argc, char** argv) {
   const weir::SystemClock clock;
   weir::Loop loop(clock);
-  weir::app::InterruptibleInput input(STDIN_FILENO, Interrupted);
+  weir::app::InterruptibleInput input(STDIN_FILENO, IsInterrupted);
   std::istream in(&input);
   const weir::app::ProcessContext process{
       .clock = clock,
@@ -97,11 +97,11 @@ int main(int argc, char** argv) {
       .err_is_terminal = isatty(STDERR_FILENO) != 0,
       .in_is_terminal = isatty(STDIN_FILENO) != 0,
       .user = UserAtHost(),
-      .environment = Environment,
-      .interrupted = Interrupted,
+      .environment = ReadVariable,
+      .interrupted = IsInterrupted,
       .release_signals = ReleaseSignals,
       .signal = [] { return stop_request.signal(); },
-      .hurried = Hurried,
+      .hurried = IsHurried,
       .in_descriptor = STDIN_FILENO,
       .watch_input = [&](std::function<bool()> look) { input.Watch(std::move(look)); }};
   return static_cast<int>(weir::app::Run(std::vector<std::string>(argv + 1, argv + argc), process));

@@ -15,7 +15,7 @@ namespace weir::app {
 namespace {
 
 /// Escapes a text for roff(7): backslashes are literal, and no line is a request.
-std::string Roff(std::string_view text) {
+std::string EscapeRoff(std::string_view text) {
   std::string roff;
   for (const char c : text) {
     const bool begins_line = roff.empty() || roff.back() == '\n';
@@ -48,9 +48,9 @@ std::string SynopsisOf(const CLI::App& verb) {
 
 std::string Entry(std::string_view name, const CLI::Option& option,
                   const CLI::Formatter& formatter) {
-  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", Roff(name),
-                     Roff(formatter.make_option_opts(&option)),
-                     Roff(formatter.make_option_desc(&option)));
+  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", EscapeRoff(name),
+                     EscapeRoff(formatter.make_option_opts(&option)),
+                     EscapeRoff(formatter.make_option_desc(&option)));
 }
 
 /// Lists positionals and options. --help is listed for the program only.
@@ -74,7 +74,7 @@ std::string ArgumentsOf(const CLI::App& verb) {
 std::string FooterOf(const CLI::App& verb) {
   const CLI::App* above = verb.get_parent();
   const bool is_own = above == nullptr || verb.get_footer() != above->get_footer();
-  return !is_own ? "" : fmt::format(".PP\n{}\n", Roff(verb.get_footer()));
+  return !is_own ? "" : fmt::format(".PP\n{}\n", EscapeRoff(verb.get_footer()));
 }
 
 /// Lists each verb below `group` in the order of the help.
@@ -85,8 +85,8 @@ std::string VerbsBelow(const CLI::App& group) {
       roff += VerbsBelow(*verb);
       continue;
     }
-    roff += fmt::format(".SS \"{}\"\n{}.\n{}{}", Roff(SynopsisOf(*verb)),
-                        Roff(verb->get_description()), ArgumentsOf(*verb), FooterOf(*verb));
+    roff += fmt::format(".SS \"{}\"\n{}.\n{}{}", EscapeRoff(SynopsisOf(*verb)),
+                        EscapeRoff(verb->get_description()), ArgumentsOf(*verb), FooterOf(*verb));
   }
   return roff;
 }
@@ -95,8 +95,8 @@ std::string ManPage(const CLI::App& root) {
   return fmt::format(
       ".TH WEIR 1 \"\" \"{}\"\n.SH NAME\nweir \\- limits rates\n.SH SYNOPSIS\n{}\n"
       ".SH DESCRIPTION\n{}\n{}.SH OPTIONS\n{}.SH VERBS\n{}",
-      Roff(root.version()), Roff(SynopsisOf(root)), Roff(root.get_description()), FooterOf(root),
-      ArgumentsOf(root), VerbsBelow(root));
+      EscapeRoff(root.version()), EscapeRoff(SynopsisOf(root)), EscapeRoff(root.get_description()),
+      FooterOf(root), ArgumentsOf(root), VerbsBelow(root));
 }
 
 struct ManOptions {};

@@ -97,7 +97,7 @@ Status Measure(const std::string& endpoint, std::uint64_t count) {
   const SystemClock clock;
   const kinesis::ProducerConfig config = Config();
   WEIR_ASSIGN_OR_RETURN(const auto connection,
-                        kinesis::Connect(Where(endpoint, config), clock, ProcessSurroundings()));
+                        kinesis::Connect(Where(endpoint, config), clock, ProcessEnvironment()));
   kinesis::Producer producer({connection->client(), connection->scheduler()}, config, kSeed);
   WEIR_ASSIGN_OR_RETURN(kinesis::Producer::Stream* const stream,
                         producer.Open({.name = "bench", .arn = ""}));

@@ -20,7 +20,7 @@ class EngineConnection {
     if (endpoint == nullptr)
       GiveUp("WEIR_TEST_DYNAMODB is not set: run this by tests/engines/run.py");
     auto opened = dynamo::Connection::Open({.table = table, .endpoint = endpoint}, clock_,
-                                           ProcessSurroundings());
+                                           ProcessEnvironment());
     if (!opened) GiveUp(opened.error().message);
     connection_ = std::move(*opened);
   }

@@ -79,8 +79,8 @@ Counts TakeCounts() {
 
 std::string MakeTable(const std::string& table, const std::string& endpoint) {
   const SystemClock clock;
-  const auto connection = dynamo::Connection::Open({.table = table, .endpoint = endpoint}, clock,
-                                                   ProcessSurroundings());
+  const auto connection =
+      dynamo::Connection::Open({.table = table, .endpoint = endpoint}, clock, ProcessEnvironment());
   if (!connection) Give(connection.error().message);
   dynamo::Connection& there = **connection;
   dynamo::TableAdmin admin(there.table(), there.scheduler());

@@ -26,7 +26,7 @@ inline constexpr std::chrono::seconds kPatience{60};
 inline constexpr std::int64_t kCapacity = 1'000'000;
 
 /// The options of one thread's requests.
-struct Manner {
+struct RequestProfile {
   const char* name;
   std::optional<OnUnavailable> policy;
   bool cold;  ///< each request is of an entity that was not seen before
@@ -46,22 +46,22 @@ class Fleet {
     EXPECT_TRUE(applied) << applied.error().message;
   }
 
-  Result<Outcome> Ask(const Manner& manner) {
+  Result<Outcome> Acquire(const RequestProfile& profile) {
     const std::string entity =
-        manner.cold ? fmt::format("cold-{}", cold_entities_++) : std::string("child");
+        profile.cold ? fmt::format("cold-{}", cold_entities_++) : std::string("child");
     const Instant begun = clock_.Now();
     auto outcome = limiter_->Acquire({.entity = entity,
                                       .resource = "llm",
                                       .amounts = {{"rpm", 1}},
-                                      .on_unavailable = manner.policy},
+                                      .on_unavailable = profile.policy},
                                      Deadline::After(clock_, kDeadline));
-    EXPECT_LT(clock_.Now() - begun, kDeadline + kGrace) << manner.name;
-    if (outcome && outcome->admitted() && !outcome->unprotected() && !manner.cold) ++taken_;
+    EXPECT_LT(clock_.Now() - begun, kDeadline + kGrace) << profile.name;
+    if (outcome && outcome->admitted() && !outcome->unprotected() && !profile.cold) ++taken_;
     return outcome;
   }
 
   /// Expects that every token that was reported as taken is taken in the table.
-  void ExpectWhatWasToldIsTaken() {
+  void ExpectReportedIsTaken() {
     for (const char* entity : {"child", "parent"}) {
       std::int64_t left = 0;
       for (const BucketRecord& record : Buckets(entity)) left += record.bucket.meters.at(0).tokens;

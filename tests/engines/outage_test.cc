@@ -21,11 +21,11 @@ namespace weir {
 namespace {
 
 /// The system level has kAllow.
-constexpr Manner kManners[] = {
+constexpr RequestProfile kProfiles[] = {
     {"block", OnUnavailable::kBlock, false},      {"block again", OnUnavailable::kBlock, false},
     {"allow", OnUnavailable::kAllow, false},      {"as the system level says", std::nullopt, false},
     {"block, cold", OnUnavailable::kBlock, true}, {"allow, cold", OnUnavailable::kAllow, true}};
-constexpr std::size_t kThreads = std::size(kManners);
+constexpr std::size_t kThreads = std::size(kProfiles);
 
 /// The results of one thread's calls that began and ended in one phase.
 struct Tally {
@@ -36,13 +36,14 @@ struct Tally {
   int ended() const { return taken + unprotected + refused + errors; }
 };
 
-/// Threads that send requests to a fleet continuously, each in its manner, until this is destroyed.
-class Crowd {
+/// Threads that send requests to a fleet continuously, each with its profile, until this is
+/// destroyed.
+class LoadThreads {
  public:
-  explicit Crowd(Fleet& fleet) : fleet_(fleet) {
+  explicit LoadThreads(Fleet& fleet) : fleet_(fleet) {
     for (std::size_t i = 0; i < kThreads; ++i) threads_[i] = std::thread([this, i] { Work(i); });
   }
-  ~Crowd() {
+  ~LoadThreads() {
     stop_ = true;
     for (std::thread& thread : threads_) thread.join();
   }
@@ -70,8 +71,8 @@ class Crowd {
   void Work(std::size_t i) {
     while (!stop_) {
       const int phase = phase_;
-      const Result<Outcome> outcome = fleet_.Ask(kManners[i]);
-      Check(kManners[i], outcome);
+      const Result<Outcome> outcome = fleet_.Acquire(kProfiles[i]);
+      Check(kProfiles[i], outcome);
       const std::lock_guard lock(mutex_);
       if (phase != phase_) continue;
       Count(tallies_[i], outcome);
@@ -79,12 +80,12 @@ class Crowd {
     }
   }
 
-  static void Check(const Manner& manner, const Result<Outcome>& outcome) {
+  static void Check(const RequestProfile& profile, const Result<Outcome>& outcome) {
     if (outcome) return;
     EXPECT_THAT(outcome.error().code, testing::AnyOf(Code::kUnavailable, Code::kDeadlineExceeded))
-        << manner.name << ": " << outcome.error().message;
-    EXPECT_EQ(manner.policy, OnUnavailable::kBlock)
-        << manner.name << ": " << outcome.error().message;
+        << profile.name << ": " << outcome.error().message;
+    EXPECT_EQ(profile.policy, OnUnavailable::kBlock)
+        << profile.name << ": " << outcome.error().message;
   }
 
   static void Count(Tally& tally, const Result<Outcome>& outcome) {
@@ -109,23 +110,23 @@ class Crowd {
 /// Sets the engine to `bad` under load and back to `good`.
 void Endure(Fleet& fleet, const std::string& bad, const std::string& good) {
   const auto has_taken = [](const Tally& tally) { return tally.taken > 0; };
-  Crowd crowd(fleet);
-  crowd.BeginPhase();
-  ASSERT_TRUE(crowd.Wait(has_taken)) << "before it was " << bad;
-  crowd.EndPhase();
+  LoadThreads load(fleet);
+  load.BeginPhase();
+  ASSERT_TRUE(load.Wait(has_taken)) << "before it was " << bad;
+  load.EndPhase();
   Tell(bad);
-  crowd.BeginPhase();
-  EXPECT_TRUE(crowd.Wait([](const Tally& tally) { return tally.ended() > 0; }));
-  const auto tallies = crowd.EndPhase();
+  load.BeginPhase();
+  EXPECT_TRUE(load.Wait([](const Tally& tally) { return tally.ended() > 0; }));
+  const auto tallies = load.EndPhase();
   Tell(good);
   for (std::size_t i = 0; i < kThreads; ++i) {
-    EXPECT_EQ(tallies[i].taken, 0) << kManners[i].name;
-    EXPECT_EQ(tallies[i].refused, 0) << kManners[i].name;
-    const bool blocks = kManners[i].policy == OnUnavailable::kBlock;
-    EXPECT_EQ(blocks ? tallies[i].unprotected : tallies[i].errors, 0) << kManners[i].name;
+    EXPECT_EQ(tallies[i].taken, 0) << kProfiles[i].name;
+    EXPECT_EQ(tallies[i].refused, 0) << kProfiles[i].name;
+    const bool blocks = kProfiles[i].policy == OnUnavailable::kBlock;
+    EXPECT_EQ(blocks ? tallies[i].unprotected : tallies[i].errors, 0) << kProfiles[i].name;
   }
-  crowd.BeginPhase();
-  EXPECT_TRUE(crowd.Wait(has_taken)) << "after it was " << bad;
+  load.BeginPhase();
+  EXPECT_TRUE(load.Wait(has_taken)) << "after it was " << bad;
 }
 
 /// One Limiter for all outages, one after another.
@@ -138,7 +139,7 @@ class Outage : public testing::TestWithParam<const char*> {
 
 TEST_P(Outage, EndsEachCallInTimeAndIsOverWhenItIsOver) {
   Endure(*fleet_, GetParam(), "mode pass");
-  fleet_->ExpectWhatWasToldIsTaken();
+  fleet_->ExpectReportedIsTaken();
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Outage,
@@ -152,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(Engine, Outage,
 TEST(LostAnswer, OfAnAdjustMakesItCountOnce) {
   Fleet fleet(MakeTable("adjust", ProxyUrl()));
   const std::int64_t before = fleet.Consumed("child");
-  Result<Outcome> outcome = fleet.Ask(kManners[0]);
+  Result<Outcome> outcome = fleet.Acquire(kProfiles[0]);
   ASSERT_TRUE(outcome) << outcome.error().message;
   Lease lease = std::move(*outcome).lease();
   Tell("mode lose");
@@ -169,7 +170,7 @@ TEST(Kill, IsEnduredUnderLoadWithTheDataKept) {
   Fleet fleet(MakeTable("kill", EngineUrl()));
   for (int kill = 0; kill < 2; ++kill) {
     Endure(fleet, "kill", "start");
-    fleet.ExpectWhatWasToldIsTaken();
+    fleet.ExpectReportedIsTaken();
   }
 }
 

@@ -35,7 +35,7 @@ for name, value in {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"
 
 import zae_limiter  # noqa: E402  reads the settings above
 from zae_limiter import Limit, OnUnavailable, RateLimitExceeded, SyncRateLimiter, SyncRepository
-from peer_takers import Takers  # noqa: E402
+from peer_takers import LoadThreads  # noqa: E402
 
 PRINCIPAL = "peer"  # without one, the library would ask STS at the same endpoint
 NAMESPACE = "default"
@@ -115,7 +115,7 @@ class Peer:
             pass
 
     def load(self, entity, resource, journal, threads, seed, manner, *amounts):
-        self._takers = Takers(self._limiter, entity, resource, amounts_of(amounts), journal,
+        self._takers = LoadThreads(self._limiter, entity, resource, amounts_of(amounts), journal,
                               int(threads), int(seed), manner == "give")
 
     def stop(self):

@@ -1,4 +1,4 @@
-"""Threads that ask one bucket of zae-limiter for tokens, as Takers in weir_takers.h do for Weir."""
+"""Threads that take tokens of one bucket of zae-limiter, as LoadThreads (weir_takers.h) of Weir."""
 
 import collections
 import random
@@ -14,7 +14,7 @@ def now_ms():
     return int(time.time() * 1000)
 
 
-class Takers:
+class LoadThreads:
     """Runs from construction to stop()."""
 
     def __init__(self, limiter, entity, resource, amounts, journal, threads, seed, gives_back):

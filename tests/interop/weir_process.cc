@@ -60,7 +60,7 @@ Json RefusalOf(const Decision& decision) {
   return answer;
 }
 
-Json ReportOf(const TakersReport& report) {
+Json ReportOf(const LoadReport& report) {
   return {{"admitted", report.admitted},
           {"refused", report.refused},
           {"contended", report.contended},
@@ -119,13 +119,13 @@ class Process {
 
   Json Load(Words words) {
     takers_.emplace(*limiter_, clock_,
-                    Wish{.entity = words[0],
-                         .resource = words[1],
-                         .amounts = AmountsOf(words.subspan(6)),
-                         .gives_back = words[5] == "give",
-                         .threads = std::stoull(words[3]),
-                         .seed = std::stoull(words[4]),
-                         .journal = words[2]});
+                    LoadSpec{.entity = words[0],
+                             .resource = words[1],
+                             .amounts = AmountsOf(words.subspan(6)),
+                             .gives_back = words[5] == "give",
+                             .threads = std::stoull(words[3]),
+                             .seed = std::stoull(words[4]),
+                             .journal = words[2]});
     return Json::object();
   }
 
@@ -142,7 +142,7 @@ class Process {
   std::optional<Limiter> limiter_;
   std::map<int, Lease> leases_;
   int last_lease_ = 0;
-  std::optional<Takers> takers_;
+  std::optional<LoadThreads> takers_;
 };
 
 int Run(const std::string& url) {

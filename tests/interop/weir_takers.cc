@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
+#include <string_view>
 #include <utility>
 
 namespace weir {
@@ -23,45 +26,55 @@ int OpenJournal(const std::string& path) {
   std::exit(1);
 }
 
-}  // namespace
-
-Takers::Takers(Limiter& limiter, const Clock& clock, Wish wish)
-    : limiter_(limiter),
-      clock_(clock),
-      wish_(std::move(wish)),
-      journal_(OpenJournal(wish_.journal)) {
-  for (std::uint64_t i = 0; i < wish_.threads; ++i) threads_.emplace_back([this, i] { Work(i); });
+// Returns 0, or the errno.
+int WriteWhole(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
 }
 
-Takers::~Takers() {
+}  // namespace
+
+LoadThreads::LoadThreads(Limiter& limiter, const Clock& clock, LoadSpec spec)
+    : limiter_(limiter),
+      clock_(clock),
+      spec_(std::move(spec)),
+      journal_(OpenJournal(spec_.journal)) {
+  for (std::uint64_t i = 0; i < spec_.threads; ++i) threads_.emplace_back([this, i] { Work(i); });
+}
+
+LoadThreads::~LoadThreads() {
   Stop();
   close(journal_);
 }
 
-TakersReport Takers::Stop() {
+LoadReport LoadThreads::Stop() {
   stopped_ = true;
   threads_.clear();
   const MutexLock lock(mutex_);
   return report_;
 }
 
-void Takers::Work(std::uint64_t thread) {
-  Rng rng(wish_.seed * 1'000 + thread);
+void LoadThreads::Work(std::uint64_t thread) {
+  Rng rng(spec_.seed * 1'000 + thread);
   while (!stopped_) std::this_thread::sleep_for(AskOnce(rng));
 }
 
-milliseconds Takers::AskOnce(Rng& rng) {
+milliseconds LoadThreads::AskOnce(Rng& rng) {
   const UnixMillis begin = clock_.WallNow();
   const Instant asked = clock_.Now();
   auto outcome = limiter_.Acquire(
-      {.entity = wish_.entity, .resource = wish_.resource, .amounts = wish_.amounts},
+      {.entity = spec_.entity, .resource = spec_.resource, .amounts = spec_.amounts},
       Deadline::After(clock_, kPatience));
   if (!outcome) {
     Count(outcome.error());
     return kLongestPause;
   }
   const Decision& decision = outcome->decision();
-  if (decision.admitted) Write(begin, "take", wish_.amounts);
+  if (decision.admitted) Write(begin, "take", spec_.amounts);
   {
     const MutexLock lock(mutex_);
     ++(decision.admitted    ? report_.admitted
@@ -73,13 +86,13 @@ milliseconds Takers::AskOnce(Rng& rng) {
     }
   }
   if (!decision.admitted) return std::min(decision.retry_after, kLongestPause);
-  if (wish_.gives_back) GiveBack(std::move(*outcome).lease(), rng);
+  if (spec_.gives_back) GiveBack(std::move(*outcome).lease(), rng);
   return milliseconds(0);
 }
 
-void Takers::GiveBack(Lease lease, Rng& rng) {
+void LoadThreads::GiveBack(Lease lease, Rng& rng) {
   Amounts given;
-  for (const Amount& taken : wish_.amounts) {
+  for (const Amount& taken : spec_.amounts) {
     const auto most = static_cast<std::uint64_t>(taken.tokens.milli() / kMillitokens);
     const std::uint64_t tokens = rng.Below(most + 1);
     if (tokens > 0) given.push_back({taken.limit, Tokens(tokens)});
@@ -91,16 +104,17 @@ void Takers::GiveBack(Lease lease, Rng& rng) {
   Write(begin, "give", given);
 }
 
-void Takers::Write(UnixMillis begin, const char* kind, const Amounts& amounts) {
+void LoadThreads::Write(UnixMillis begin, const char* kind, const Amounts& amounts) {
   std::string line = fmt::format("{} {} {}", begin.value, clock_.WallNow().value, kind);
   for (const Amount& amount : amounts)
     line += fmt::format(" {}={}", amount.limit, amount.tokens.milli() / kMillitokens);
   line += '\n';
-  if (write(journal_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    Count({Code::kInternal, "the journal is full"});
+  const int failure = WriteWhole(journal_, line);
+  if (failure != 0)
+    Count({Code::kInternal, fmt::format("cannot write the journal: {}", std::strerror(failure))});
 }
 
-void Takers::Count(const Error& error) {
+void LoadThreads::Count(const Error& error) {
   const MutexLock lock(mutex_);
   if (report_.errors++ == 0) report_.first_error = error.message;
 }

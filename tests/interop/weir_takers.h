@@ -17,7 +17,7 @@
 namespace weir {
 
 /// The requests of the threads.
-struct Wish {
+struct LoadSpec {
   std::string entity;
   std::string resource;
   Amounts amounts;
@@ -30,7 +30,7 @@ struct Wish {
   std::string journal;
 };
 
-struct TakersReport {
+struct LoadReport {
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;
   std::uint64_t contended = 0;
@@ -43,15 +43,15 @@ struct TakersReport {
 };
 
 /// Runs from construction to Stop(). `limiter` and `clock` must outlive it.
-class Takers {
+class LoadThreads {
  public:
-  Takers(Limiter& limiter, const Clock& clock, Wish wish);
-  ~Takers();
-  Takers(const Takers&) = delete;
-  Takers& operator=(const Takers&) = delete;
+  LoadThreads(Limiter& limiter, const Clock& clock, LoadSpec spec);
+  ~LoadThreads();
+  LoadThreads(const LoadThreads&) = delete;
+  LoadThreads& operator=(const LoadThreads&) = delete;
 
   /// Blocks until the threads have ended.
-  TakersReport Stop();
+  LoadReport Stop();
 
  private:
   void Work(std::uint64_t thread);
@@ -63,11 +63,11 @@ class Takers {
 
   Limiter& limiter_;
   const Clock& clock_;
-  const Wish wish_;
+  const LoadSpec spec_;
   const int journal_;
   std::atomic<bool> stopped_ = false;
   Mutex mutex_;
-  TakersReport report_ WEIR_GUARDED_BY(mutex_);
+  LoadReport report_ WEIR_GUARDED_BY(mutex_);
   std::vector<std::jthread> threads_;
 };
 

@@ -103,14 +103,14 @@ IncidentCounts& operator+=(IncidentCounts& sum, const IncidentCounts& other) {
 
 void TellIncidents(FaultReport& report, const Scenario& scenario, const IncidentCounts& counts) {
   const IncidentScenario& odds = scenario.incidents;
-  report.Tell("deaths", odds.deaths, counts.deaths);
-  report.Tell("calls cut short", odds.deaths, counts.cut_short);
-  report.Tell("stops", odds.stops, counts.stops);
-  report.Tell("calls held up", odds.stops, counts.held_up);
-  report.Tell("outages", odds.outages, counts.outages);
-  report.Tell("jumps ahead", odds.jumps, counts.jumps_ahead);
-  report.Tell("jumps behind", odds.jumps, counts.jumps_behind);
-  report.Tell("items swept", odds.sweep > nanoseconds(0) ? 1 : 0, counts.swept);
+  report.Report("deaths", odds.deaths, counts.deaths);
+  report.Report("calls cut short", odds.deaths, counts.cut_short);
+  report.Report("stops", odds.stops, counts.stops);
+  report.Report("calls held up", odds.stops, counts.held_up);
+  report.Report("outages", odds.outages, counts.outages);
+  report.Report("jumps ahead", odds.jumps, counts.jumps_ahead);
+  report.Report("jumps behind", odds.jumps, counts.jumps_behind);
+  report.Report("items swept", odds.sweep > nanoseconds(0) ? 1 : 0, counts.swept);
 }
 
 }  // namespace weir::simulation

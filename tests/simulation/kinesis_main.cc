@@ -53,27 +53,27 @@ std::vector<std::string> RunOnce(const StreamScenario& scenario, std::uint64_t s
   StreamRun run(scenario, seed);
   const bool ended = run.Run();
   Count(run, counts);
-  return Broken(run, ended);
+  return Violations(run, ended);
 }
 
 /// Reports the faults. Returns false if a fault of the scenario never happened.
 bool Tell(const StreamScenario& scenario, const Counts& counts) {
   FaultReport report;
-  report.Tell("refuse", scenario.network.refuse, counts.network.refused);
-  report.Tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
-  report.Tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
-  report.Tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
-  report.Tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
-  report.Tell("throttle", scenario.network.throttle, counts.network.throttled);
-  report.Tell("entry_throttle", scenario.faults.throttle, counts.stream.throttled);
-  report.Tell("entry_fail_before", scenario.faults.fail_before, counts.stream.failed_before);
-  report.Tell("entry_fail_after", scenario.faults.fail_after, counts.stream.failed_after);
-  report.Tell("miscount", scenario.faults.miscount, counts.stream.miscounted);
-  report.Tell("refuse_list", scenario.faults.refuse_list, counts.stream.refused_lists);
-  report.Tell("splits", scenario.faults.reshard, counts.stream.splits);
-  report.Tell("merges", scenario.faults.reshard, counts.stream.merges);
-  report.Tell("error", scenario.faults.error, counts.stream.errors);
-  report.Tell("stored", 1, counts.stored);
+  report.Report("refuse", scenario.network.refuse, counts.network.refused);
+  report.Report("lose_request", scenario.network.lose_request, counts.network.lost_requests);
+  report.Report("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  report.Report("fail_before", scenario.network.fail_before, counts.network.failed_before);
+  report.Report("fail_after", scenario.network.fail_after, counts.network.failed_after);
+  report.Report("throttle", scenario.network.throttle, counts.network.throttled);
+  report.Report("entry_throttle", scenario.faults.throttle, counts.stream.throttled);
+  report.Report("entry_fail_before", scenario.faults.fail_before, counts.stream.failed_before);
+  report.Report("entry_fail_after", scenario.faults.fail_after, counts.stream.failed_after);
+  report.Report("miscount", scenario.faults.miscount, counts.stream.miscounted);
+  report.Report("refuse_list", scenario.faults.refuse_list, counts.stream.refused_lists);
+  report.Report("splits", scenario.faults.reshard, counts.stream.splits);
+  report.Report("merges", scenario.faults.reshard, counts.stream.merges);
+  report.Report("error", scenario.faults.error, counts.stream.errors);
+  report.Report("stored", 1, counts.stored);
   for (const auto& [name, count] :
        {std::pair("failed", counts.failed), std::pair("maybe_duplicate", counts.doubtful),
         std::pair("over_limit", counts.stream.over_limit),

@@ -55,7 +55,7 @@ StreamRun::StreamRun(const StreamScenario& scenario, std::uint64_t seed)
   for (std::size_t i = 0; i < numbers_.size(); ++i) {
     options_.push_back(DrawOptions());
     producers_.push_back(std::make_unique<StreamProducer>(
-        StreamPlace{scheduler_, server_, scenario.timeout}, options_.back(), rng_.Next(),
+        ProducerEnvironment{scheduler_, server_, scenario.timeout}, options_.back(), rng_.Next(),
         [this, i](kinesis::RecordResult result) { Take(i, std::move(result)); }));
     producers_.back()->network().faults = scenario.network;
     scheduler_.Post([this, i] {

@@ -118,8 +118,8 @@ std::map<std::string, Quota> Quotas(const Scenario& scenario) {
   return quotas;
 }
 
-std::vector<std::string> Broken(const Scenario& scenario, const Fleet& fleet,
-                                const FleetWorkload& workload) {
+std::vector<std::string> Violations(const Scenario& scenario, const Fleet& fleet,
+                                    const FleetWorkload& workload) {
   std::vector<std::string> broken =
       OverAdmissions(fleet.ReadMovements(), Quotas(scenario), Slack(scenario));
   std::ranges::move(Minted(fleet.ReadDivisions()), std::back_inserter(broken));
@@ -160,7 +160,7 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
   counts.incidents += incidents.counts();
   counts.peers += peers.counts();
   if (names) counts.names += names->tally();
-  std::vector<std::string> broken = Broken(scenario, fleet, workload);
+  std::vector<std::string> broken = Violations(scenario, fleet, workload);
   if (!ended) broken.emplace_back("something was still scheduled at the end");
   auto findings = CompareWithTable(workload.ledger(), fleet, Terms(scenario));
   std::ranges::move(findings.broken, std::back_inserter(broken));
@@ -182,7 +182,7 @@ void TellMost(const Counts& counts) {
 
 void TellPeers(FaultReport& report, const PeerScenario& odds, const dynamo::PeerCounts& counts) {
   const auto tell = [&](std::string_view name, bool is_asked, int met) {
-    report.Tell(name, is_asked ? 1 : 0, static_cast<std::uint64_t>(met));
+    report.Report(name, is_asked ? 1 : 0, static_cast<std::uint64_t>(met));
   };
   const bool are_there = odds.clients > 0;
   tell("peers admitted", are_there, counts.calls.admitted);
@@ -200,7 +200,7 @@ void TellPeers(FaultReport& report, const PeerScenario& odds, const dynamo::Peer
 
 void TellNames(FaultReport& report, const NamesScenario& odds, const dynamo::NamesTally& counts) {
   const auto tell = [&](std::string_view name, int met) {
-    report.Tell(name, static_cast<double>(odds.names), static_cast<std::uint64_t>(met));
+    report.Report(name, static_cast<double>(odds.names), static_cast<std::uint64_t>(met));
   };
   tell("changes of limits", counts.changes);
   tell("stale resolutions", counts.stale);
@@ -216,15 +216,16 @@ bool Tell(const Scenario& scenario, const Counts& counts) {
   TellIncidents(report, scenario, counts.incidents);
   TellPeers(report, scenario.peers, counts.peers);
   TellNames(report, scenario.names, counts.names);
-  report.Tell("failed in outages", scenario.incidents.outages, counts.faults.network.failed_after);
-  report.Tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
-  report.Tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
-  report.Tell("admitted", 1, static_cast<std::uint64_t>(counts.admitted));
-  report.Tell("refused", scenario.only_probes ? 0 : 1, static_cast<std::uint64_t>(counts.denied));
-  report.Tell("repeated adjusts", 1, counts.repeated);
-  report.Tell("doubtful", scenario.only_probes ? 1 : 0,
-              static_cast<std::uint64_t>(counts.doubtful));
-  report.Tell("probes", 1, counts.probed);
+  report.Report("failed in outages", scenario.incidents.outages,
+                counts.faults.network.failed_after);
+  report.Report("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
+  report.Report("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
+  report.Report("admitted", 1, static_cast<std::uint64_t>(counts.admitted));
+  report.Report("refused", scenario.only_probes ? 0 : 1, static_cast<std::uint64_t>(counts.denied));
+  report.Report("repeated adjusts", 1, counts.repeated);
+  report.Report("doubtful", scenario.only_probes ? 1 : 0,
+                static_cast<std::uint64_t>(counts.doubtful));
+  report.Report("probes", 1, counts.probed);
   TellMost(counts);
   return report.complete();
 }

@@ -140,20 +140,20 @@ void FaultCounts::Add(const sim::NetworkCounts& of_network, const sim::DynamoCou
 }
 
 void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts& counts) {
-  report.Tell("refuse", scenario.network.refuse, counts.network.refused);
-  report.Tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
-  report.Tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
-  report.Tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
-  report.Tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
-  report.Tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
-  report.Tell("throttle", scenario.network.throttle, counts.network.throttled);
-  report.Tell("stray", scenario.network.stray, counts.network.strays);
-  report.Tell("tail", scenario.network.tail, counts.network.tails);
-  report.Tell("table_throttle", scenario.table.throttle, counts.table_throttled);
-  report.Tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
-  report.Tell("throttled keys", scenario.table.range_writes, counts.throttled_ranges);
-  report.Tell("throttled by index", scenario.table.range_writes, counts.throttled_indexes);
-  report.Tell("wrong_checksum", scenario.table.wrong_checksum, counts.wrong_checksums);
+  report.Report("refuse", scenario.network.refuse, counts.network.refused);
+  report.Report("lose_request", scenario.network.lose_request, counts.network.lost_requests);
+  report.Report("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  report.Report("duplicate", scenario.network.duplicate, counts.network.duplicates);
+  report.Report("fail_before", scenario.network.fail_before, counts.network.failed_before);
+  report.Report("fail_after", scenario.network.fail_after, counts.network.failed_after);
+  report.Report("throttle", scenario.network.throttle, counts.network.throttled);
+  report.Report("stray", scenario.network.stray, counts.network.strays);
+  report.Report("tail", scenario.network.tail, counts.network.tails);
+  report.Report("table_throttle", scenario.table.throttle, counts.table_throttled);
+  report.Report("table_conflict", scenario.table.conflict, counts.table_conflicts);
+  report.Report("throttled keys", scenario.table.range_writes, counts.throttled_ranges);
+  report.Report("throttled by index", scenario.table.range_writes, counts.throttled_indexes);
+  report.Report("wrong_checksum", scenario.table.wrong_checksum, counts.wrong_checksums);
 }
 
 Result<Scenario> ParseScenario(std::string_view text) { return ParseLines(text, FleetSetters()); }

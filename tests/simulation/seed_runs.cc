@@ -38,7 +38,7 @@ std::uint64_t CountViolations(const SeedRuns& runs,
   return violations;
 }
 
-void FaultReport::Tell(std::string_view name, double chance, std::uint64_t met) {
+void FaultReport::Report(std::string_view name, double chance, std::uint64_t met) {
   if (chance <= 0) return;
   fmt::print("  {:<18} {}\n", name, met);
   complete_ = complete_ && met > 0;

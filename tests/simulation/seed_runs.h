@@ -31,7 +31,7 @@ std::uint64_t CountViolations(
 /// Prints how often each fault happened, and records whether a fault of the scenario never did.
 class FaultReport {
  public:
-  void Tell(std::string_view name, double chance, std::uint64_t met);
+  void Report(std::string_view name, double chance, std::uint64_t met);
   /// Returns whether all faults of the scenario happened.
   bool complete() const { return complete_; }
 

@@ -19,7 +19,7 @@ constexpr milliseconds kAfterCrash = std::chrono::seconds(21);
 
 }  // namespace
 
-SlotEvents::SlotEvents(const HostEnvironment& around, const Scenario& scenario, std::uint64_t seed,
+SlotEvents::SlotEvents(const EventsWorld& around, const Scenario& scenario, std::uint64_t seed,
                        EventBug bug)
     : scenario_(scenario),
       rng_(seed),
@@ -84,7 +84,7 @@ void SlotEvents::Crash() {
   ++crashes_;
   down_since_ = Wall();
   troubles_.push_back({Wall(), Wall() + kAfterCrash});
-  Bury(milliseconds(rng_.Between(0, 30'000)));
+  Retire(milliseconds(rng_.Between(0, 30'000)));
 }
 
 void SlotEvents::Stop() {
@@ -94,13 +94,13 @@ void SlotEvents::Stop() {
   daemon_->Stop([this](const auto&) {
     world_.scheduler.Post([this] {
       stopping_ = false;
-      Bury(milliseconds(rng_.Between(0, 5'000)));
+      Retire(milliseconds(rng_.Between(0, 5'000)));
     });
   });
 }
 
 // The object stays alive until the scheduler is idle (EventDaemon::Crash).
-void SlotEvents::Bury(milliseconds down) {
+void SlotEvents::Retire(milliseconds down) {
   daemon_->Crash();
   dead_.push_back(std::move(daemon_));
   back_ = world_.scheduler.clock().Now() + down;

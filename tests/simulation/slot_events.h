@@ -22,15 +22,14 @@ struct Trouble {
 class SlotEvents {
  public:
   /// The simulated world. All of it must outlive this.
-  struct HostEnvironment {
+  struct EventsWorld {
     sim::SimScheduler& scheduler;
     sim::SimDynamo& server;
     const rate_limiter_py::TableNames& names;
     const dynamo::TableLayout& layout;
     SlotHistory& history;
   };
-  SlotEvents(const HostEnvironment& around, const Scenario& scenario, std::uint64_t seed,
-             EventBug bug);
+  SlotEvents(const EventsWorld& around, const Scenario& scenario, std::uint64_t seed, EventBug bug);
   ~SlotEvents();
 
   void Run();
@@ -54,7 +53,7 @@ class SlotEvents {
   void Crash();
   void Stop();
   // Cuts the daemon off and schedules the next one.
-  void Bury(milliseconds down);
+  void Retire(milliseconds down);
   UnixMillis Wall() const { return world_.scheduler.clock().WallNow(); }
 
   const Scenario scenario_;

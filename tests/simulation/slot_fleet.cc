@@ -62,7 +62,7 @@ SlotFleet::SlotFleet(const Scenario& scenario, std::uint64_t seed, EventBug bug)
   }
   if (scenario.events.jobs == 0) return;
   events_ = std::make_unique<SlotEvents>(
-      SlotEvents::HostEnvironment{scheduler_, server_, Names(), layouts_.slots, history_}, scenario,
+      SlotEvents::EventsWorld{scheduler_, server_, Names(), layouts_.slots, history_}, scenario,
       rng_.Next(), bug);
 }
 

@@ -14,28 +14,28 @@ namespace {
 void TellEvents(FaultReport& report, const Scenario& scenario, const EventCounts& counts) {
   const EventScenario& events = scenario.events;
   if (events.jobs == 0) return;
-  report.Tell("index_lag", scenario.table.longest_index_lag > nanoseconds(0) ? 1 : 0,
-              counts.late_indexes);
-  report.Tell("daemon_crash", events.crash, counts.crashes);
-  report.Tell("daemon_stop", events.stop, counts.stops);
-  report.Tell("queue_refuse", events.queue.refuse, counts.queue.refused);
-  report.Tell("queue_lose_answer", events.queue.lose_answer, counts.queue.lost_answers);
-  report.Tell("event_duplicate", events.queue.duplicate, counts.queue.duplicates);
-  report.Tell("event_delay", events.queue.longest_delay > nanoseconds(0) ? 1 : 0,
-              counts.queue.reordered);
-  report.Tell("ends", 1, counts.ends);
-  report.Tell("free within 10 s", 1, counts.measured);
+  report.Report("index_lag", scenario.table.longest_index_lag > nanoseconds(0) ? 1 : 0,
+                counts.late_indexes);
+  report.Report("daemon_crash", events.crash, counts.crashes);
+  report.Report("daemon_stop", events.stop, counts.stops);
+  report.Report("queue_refuse", events.queue.refuse, counts.queue.refused);
+  report.Report("queue_lose_answer", events.queue.lose_answer, counts.queue.lost_answers);
+  report.Report("event_duplicate", events.queue.duplicate, counts.queue.duplicates);
+  report.Report("event_delay", events.queue.longest_delay > nanoseconds(0) ? 1 : 0,
+                counts.queue.reordered);
+  report.Report("ends", 1, counts.ends);
+  report.Report("free within 10 s", 1, counts.measured);
 }
 
 /// Reports the faults. Returns false if a fault of the scenario never happened.
 bool Tell(const Scenario& scenario, const SlotCounts& counts) {
   FaultReport report;
   TellFaults(report, scenario, counts.faults);
-  report.Tell("reorder", scenario.network.longest_trip > nanoseconds(0) ? 1 : 0,
-              counts.faults.network.reordered);
-  report.Tell("admitted", 1, counts.admitted);
-  report.Tell("refused", 1, counts.refused);
-  report.Tell("crashes", 1, counts.crashes);
+  report.Report("reorder", scenario.network.longest_trip > nanoseconds(0) ? 1 : 0,
+                counts.faults.network.reordered);
+  report.Report("admitted", 1, counts.admitted);
+  report.Report("refused", 1, counts.refused);
+  report.Report("crashes", 1, counts.crashes);
   TellEvents(report, scenario, counts.events);
   return report.complete();
 }

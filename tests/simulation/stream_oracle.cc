@@ -143,7 +143,7 @@ class Audit {
 
 }  // namespace
 
-std::vector<std::string> Broken(StreamRun& run, bool ended) {
+std::vector<std::string> Violations(StreamRun& run, bool ended) {
   Audit audit(run);
   if (!ended) audit.Add("something was still scheduled at the end");
   audit.CheckProducers();

@@ -19,6 +19,6 @@ std::vector<sim::Delivery> Consume(sim::SimServer& server);
 /// reported as stored is delivered once and unchanged, at the position in its result; a failed
 /// record is not delivered. Exceptions to this are allowed only if the result has maybe_duplicate.
 /// An ordered producer keeps the order of each hash key.
-std::vector<std::string> Broken(StreamRun& run, bool ended);
+std::vector<std::string> Violations(StreamRun& run, bool ended);
 
 }  // namespace weir::simulation

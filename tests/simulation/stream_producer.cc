@@ -32,8 +32,9 @@ Result<kinesis::ShardPage> ToPage(const tl::expected<std::string, AwsFailure>& a
 
 }  // namespace
 
-StreamProducer::StreamProducer(const StreamPlace& place, const kinesis::PipelineOptions& options,
-                               std::uint64_t seed, Done done)
+StreamProducer::StreamProducer(const ProducerEnvironment& place,
+                               const kinesis::PipelineOptions& options, std::uint64_t seed,
+                               Done done)
     : place_(place),
       pipeline_(options, seed),
       network_(place.scheduler, place.server, seed + 1),

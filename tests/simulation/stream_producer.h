@@ -16,7 +16,7 @@ namespace weir::simulation {
 
 inline constexpr const char* kStreamName = "stream";
 
-struct StreamPlace {
+struct ProducerEnvironment {
   sim::SimScheduler& scheduler;
   sim::SimServer& server;
   nanoseconds timeout;  ///< of a request
@@ -28,7 +28,7 @@ class StreamProducer {
  public:
   using Done = std::function<void(kinesis::RecordResult)>;
 
-  StreamProducer(const StreamPlace& place, const kinesis::PipelineOptions& options,
+  StreamProducer(const ProducerEnvironment& place, const kinesis::PipelineOptions& options,
                  std::uint64_t seed, Done done);
   StreamProducer(const StreamProducer&) = delete;
   StreamProducer& operator=(const StreamProducer&) = delete;
@@ -54,7 +54,7 @@ class StreamProducer {
   void Call(const std::string& operation, std::string body, Answered answered);
   void WakeAt(std::optional<Instant> when);
 
-  StreamPlace place_;
+  ProducerEnvironment place_;
   kinesis::Pipeline pipeline_;
   sim::SimTransport network_;
   Done done_;

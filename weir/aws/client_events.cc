@@ -7,7 +7,7 @@ namespace weir {
 
 void ClientEvents::Throttled(std::string_view operation, const AwsFailure& failure, Instant now) {
   if (!log_.IsEnabled(LogLevel::kWarning)) return;
-  const std::optional<std::int64_t> suppressed = throttled_.Take(now);
+  const std::optional<std::int64_t> suppressed = throttled_.ShouldWrite(now);
   if (!suppressed) return;
   const std::string code = CodeOf(failure);
   const std::array<LogField, 5> fields = {LogField{"host", std::string_view(host_)},

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "weir/aws/client_metrics.h"
-#include "weir/aws/credentials/credentials_cache.h"
+#include "weir/aws/credentials/caching_provider.h"
 #include "weir/aws/retrying_client.h"
 #include "weir/aws/testing/scripted_aws.h"
 #include "weir/sim/sim_scheduler.h"

@@ -20,7 +20,7 @@ bool HasShape(std::string_view text) {
 }
 
 /// Returns -1 unless all characters are digits.
-int Number(std::string_view digits) {
+int ParseDigits(std::string_view digits) {
   const bool all = std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
   int number = -1;
   if (all) std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -31,9 +31,9 @@ int Number(std::string_view digits) {
 
 std::optional<UnixMillis> ParseHttpDate(std::string_view text) {
   if (!HasShape(text)) return std::nullopt;
-  const int day = Number(text.substr(5, 2)), year = Number(text.substr(12, 4));
-  const int hour = Number(text.substr(17, 2)), minute = Number(text.substr(20, 2));
-  const int second = Number(text.substr(23, 2));
+  const int day = ParseDigits(text.substr(5, 2)), year = ParseDigits(text.substr(12, 4));
+  const int hour = ParseDigits(text.substr(17, 2)), minute = ParseDigits(text.substr(20, 2));
+  const int second = ParseDigits(text.substr(23, 2));
   const auto month = std::ranges::find(kMonths, text.substr(8, 3));
   if (day < 0 || year < 0 || month == kMonths.end()) return std::nullopt;
   // 60 is a leap second.

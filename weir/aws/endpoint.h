@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 
 namespace weir {
@@ -21,10 +22,10 @@ struct Endpoint {
 /// Parses "https://host", "http://host:8000/path" or "http://[::1]:8000". Returns kInvalidArgument
 /// with the cause for any other text, including user names, queries and fragments. The message does
 /// not repeat a text with an '@', since there may be a password before it.
-Result<Endpoint> ParseEndpoint(std::string_view url);
+WEIR_API Result<Endpoint> ParseEndpoint(std::string_view url);
 
 /// Returns the value of the host header: with the port unless it is the default of the scheme, and
 /// with IPv6 addresses in brackets.
-std::string HostHeader(const Endpoint& endpoint);
+WEIR_API std::string HostHeader(const Endpoint& endpoint);
 
 }  // namespace weir

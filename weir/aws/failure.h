@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "weir/aws/http/http.h"
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 
 namespace weir {
@@ -20,7 +21,7 @@ enum class FailureClass {
   kDeadline,     ///< time ran out before it was sent, or while it waited for a retry
 };
 
-std::string_view Name(FailureClass kind);
+WEIR_API std::string_view Name(FailureClass kind);
 
 struct AwsFailure {
   FailureClass kind = FailureClass::kPermanent;
@@ -39,7 +40,7 @@ struct AwsFailure {
 };
 
 /// Returns AWS's code, or the name of the class if there is none: for metrics and histories.
-std::string CodeOf(const AwsFailure& failure);
+WEIR_API std::string CodeOf(const AwsFailure& failure);
 
 /// Returns the class of an error response. The codes are those of botocore's retry handlers, of the
 /// pages "Error handling with DynamoDB" and "Common errors", and of Kinesis' API reference. An
@@ -52,7 +53,8 @@ std::string CodeOf(const AwsFailure& failure);
 /// body decide (refusal_reasons.h). TransactionInProgressException is kAmbiguous: an earlier
 /// request with the same client request token is still being processed, and a retry with that token
 /// returns its outcome.
-FailureClass Classify(int http_status, std::string_view code, std::string_view operation = {});
+WEIR_API FailureClass Classify(int http_status, std::string_view code,
+                               std::string_view operation = {});
 
 /// A remedy for a failure of kAuth, which is tried once.
 enum class AuthRemedy {
@@ -61,32 +63,32 @@ enum class AuthRemedy {
   kClock,             ///< correct the clock: the service refused the time of the signature
   kMaybeClock,        ///< correct the clock if it is wrong; otherwise the secret key is wrong
 };
-AuthRemedy RemedyOf(std::string_view code);
+WEIR_API AuthRemedy RemedyOf(std::string_view code);
 /// Returns whether a kAuth means a missing permission: the service knows the caller. The response
 /// to such a request repeats no secret.
-bool IsPermission(std::string_view code);
+WEIR_API bool IsPermission(std::string_view code);
 
 /// Returns the error code of a response, without namespace and without the address that some
 /// services append: `__type` in a JSON or CBOR body, `Code` in an XML body (xml_error.h), or
 /// x-amzn-errortype. Returns an empty text if there is none of these, or if the code has other
 /// characters than letters, digits, '.', '_' and '-', or more than 128 of them.
-std::string ErrorCode(const HttpResponse& response);
+WEIR_API std::string ErrorCode(const HttpResponse& response);
 
 /// Returns the first line of the service's message, at most 300 printable characters; may be empty.
-std::string ErrorText(const HttpResponse& response);
+WEIR_API std::string ErrorText(const HttpResponse& response);
 /// Returns the first line of `text`, at most 300 characters. Unprintable characters become '?'.
-std::string PrintableLine(std::string text);
+WEIR_API std::string PrintableLine(std::string text);
 
 /// Returns the id under which the service logged the request (x-amzn-requestid, x-amz-request-id),
 /// which AWS's support needs. Returns an empty text if there is none, or if it has other characters
 /// than letters, digits, '-' and '=', or more than 128 of them.
-std::string RequestId(const HttpResponse& response);
+WEIR_API std::string RequestId(const HttpResponse& response);
 
 /// Converts a failure to an Error with the same message. kThrottle, kTransient, kConflict and
 /// kAmbiguous become kUnavailable; kDeadline becomes kDeadlineExceeded; kAuth becomes
 /// kPermissionDenied if the caller is known, else kUnauthenticated; kConditional becomes kAborted;
 /// kPermanent becomes kNotFound for a table, stream or queue that does not exist,
 /// kFailedPrecondition for one that is in use or for a limit of the account, else kInvalidArgument.
-Error ToError(const AwsFailure& failure);
+WEIR_API Error ToError(const AwsFailure& failure);
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 
 #include "weir/aws/failure.h"
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 #include "weir/runtime/deadline.h"
 #include "weir/telemetry/histogram.h"
@@ -45,7 +46,7 @@ struct JsonClientStats {
 /// Thread-safe. `done` runs exactly once, before Call returns or later on a thread of the client or
 /// on one that blocks in Await after it called Call; under no lock, and at the latest soon after
 /// the deadline.
-class JsonClient {
+class WEIR_API JsonClient {
  public:
   virtual ~JsonClient() = default;
   virtual void Call(JsonCall call, Deadline deadline, JsonDone done) = 0;

@@ -29,8 +29,8 @@ JsonExchange::JsonExchange(const JsonClientOptions& options, JsonCall call, Dead
       deadline_(deadline),
       policy_(options.retry, call_.repeatable, deadline) {}
 
-JsonStep JsonExchange::Start(Instant now) {
-  if (deadline_.ExpiredAt(now)) return Final(OutOfTime());
+JsonStep JsonExchange::StartAttempt(Instant now) {
+  if (deadline_.ExpiredAt(now)) return FinalFailure(OutOfTime());
   return FetchCredentials{deadline_};
 }
 
@@ -43,10 +43,10 @@ JsonStep JsonExchange::OnCredentials(Result<Credentials> got, Moment at, SharedR
     const FailedAttempt failed{.kind = failure.kind};
     return OnFailure(std::move(failure), failed, at, shared);
   }
-  if (deadline_.ExpiredAt(at.now)) return Final(OutOfTime());
+  if (deadline_.ExpiredAt(at.now)) return FinalFailure(OutOfTime());
   // Another attempt with the same credentials would be rejected again.
   if (rejection_ && SameKeys(*got, credentials_)) {
-    return Final(*std::move(rejection_), "credentials that were fetched anew are the same");
+    return FinalFailure(*std::move(rejection_), "credentials that were fetched again are the same");
   }
   rejection_.reset();
   credentials_ = *std::move(got);
@@ -60,7 +60,7 @@ JsonStep JsonExchange::OnSigned(const Status& signed_well, Instant now) {
     failure.kind = FailureClass::kAuth;
     failure.message = fmt::format("{} at {}: cannot sign: {}", call_.operation, options_.host,
                                   signed_well.error().message);
-    return Final(std::move(failure));
+    return FinalFailure(std::move(failure));
   }
   ++attempts_;
   is_out_ = true;
@@ -84,20 +84,21 @@ JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shar
   AwsFailure& failure = attempt.result.error();
   if (failure.kind == FailureClass::kAmbiguous) maybe_applied_ = true;
   if (failure.key_range_throttled) key_range_throttled_ = true;
-  if (WaitedInVain(attempt, at.now)) {
+  if (ExpiredInQueue(attempt, at.now)) {
     last_cause_ = std::move(failure.message);
-    return Start(at.now);
+    return StartAttempt(at.now);
   }
-  const AuthRemedy mend = Mend(attempt, shared);
-  rejected_ = mend == AuthRemedy::kFreshCredentials;
+  const AuthRemedy remedy = ApplyRemedy(attempt, shared);
+  rejected_ = remedy == AuthRemedy::kFreshCredentials;
   if (rejected_) rejection_ = failure;
-  const FailedAttempt failed = {.kind = failure.kind, .mend = mend, .timed_out = attempt.timed_out};
+  const FailedAttempt failed = {
+      .kind = failure.kind, .remedy = remedy, .timed_out = attempt.timed_out};
   return OnFailure(std::move(failure), failed, at, shared);
 }
 
 // Such a request was never sent; only its signature got old in the queue. So a new signature costs
 // no retry. (The transport's clock and `now` may differ, so half of the life is enough.)
-bool JsonExchange::WaitedInVain(const Attempt& attempt, Instant now) const {
+bool JsonExchange::ExpiredInQueue(const Attempt& attempt, Instant now) const {
   const bool never_begun =
       attempt.timed_out && attempt.result.error().kind == FailureClass::kTransient;
   return never_begun && now - handed_over_ >= kSignatureLife / 2;
@@ -108,24 +109,24 @@ JsonStep JsonExchange::OnFailure(AwsFailure failure, FailedAttempt failed, Momen
   // The request never left this machine, and the deadline has passed.
   if (failed.kind == FailureClass::kTransient && deadline_.ExpiredAt(at.now)) {
     failure.kind = FailureClass::kDeadline;
-    return Final(std::move(failure), "the deadline has passed");
+    return FinalFailure(std::move(failure), "the deadline has passed");
   }
   const RetryDecision decision = policy_.OnFailure(failed, at.now, shared.quota, shared.rng);
-  if (!decision.again) return Final(std::move(failure), decision.why_not);
+  if (!decision.again) return FinalFailure(std::move(failure), decision.why_not);
   last_cause_ = std::move(failure.message);
   return WakeAt{decision.at};
 }
 
-AuthRemedy JsonExchange::Mend(const Attempt& attempt, SharedRetries& shared) const {
+AuthRemedy JsonExchange::ApplyRemedy(const Attempt& attempt, SharedRetries& shared) const {
   const AwsFailure& failure = attempt.result.error();
   if (failure.kind != FailureClass::kAuth) return AuthRemedy::kNone;
-  const AuthRemedy mend = RemedyOf(failure.code);
-  if (mend != AuthRemedy::kClock && mend != AuthRemedy::kMaybeClock) return mend;
+  const AuthRemedy remedy = RemedyOf(failure.code);
+  if (remedy != AuthRemedy::kClock && remedy != AuthRemedy::kMaybeClock) return remedy;
   // Without the service's time the clock cannot be corrected.
   if (!attempt.server_time) return AuthRemedy::kNone;
   const milliseconds off = std::chrono::abs(*attempt.server_time - signed_for_);
   // The clock is right, so the secret key is wrong.
-  if (mend == AuthRemedy::kMaybeClock && off <= kTolerableSkew) return AuthRemedy::kNone;
+  if (remedy == AuthRemedy::kMaybeClock && off <= kTolerableSkew) return AuthRemedy::kNone;
   shared.skew.OnRefused();
   return AuthRemedy::kClock;
 }
@@ -140,7 +141,8 @@ AwsFailure JsonExchange::OutOfTime() const {
   return failure;
 }
 
-tl::unexpected<AwsFailure> JsonExchange::Final(AwsFailure failure, std::string_view why_not) const {
+tl::unexpected<AwsFailure> JsonExchange::FinalFailure(AwsFailure failure,
+                                                      std::string_view why_not) const {
   failure.attempts = attempts_;
   failure.maybe_applied = maybe_applied_;
   failure.key_range_throttled = key_range_throttled_;
@@ -156,7 +158,7 @@ JsonAnswer JsonExchange::Abandon() {
   maybe_applied_ |= is_out_;
   failure.message = fmt::format("{} at {}: the client was shut down before an answer came",
                                 call_.operation, options_.host);
-  return Final(std::move(failure));
+  return FinalFailure(std::move(failure));
 }
 
 HttpRequest JsonExchange::MakeRequest() const {

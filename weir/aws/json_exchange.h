@@ -58,11 +58,11 @@ class JsonExchange {
   /// `options` must outlive it.
   JsonExchange(const JsonClientOptions& options, JsonCall call, Deadline deadline);
 
-  JsonStep Begin(Instant now) { return Start(now); }
+  JsonStep Begin(Instant now) { return StartAttempt(now); }
   JsonStep OnCredentials(Result<Credentials> got, Moment at, SharedRetries& shared);
   JsonStep OnSigned(const Status& signed_well, Instant now);
   JsonStep OnAttempt(Attempt attempt, Moment at, SharedRetries& shared);
-  JsonStep OnWake(Instant now) { return Start(now); }
+  JsonStep OnWake(Instant now) { return StartAttempt(now); }
   /// Ends the call if there will be no event for the last step. Returns its result.
   JsonAnswer Abandon();
 
@@ -76,16 +76,16 @@ class JsonExchange {
 
  private:
   /// Begins an attempt, unless the deadline has passed.
-  JsonStep Start(Instant now);
+  JsonStep StartAttempt(Instant now);
   /// Retries the call or ends it.
   JsonStep OnFailure(AwsFailure failure, FailedAttempt failed, Moment at, SharedRetries& shared);
   /// Returns whether the request waited for a connection until its signature was too old.
-  bool WaitedInVain(const Attempt& attempt, Instant now) const;
+  bool ExpiredInQueue(const Attempt& attempt, Instant now) const;
   /// Returns the remedy for a failure of kAuth, and applies that of the clock.
-  AuthRemedy Mend(const Attempt& attempt, SharedRetries& shared) const;
+  AuthRemedy ApplyRemedy(const Attempt& attempt, SharedRetries& shared) const;
   AwsFailure OutOfTime() const;
   /// Completes a failure with the facts of all attempts. `why_not`: why there is no retry.
-  tl::unexpected<AwsFailure> Final(AwsFailure failure, std::string_view why_not = {}) const;
+  tl::unexpected<AwsFailure> FinalFailure(AwsFailure failure, std::string_view why_not = {}) const;
 
   const JsonClientOptions& options_;
   const JsonCall call_;

@@ -4,7 +4,7 @@
 
 namespace weir {
 
-tl::unexpected<Error> MalformedAnswer(std::string_view operation, std::string_view why) {
+tl::unexpected<Error> MalformedResponse(std::string_view operation, std::string_view why) {
   return Fail(Code::kDataLoss, fmt::format("answer to {}: {}", operation, why));
 }
 

@@ -9,13 +9,13 @@
 namespace weir {
 
 /// kDataLoss: the response to `operation` is not such a response, and why.
-tl::unexpected<Error> MalformedAnswer(std::string_view operation, std::string_view why);
+tl::unexpected<Error> MalformedResponse(std::string_view operation, std::string_view why);
 
 /// As ReadMembers; an error names the operation that `body` is the response to.
 template <class Read>
-Status ReadAnswer(std::string_view operation, std::string_view body, const Read& read) {
+Status ReadResponse(std::string_view operation, std::string_view body, const Read& read) {
   const Status status = ReadMembers(body, read);
-  if (!status) return MalformedAnswer(operation, status.error().message);
+  if (!status) return MalformedResponse(operation, status.error().message);
   return {};
 }
 

@@ -6,7 +6,7 @@ namespace weir {
 namespace {
 
 TEST(JsonResponse, AnAnswerIsNamedByItsCall) {
-  const Status read = ReadAnswer("GetItem", "[]", [](std::string_view, JsonValue) {});
+  const Status read = ReadResponse("GetItem", "[]", [](std::string_view, JsonValue) {});
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().message.substr(0, 27), "answer to GetItem: byte 0: ");
 }

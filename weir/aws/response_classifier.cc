@@ -11,14 +11,14 @@
 namespace weir {
 namespace {
 
-Attempt Unanswered(const HttpFailure& failure, const AttemptContext& context) {
+Attempt WithoutResponse(const HttpFailure& failure, const AttemptContext& context) {
   AwsFailure aws;
   aws.kind = failure.maybe_sent ? FailureClass::kAmbiguous : FailureClass::kTransient;
   aws.message = fmt::format("{}: {}", context.operation, failure.message);
   return {.result = tl::unexpected(std::move(aws)), .timed_out = failure.timed_out};
 }
 
-std::string Crc32(std::string_view body) {
+std::string Crc32Text(std::string_view body) {
   return std::to_string(
       crc32_z(0, reinterpret_cast<const unsigned char*>(body.data()), body.size()));
 }
@@ -26,15 +26,15 @@ std::string Crc32(std::string_view body) {
 /// Returns false if the response has no checksum.
 bool HasWrongChecksum(const HttpResponse& response) {
   const std::string* const told = response.Header("x-amz-crc32");
-  return told != nullptr && *told != Crc32(response.body);
+  return told != nullptr && *told != Crc32Text(response.body);
 }
 
-AwsFailure Damaged(const HttpResponse& response, const AttemptContext& context) {
+AwsFailure DamagedResponse(const HttpResponse& response, const AttemptContext& context) {
   AwsFailure failure;
   failure.kind = FailureClass::kAmbiguous;
   failure.http_status = response.status;
   failure.message = fmt::format("{} at {}: the answer was damaged on its way (its crc32 is {})",
-                                context.operation, context.host, Crc32(response.body));
+                                context.operation, context.host, Crc32Text(response.body));
   return failure;
 }
 
@@ -44,7 +44,7 @@ bool HoldsImages(FailureClass kind) {
 
 /// Returns the service's message. Replaces the class of a cancelled transaction by that of its
 /// reasons.
-std::string Explain(const HttpResponse& response, AwsFailure& failure) {
+std::string ExplainError(const HttpResponse& response, AwsFailure& failure) {
   // A rejected signature is explained by repeating the signed data, with the session token.
   if (failure.kind == FailureClass::kAuth && !IsPermission(failure.code)) return {};
   std::string text = ErrorText(response);
@@ -55,14 +55,14 @@ std::string Explain(const HttpResponse& response, AwsFailure& failure) {
   return fmt::format("{}: {}", text, PrintableLine(std::move(cancellation.text)));
 }
 
-AwsFailure Refused(HttpResponse& response, const AttemptContext& context) {
+AwsFailure RefusedRequest(HttpResponse& response, const AttemptContext& context) {
   AwsFailure failure;
   failure.http_status = response.status;
   failure.code = ErrorCode(response);
   failure.kind = Classify(response.status, failure.code, context.operation);
   failure.message = fmt::format("{} at {}: {}{}{}", context.operation, context.host,
                                 response.status, failure.code.empty() ? "" : " ", failure.code);
-  const std::string text = Explain(response, failure);
+  const std::string text = ExplainError(response, failure);
   if (!text.empty()) failure.message += ": " + text;
   if (const std::string id = RequestId(response); !id.empty()) {
     failure.message += fmt::format(" (request {})", id);
@@ -77,16 +77,16 @@ AwsFailure Refused(HttpResponse& response, const AttemptContext& context) {
 
 tl::expected<std::string, AwsFailure> ResultOf(HttpResponse& response,
                                                const AttemptContext& context) {
-  if (HasWrongChecksum(response)) return tl::unexpected(Damaged(response, context));
+  if (HasWrongChecksum(response)) return tl::unexpected(DamagedResponse(response, context));
   if (response.status >= 200 && response.status < 300) return std::move(response.body);
-  return tl::unexpected(Refused(response, context));
+  return tl::unexpected(RefusedRequest(response, context));
 }
 
 }  // namespace
 
 Attempt ClassifyResponse(tl::expected<HttpResponse, HttpFailure> answer,
                          const AttemptContext& context) {
-  if (!answer) return Unanswered(answer.error(), context);
+  if (!answer) return WithoutResponse(answer.error(), context);
   const std::string* const date = answer->Header("date");
   const auto server_time = date == nullptr ? std::nullopt : ParseHttpDate(*date);
   return {.result = ResultOf(*answer, context), .server_time = server_time};

@@ -57,8 +57,8 @@ bool RetryPolicy::IsWorthIt(const FailedAttempt& failed) {
     default:
       return false;
   }
-  if (failed.mend == AuthRemedy::kNone) return false;
-  const bool credentials = failed.mend == AuthRemedy::kFreshCredentials;
+  if (failed.remedy == AuthRemedy::kNone) return false;
+  const bool credentials = failed.remedy == AuthRemedy::kFreshCredentials;
   return !std::exchange(credentials ? had_fresh_credentials_ : had_clock_set_, true);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "weir/aws/failure.h"
+#include "weir/base/api.h"
 #include "weir/base/rng.h"
 #include "weir/bucket/bucket.h"
 #include "weir/runtime/backoff.h"
@@ -35,7 +36,7 @@ inline constexpr std::int64_t kTimeoutRetryCost = 10;
 inline constexpr std::int64_t kSuccessReturn = 1;
 
 /// The tokens for retries. They are refilled by successes, not by time.
-class RetryQuota {
+class WEIR_API RetryQuota {
  public:
   explicit RetryQuota(std::int64_t tokens);
   /// Takes all of the tokens or none. Returns whether it took them.
@@ -52,7 +53,7 @@ class RetryQuota {
 
 struct FailedAttempt {
   FailureClass kind = FailureClass::kPermanent;
-  AuthRemedy mend = AuthRemedy::kNone;  ///< for kAuth: the remedy that was applied
+  AuthRemedy remedy = AuthRemedy::kNone;  ///< for kAuth: the remedy that was applied
   bool timed_out = false;
 };
 
@@ -67,7 +68,7 @@ struct RetryDecision {
 /// Retried are: kThrottle and kTransient; kAmbiguous if the call is repeatable; kAuth at once, but
 /// only once for expired credentials and once for the clock, independently of the bound on
 /// attempts. Nothing is retried after the deadline.
-class RetryPolicy {
+class WEIR_API RetryPolicy {
  public:
   RetryPolicy(const RetryOptions& options, bool repeatable, Deadline deadline);
 

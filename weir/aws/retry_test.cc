@@ -82,8 +82,8 @@ TEST(RetryPolicy, WhatNeverHelpsCostsNothing) {
 
 TEST(RetryPolicy, AMendedAuthFailureIsTriedAgainAtOnceAndOnceForEachCause) {
   Retries retries;
-  const FailedAttempt expired = {.kind = kAuth, .mend = AuthRemedy::kFreshCredentials};
-  const FailedAttempt skewed = {.kind = kAuth, .mend = AuthRemedy::kClock};
+  const FailedAttempt expired = {.kind = kAuth, .remedy = AuthRemedy::kFreshCredentials};
+  const FailedAttempt skewed = {.kind = kAuth, .remedy = AuthRemedy::kClock};
   const RetryDecision first = retries.After(expired);
   EXPECT_TRUE(first.again);
   EXPECT_EQ(first.at, kNow);
@@ -104,9 +104,9 @@ TEST(RetryPolicy, TheAttemptsHaveABound) {
 
 TEST(RetryPolicy, WhatIsMendedIsTriedAgainEvenWhereNothingElseIs) {
   Retries retries({.max_attempts = 1});
-  EXPECT_TRUE(retries.After({.kind = kAuth, .mend = AuthRemedy::kFreshCredentials}).again);
-  EXPECT_TRUE(retries.After({.kind = kAuth, .mend = AuthRemedy::kClock}).again);
-  EXPECT_FALSE(retries.After({.kind = kAuth, .mend = AuthRemedy::kClock}).again);
+  EXPECT_TRUE(retries.After({.kind = kAuth, .remedy = AuthRemedy::kFreshCredentials}).again);
+  EXPECT_TRUE(retries.After({.kind = kAuth, .remedy = AuthRemedy::kClock}).again);
+  EXPECT_FALSE(retries.After({.kind = kAuth, .remedy = AuthRemedy::kClock}).again);
   EXPECT_FALSE(retries.Again(kThrottle));
 }
 
@@ -154,8 +154,8 @@ TEST(RetryPolicy, NothingBeginsShortlyBeforeTheDeadline) {
 
 FailedAttempt SomeFailure() {
   return {.kind = *rc::gen::element(kThrottle, kTransient, kAmbiguous, kAuth),
-          .mend = *rc::gen::element(AuthRemedy::kNone, AuthRemedy::kFreshCredentials,
-                                    AuthRemedy::kClock),
+          .remedy = *rc::gen::element(AuthRemedy::kNone, AuthRemedy::kFreshCredentials,
+                                      AuthRemedy::kClock),
           .timed_out = *rc::gen::arbitrary<bool>()};
 }
 

@@ -44,8 +44,9 @@ struct Core {
 /// One pending call. It is owned by the callback of its next event, and completes itself if that
 /// callback is destroyed unrun.
 ///
-/// Each Do carries out one step of json_exchange.h and passes the resulting event to the exchange,
-/// under the core's lock if the event uses the shared state; Go then carries out the next step.
+/// Each Execute carries out one step of json_exchange.h and passes the resulting event to the
+/// exchange, under the core's lock if the event uses the shared state; Continue then carries out
+/// the next step.
 class Flight {
  public:
   Flight(std::shared_ptr<Core> core, JsonCall call, Deadline deadline, JsonDone done)
@@ -60,32 +61,32 @@ class Flight {
 
   static void Begin(std::unique_ptr<Flight> flight) {
     JsonStep first = flight->exchange_.Begin(flight->core_->Now().now);
-    Go(std::move(flight), std::move(first));
+    Continue(std::move(flight), std::move(first));
   }
 
  private:
   using Ptr = std::unique_ptr<Flight>;
 
   /// Carries out a step. The flight may complete and be destroyed before this returns.
-  static void Go(Ptr flight, JsonStep step) {
-    std::visit([&](auto& what) { Do(std::move(flight), what); }, step);
+  static void Continue(Ptr flight, JsonStep step) {
+    std::visit([&](auto& what) { Execute(std::move(flight), what); }, step);
   }
-  static void Do(Ptr flight, FetchCredentials& step);
-  static void Do(Ptr flight, SignFor& step);
-  static void Do(Ptr flight, SendBy& step);
-  static void Do(Ptr flight, WakeAt& step);
-  static void Do(Ptr flight, JsonAnswer& answer) {
+  static void Execute(Ptr flight, FetchCredentials& step);
+  static void Execute(Ptr flight, SignFor& step);
+  static void Execute(Ptr flight, SendBy& step);
+  static void Execute(Ptr flight, WakeAt& step);
+  static void Execute(Ptr flight, JsonAnswer& answer) {
     std::exchange(flight->done_, nullptr)(std::move(answer));
   }
 
   JsonStep OnCredentials(Result<Credentials> credentials);
   JsonStep OnAnswer(tl::expected<HttpResponse, HttpFailure> answer);
   /// Passes the outcome of an attempt to the exchange.
-  JsonStep Weigh(Attempt attempt);
+  JsonStep OnOutcome(Attempt attempt);
   /// Passes a response's Date to the service's time, and reports changes of that.
-  void Observe(const ServerDate& response, UnixMillis wall);
+  void ObserveDate(const ServerDate& response, UnixMillis wall);
   /// Returns whether the provider must be notified of this time of the service.
-  bool IsNews(UnixMillis time, nanoseconds boot) WEIR_REQUIRES(core_->mutex);
+  bool MustNotify(UnixMillis time, nanoseconds boot) WEIR_REQUIRES(core_->mutex);
   void CountAttempt() const;
 
   const std::shared_ptr<Core> core_;
@@ -95,11 +96,11 @@ class Flight {
   JsonDone done_;        ///< null once it has run
 };
 
-void Flight::Do(Ptr flight, FetchCredentials& step) {
+void Flight::Execute(Ptr flight, FetchCredentials& step) {
   CredentialsProvider& provider = flight->core_->parts.credentials;
   provider.Get(step.deadline, [flight = std::move(flight)](Result<Credentials> got) mutable {
     JsonStep next = flight->OnCredentials(std::move(got));
-    Go(std::move(flight), std::move(next));
+    Continue(std::move(flight), std::move(next));
   });
 }
 
@@ -109,16 +110,16 @@ JsonStep Flight::OnCredentials(Result<Credentials> credentials) {
   return exchange_.OnCredentials(std::move(credentials), at, core_->shared);
 }
 
-void Flight::Do(Ptr flight, SignFor& step) {
+void Flight::Execute(Ptr flight, SignFor& step) {
   const Core& core = *flight->core_;
   flight->request_ = flight->exchange_.MakeRequest();
   const Credentials& credentials = flight->exchange_.credentials();
   const Status status = core.parts.signer.Sign(flight->request_, credentials, step.time);
   JsonStep next = flight->exchange_.OnSigned(status, core.Now().now);
-  Go(std::move(flight), std::move(next));
+  Continue(std::move(flight), std::move(next));
 }
 
-void Flight::Do(Ptr flight, SendBy& step) {
+void Flight::Execute(Ptr flight, SendBy& step) {
   flight->CountAttempt();
   HttpTransport& transport = flight->core_->parts.transport;
   HttpRequest request = std::exchange(flight->request_, {});
@@ -126,7 +127,7 @@ void Flight::Do(Ptr flight, SendBy& step) {
   transport.Send(std::move(request), step.limits,
                  [flight = std::move(flight)](auto answer) mutable {
                    JsonStep next = flight->OnAnswer(std::move(answer));
-                   Go(std::move(flight), std::move(next));
+                   Continue(std::move(flight), std::move(next));
                  });
 }
 
@@ -143,39 +144,39 @@ JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
     core_->throttles.Add();
     core_->events.Throttled(exchange_.context().operation, attempt.result.error(), clock.Now());
   }
-  JsonStep next = Weigh(std::move(attempt));
+  JsonStep next = OnOutcome(std::move(attempt));
   // Under no lock, as CredentialsProvider requires.
   if (exchange_.rejected()) core_->parts.credentials.Rejected(exchange_.credentials());
   return next;
 }
 
-JsonStep Flight::Weigh(Attempt attempt) {
+JsonStep Flight::OnOutcome(Attempt attempt) {
   const Moment at = core_->Now();
   const nanoseconds boot = core_->parts.scheduler.clock().BootNow();
   if (attempt.server_time) {
-    Observe({.date = *attempt.server_time, .sent = sent_, .received = boot}, at.wall);
+    ObserveDate({.date = *attempt.server_time, .sent = sent_, .received = boot}, at.wall);
   }
   const MutexLock lock(core_->mutex);
   return exchange_.OnAttempt(std::move(attempt), at, core_->shared);
 }
 
-void Flight::Observe(const ServerDate& response, UnixMillis wall) {
+void Flight::ObserveDate(const ServerDate& response, UnixMillis wall) {
   std::optional<UnixMillis> before;
   std::optional<UnixMillis> after;
-  bool is_news = false;
+  bool must_notify = false;
   {
     const MutexLock lock(core_->mutex);
     before = core_->server_time.Now(response.received);
     core_->server_time.Observe(response, wall);
     after = core_->server_time.Now(response.received);
-    is_news = after && IsNews(*after, response.received);
+    must_notify = after && MustNotify(*after, response.received);
   }
   // Under no lock, as CredentialsProvider requires.
-  if (is_news) core_->parts.credentials.SetServiceTime(*after);
+  if (must_notify) core_->parts.credentials.SetServiceTime(*after);
   if (before && after && *before != *after) core_->events.TimeStepped(*after - *before);
 }
 
-bool Flight::IsNews(UnixMillis time, nanoseconds boot) {
+bool Flight::MustNotify(UnixMillis time, nanoseconds boot) {
   const milliseconds offset = milliseconds(time.value) - std::chrono::floor<milliseconds>(boot);
   std::optional<milliseconds>& known = core_->known_offset;
   if (known && std::chrono::abs(offset - *known) <= kUnnoticed) return false;
@@ -183,11 +184,11 @@ bool Flight::IsNews(UnixMillis time, nanoseconds boot) {
   return true;
 }
 
-void Flight::Do(Ptr flight, WakeAt& step) {
+void Flight::Execute(Ptr flight, WakeAt& step) {
   Scheduler& scheduler = flight->core_->parts.scheduler;
   scheduler.At(step.at, [flight = std::move(flight)]() mutable {
     JsonStep next = flight->exchange_.OnWake(flight->core_->Now().now);
-    Go(std::move(flight), std::move(next));
+    Continue(std::move(flight), std::move(next));
   });
 }
 

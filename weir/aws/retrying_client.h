@@ -11,6 +11,7 @@
 #include "weir/aws/json_client.h"
 #include "weir/aws/retry.h"
 #include "weir/aws/signing/signer.h"
+#include "weir/base/api.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/telemetry/log.h"
 
@@ -45,6 +46,7 @@ struct JsonClientOptions {
   Log* log = nullptr;
 };
 
-std::unique_ptr<JsonClient> MakeJsonClient(JsonClientParts parts, JsonClientOptions options);
+WEIR_API std::unique_ptr<JsonClient> MakeJsonClient(JsonClientParts parts,
+                                                    JsonClientOptions options);
 
 }  // namespace weir

@@ -84,7 +84,7 @@ class FaultyService final : public HttpTransport {
   }
 
   void Begin(Fault fault, const HttpRequest& request, Deadline deadline, HttpDone done) {
-    HttpAnswer answer = Play(fault, truths_.at(std::stoul(request.body)));
+    HttpResult answer = Play(fault, truths_.at(std::stoul(request.body)));
     const Instant now = scheduler_.clock().Now();
     if (fault != kSilent && rng_.Chance(0.3)) return done(std::move(answer));
     Instant at = fault == kSilent ? deadline.at() : now + milliseconds(rng_.Between(0, 30));
@@ -99,7 +99,7 @@ class FaultyService final : public HttpTransport {
     });
   }
 
-  HttpAnswer Play(Fault fault, Truth& truth) {
+  HttpResult Play(Fault fault, Truth& truth) {
     ++truth.sends;
     truth.mendable += fault == kExpired || fault == kSkewed ? 1 : 0;
     const bool perhaps = rng_.Chance(0.5);
@@ -112,7 +112,7 @@ class FaultyService final : public HttpTransport {
     return AnswerOf(fault);
   }
 
-  static HttpAnswer AnswerOf(Fault fault) {
+  static HttpResult AnswerOf(Fault fault) {
     const auto refusal = [](int status, const std::string& code) {
       return HttpResponse{
           status, {{"date", "Thu, 01 Jan 2026 01:00:00 GMT"}}, R"({"__type":")" + code + R"("})"};
@@ -263,7 +263,7 @@ class ThrottlingService final : public HttpTransport {
   explicit ThrottlingService(Scheduler& scheduler) : scheduler_(scheduler) {}
   void Send(HttpRequest, SendLimits, HttpDone done) override {
     const int n = sends.fetch_add(1);
-    HttpAnswer answer = HttpResponse{200, {}, "{}"};
+    HttpResult answer = HttpResponse{200, {}, "{}"};
     if (n % 3 == 0) answer = HttpResponse{429, {}, ""};
     if (n % 2 == 0) return done(std::move(answer));
     scheduler_.Post([done = std::move(done), answer = std::move(answer)]() mutable {

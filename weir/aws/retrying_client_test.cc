@@ -7,7 +7,7 @@
 #include <map>
 
 #include "weir/aws/clock_skew.h"
-#include "weir/aws/credentials/credentials_cache.h"
+#include "weir/aws/credentials/caching_provider.h"
 #include "weir/aws/testing/scripted_aws.h"
 #include "weir/sim/sim_scheduler.h"
 
@@ -27,8 +27,8 @@ HttpResponse Good(std::string body = "{}") { return {.status = 200, .body = std:
 HttpResponse Refusal(std::string_view code, int status = 400) {
   return {.status = status, .body = R"({"__type":"a#)" + std::string(code) + R"("})"};
 }
-HttpAnswer Lost() { return tl::unexpected(HttpFailure{true, false, "closed by h"}); }
-HttpAnswer Unsent() { return tl::unexpected(HttpFailure{false, false, "refused by h"}); }
+HttpResult Lost() { return tl::unexpected(HttpFailure{true, false, "closed by h"}); }
+HttpResult Unsent() { return tl::unexpected(HttpFailure{false, false, "refused by h"}); }
 HttpResponse Dated(HttpResponse response, std::string date) {
   response.headers.push_back({"date", std::move(date)});
   return response;
@@ -74,7 +74,7 @@ class RetryingClientTest : public ::testing::Test {
   }
   Told& CallRepeatable() { return Call(true); }
   Deadline Within(nanoseconds wait) const { return Deadline::After(scheduler_.clock(), wait); }
-  void Script(HttpAnswer answer, std::optional<nanoseconds> after = std::nullopt) {
+  void Script(HttpResult answer, std::optional<nanoseconds> after = std::nullopt) {
     transport_.script.push_back({std::move(answer), after});
   }
   std::string KeyOf(std::size_t request) const {
@@ -148,8 +148,8 @@ TEST_F(RetryingClientTest, ALostAnswerOfACallThatIsNotRepeatableIsSaidSo) {
 }
 
 TEST_F(RetryingClientTest, ALostAnswerOfARepeatableCallIsTriedAgainAndSaidSo) {
-  for (const HttpAnswer& doubtful : {Lost(), HttpAnswer(Refusal("InternalServerError", 500)),
-                                     HttpAnswer(HttpResponse{200, {{"x-amz-crc32", "1"}}, "{}"})}) {
+  for (const HttpResult& doubtful : {Lost(), HttpResult(Refusal("InternalServerError", 500)),
+                                     HttpResult(HttpResponse{200, {{"x-amz-crc32", "1"}}, "{}"})}) {
     Script(doubtful);
     const Told& told = CallRepeatable();
     ASSERT_TRUE(told.good());
@@ -438,7 +438,7 @@ TEST_F(RetryingClientTest, TheSameCredentialsAreNotTriedTwice) {
   EXPECT_EQ(told.failure().code, "ExpiredTokenException");
   EXPECT_EQ(told.failure().attempts, 1);
   EXPECT_EQ(told.failure().message,
-            "UpdateItem at h:8000: 400 ExpiredTokenException; credentials that were fetched anew "
+            "UpdateItem at h:8000: 400 ExpiredTokenException; credentials that were fetched again "
             "are the same");
   EXPECT_EQ(transport_.requests.size(), 3U);
 }
@@ -553,7 +553,7 @@ TEST_F(RetryingClientTest, ADroppedCallIsAnsweredAsItStands) {
   ScriptedTransport transport(*scheduler);
   const auto client = MakeJsonClient({transport, signer_, credentials_, *scheduler}, Options());
   std::map<std::string, std::vector<AwsFailure>> failures;
-  const auto start = [&](const std::string& name, HttpAnswer answer,
+  const auto start = [&](const std::string& name, HttpResult answer,
                          std::optional<nanoseconds> after) {
     transport.script.push_back({std::move(answer), after});
     client->Call({name, "", false}, Deadline::Never(),

@@ -14,21 +14,22 @@ constexpr nanoseconds kRunTime = std::chrono::seconds(10);
 constexpr milliseconds kDateUnit{1000};
 constexpr nanoseconds kConfirmedFor = std::chrono::seconds(10);
 
-milliseconds Floor(nanoseconds time) { return std::chrono::floor<milliseconds>(time); }
+milliseconds FloorMillis(nanoseconds time) { return std::chrono::floor<milliseconds>(time); }
 
 }  // namespace
 
 ServerTime::Range ServerTime::RangeOf(const ServerDate& response) {
   // The service wrote the Date, which is rounded down to a second, between `sent` and `received`.
   const milliseconds date(response.date.value);
-  return {.low = date - Floor(response.received), .high = date + kDateUnit - Floor(response.sent)};
+  return {.low = date - FloorMillis(response.received),
+          .high = date + kDateUnit - FloorMillis(response.sent)};
 }
 
 void ServerTime::Observe(const ServerDate& response, UnixMillis wall) {
   const Range range = RangeOf(response);
   agreed_.reset();
   if (!offset_) {
-    Begin(range, milliseconds(wall.value) - Floor(response.received));
+    BeginRange(range, milliseconds(wall.value) - FloorMillis(response.received));
     if (offset_) agreed_ = response.received;
     return;
   }
@@ -46,10 +47,10 @@ void ServerTime::Observe(const ServerDate& response, UnixMillis wall) {
   run_.range.low = std::max(run_.range.low, range.low);
   run_.range.high = std::min(run_.range.high, range.high);
   const bool is_long = response.received - run_.first >= kRunTime;
-  if (++run_.count >= kResponses && is_long) Correct(response.received);
+  if (++run_.count >= kResponses && is_long) CorrectDrift(response.received);
 }
 
-void ServerTime::Begin(const Range& range, milliseconds wall_offset) {
+void ServerTime::BeginRange(const Range& range, milliseconds wall_offset) {
   // The wall clock agrees with the response.
   if (wall_offset >= range.low - kTolerance && wall_offset <= range.high + kTolerance) {
     offset_ = slew_to_ = std::clamp(wall_offset, range.low, range.high);
@@ -65,7 +66,7 @@ void ServerTime::Begin(const Range& range, milliseconds wall_offset) {
   first_ = range;
 }
 
-void ServerTime::Correct(nanoseconds boot) {
+void ServerTime::CorrectDrift(nanoseconds boot) {
   run_.count = 0;
   const milliseconds now = OffsetAt(boot);
   const milliseconds wanted = run_.is_behind ? run_.range.low : run_.range.high;
@@ -79,13 +80,13 @@ void ServerTime::Correct(nanoseconds boot) {
 }
 
 milliseconds ServerTime::OffsetAt(nanoseconds boot) const {
-  const milliseconds slowed = Floor(std::max(boot - slew_began_, nanoseconds(0)) / kSlewPart);
+  const milliseconds slowed = FloorMillis(std::max(boot - slew_began_, nanoseconds(0)) / kSlewPart);
   return std::max(*offset_ - slowed, slew_to_);
 }
 
 std::optional<UnixMillis> ServerTime::Now(nanoseconds boot) const {
   if (!offset_) return std::nullopt;
-  return UnixMillis{(Floor(boot) + OffsetAt(boot)).count()};
+  return UnixMillis{(FloorMillis(boot) + OffsetAt(boot)).count()};
 }
 
 std::optional<UnixMillis> ServerTime::ConfirmedNow(nanoseconds boot) const {

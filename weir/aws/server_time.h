@@ -54,9 +54,9 @@ class ServerTime {
 
   static Range RangeOf(const ServerDate& response);
   /// Determines T, if `range` agrees with the wall clock or with the previous response.
-  void Begin(const Range& range, milliseconds wall_offset);
+  void BeginRange(const Range& range, milliseconds wall_offset);
   /// Moves T to the nearest end of the run's range.
-  void Correct(nanoseconds boot);
+  void CorrectDrift(nanoseconds boot);
   /// Returns T - B, including the slowing.
   milliseconds OffsetAt(nanoseconds boot) const;
 

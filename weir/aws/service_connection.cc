@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "weir/aws/credentials/credentials_cache.h"
+#include "weir/aws/credentials/caching_provider.h"
 #include "weir/aws/credentials/crt_credentials.h"
 #include "weir/aws/signing/crt_signer.h"
 #include "weir/aws/signing/key_caching_signer.h"
@@ -12,9 +12,9 @@
 namespace weir {
 namespace {
 
-void SetAuthorities(const HostEnvironment& surroundings, CrtOptions& runtime) {
+void SetAuthorities(const HostEnvironment& environment, CrtOptions& runtime) {
   if (!runtime.ca_file.empty() || !runtime.ca_folder.empty()) return;
-  runtime.ca_file = surroundings.environment("AWS_CA_BUNDLE").value_or("");
+  runtime.ca_file = environment.environment("AWS_CA_BUNDLE").value_or("");
 }
 
 }  // namespace
@@ -35,9 +35,9 @@ ServiceConnection::ServiceConnection(std::unique_ptr<Parts> parts) : parts_(std:
 ServiceConnection::~ServiceConnection() = default;
 
 Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
-    ServiceConnectionOptions options, const Clock& clock, const HostEnvironment& surroundings) {
+    ServiceConnectionOptions options, const Clock& clock, const HostEnvironment& environment) {
   WEIR_ASSIGN_OR_RETURN(const ServiceLocation location,
-                        LocateService(options.service, surroundings));
+                        LocateService(options.service, environment));
   const Endpoint& endpoint = location.endpoint;
   options.transport.host = endpoint.host;
   options.transport.port = endpoint.port;
@@ -48,7 +48,7 @@ Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
   Log& log = options.log == nullptr ? NoLog() : *options.log;
   options.client.log = &log;
   auto parts = std::make_unique<Parts>(clock);
-  SetAuthorities(surroundings, options.runtime);
+  SetAuthorities(environment, options.runtime);
   WEIR_ASSIGN_OR_RETURN(parts->runtime, CrtRuntime::Start(options.runtime));
   WEIR_ASSIGN_OR_RETURN(parts->transport, MakeTransport(*parts->runtime, clock, options.transport));
   const SigningScope scope{location.region, std::string(SigningName(options.service.service))};
@@ -64,7 +64,7 @@ Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
 JsonClient& ServiceConnection::client() { return *parts_->client; }
 Scheduler& ServiceConnection::scheduler() { return parts_->loop; }
 
-std::optional<std::string> Given(const std::string& text) {
+std::optional<std::string> EmptyToNull(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 

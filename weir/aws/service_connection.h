@@ -10,6 +10,7 @@
 #include "weir/aws/json_client.h"
 #include "weir/aws/retrying_client.h"
 #include "weir/aws/service_location.h"
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/telemetry/log.h"
@@ -28,13 +29,13 @@ struct ServiceConnectionOptions {
 
 /// Owns the network, the credentials and a thread for timers. Thread-safe. To be destroyed when no
 /// call is pending, and not on one of its threads.
-class ServiceConnection {
+class WEIR_API ServiceConnection {
  public:
   /// Reads files and environment (LocateService; AWS_CA_BUNDLE if options.runtime names no
   /// authorities), but sends no request. Returns the errors of LocateService, CrtRuntime::Start and
   /// MakeTransport. `clock` must be a real one and outlive the connection.
   [[nodiscard]] static Result<std::unique_ptr<ServiceConnection>> Open(
-      ServiceConnectionOptions options, const Clock& clock, const HostEnvironment& surroundings);
+      ServiceConnectionOptions options, const Clock& clock, const HostEnvironment& environment);
   ~ServiceConnection();
   ServiceConnection(const ServiceConnection&) = delete;
   ServiceConnection& operator=(const ServiceConnection&) = delete;
@@ -43,12 +44,12 @@ class ServiceConnection {
   Scheduler& scheduler();
 
  private:
-  struct Parts;
+  struct WEIR_INTERNAL Parts;
   explicit ServiceConnection(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
 
 /// Converts a text to an optional, as in ServiceOptions: an empty text becomes nothing.
-std::optional<std::string> Given(const std::string& text);
+WEIR_API std::optional<std::string> EmptyToNull(const std::string& text);
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "weir/aws/endpoint.h"
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 
 namespace weir {
@@ -35,7 +36,7 @@ struct ServiceLocation {
 };
 
 /// Returns the name for which requests to the service are signed: "monitoring" for "cloudwatch".
-std::string_view SigningName(std::string_view service);
+WEIR_API std::string_view SigningName(std::string_view service);
 
 /// Finds the location of a service. The first source that is set and not empty counts:
 ///   region: options, AWS_REGION, AWS_DEFAULT_REGION, `region` of the profile;
@@ -51,7 +52,7 @@ std::string_view SigningName(std::string_view service);
 /// Returns kInvalidArgument if there is no region, if a profile or services section that is named
 /// does not exist, or if a file or URL cannot be parsed. Returns errors of read_file except
 /// kNotFound.
-Result<ServiceLocation> LocateService(const ServiceOptions& options,
-                                      const HostEnvironment& surroundings);
+WEIR_API Result<ServiceLocation> LocateService(const ServiceOptions& options,
+                                               const HostEnvironment& environment);
 
 }  // namespace weir

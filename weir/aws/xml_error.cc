@@ -21,14 +21,14 @@ bool IsNameCharacter(char c) {
          c == '_' || c == '-' || c == '.';
 }
 
-std::optional<char> Referred(std::string_view name) {
+std::optional<char> CharOfEntity(std::string_view name) {
   if (name.size() > 1 && name.front() == '#') return '?';
   const auto* const known =
       std::ranges::find(kReferences, name, [](auto pair) { return pair.first; });
   return known == std::end(kReferences) ? std::nullopt : std::optional(known->second);
 }
 
-std::optional<std::string> Decoded(std::string_view text) {
+std::optional<std::string> DecodeEntities(std::string_view text) {
   std::string decoded;
   while (!text.empty()) {
     const std::size_t plain = std::min(text.find('&'), text.size());
@@ -36,7 +36,7 @@ std::optional<std::string> Decoded(std::string_view text) {
     text.remove_prefix(plain);
     if (text.empty()) break;
     const std::size_t end = text.find(';');
-    const auto character = Referred(text.substr(1, end == text.npos ? end : end - 1));
+    const auto character = CharOfEntity(text.substr(1, end == text.npos ? end : end - 1));
     if (end == text.npos || !character) return std::nullopt;
     decoded += *character;
     text.remove_prefix(end + 1);
@@ -67,10 +67,10 @@ class XmlReader {
     const std::string_view tag = rest_.substr(begin + 1, end - begin - 1);
     rest_.remove_prefix(end + 1);
     if (open_.empty() && !IsBlank(text)) return false;
-    return tag.starts_with('/') ? Close(tag.substr(1), text) : Open(tag);
+    return tag.starts_with('/') ? CloseElement(tag.substr(1), text) : OpenElement(tag);
   }
 
-  bool Open(std::string_view tag) {
+  bool OpenElement(std::string_view tag) {
     const auto name_end = std::ranges::find_if_not(tag, IsNameCharacter);
     const std::string_view name(tag.begin(), name_end);
     const bool is_whole = tag.ends_with('/');
@@ -84,12 +84,12 @@ class XmlReader {
     return true;
   }
 
-  bool Close(std::string_view name, std::string_view text) {
+  bool CloseElement(std::string_view name, std::string_view text) {
     if (open_.empty() || open_.back() != name) return false;
     open_.pop_back();
     if (!std::exchange(is_leaf_, false) || !IsInError()) return true;
-    if (name == "Code") return Keep(code_, text);
-    return name != "Message" || Keep(message_, text);
+    if (name == "Code") return KeepFirst(code_, text);
+    return name != "Message" || KeepFirst(message_, text);
   }
 
   /// Returns whether the innermost open element is an `Error` of one of the supported forms.
@@ -99,8 +99,8 @@ class XmlReader {
   }
 
   /// Decodes a text, and keeps it if it is the first one.
-  static bool Keep(std::optional<std::string>& kept, std::string_view text) {
-    const auto decoded = Decoded(text);
+  static bool KeepFirst(std::optional<std::string>& kept, std::string_view text) {
+    const auto decoded = DecodeEntities(text);
     if (decoded && !kept) kept = decoded;
     return decoded.has_value();
   }

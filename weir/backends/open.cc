@@ -28,12 +28,12 @@ namespace {
 constexpr std::string_view kForms = "write memory:, sqlite:PATH or dynamodb://TABLE";
 
 // A file, the thread that writes it, and the thread that fires the deadlines of waiting calls.
-class FileBackend final : public EmbeddedBackend {
+class FileWithThreads final : public EmbeddedBackend {
  public:
   static Result<std::unique_ptr<Backend>> Open(const std::string& url, const Clock& clock,
                                                EmbeddedOptions options) {
     WEIR_ASSIGN_OR_RETURN(const FileUrl file, ParseFileUrl(url));
-    std::unique_ptr<FileBackend> backend(new FileBackend(url, clock));
+    std::unique_ptr<FileWithThreads> backend(new FileWithThreads(url, clock));
     options.timers = &backend->timers_;
     WEIR_ASSIGN_OR_RETURN(backend->file_, OpenEmbedded(file.path, backend->file_io_, options));
     return backend;
@@ -58,7 +58,7 @@ class FileBackend final : public EmbeddedBackend {
   const DamageReport& damage() const override { return file_->damage(); }
 
  private:
-  FileBackend(const std::string& url, const Clock& clock)
+  FileWithThreads(const std::string& url, const Clock& clock)
       : timers_(clock),
         file_io_(clock),
         reservations_([url, &clock] { return OpenReservations(url, clock, {}); }) {}
@@ -113,7 +113,7 @@ Status ReadFileQuery(std::string_view url, std::string_view query, FileUrl& file
 
 // Returns an error for an unknown id, so that a mistyped id does not create a new file.
 Status CheckId(const FileUrl& file, const std::string& vfs) {
-  const auto id = IdIn(file.namespace_name);
+  const auto id = ParseIdReference(file.namespace_name);
   if (!id) return {};
   WEIR_ASSIGN_OR_RETURN(const NamespaceTable table, NamespaceRegistry(file.path, vfs).Load());
   if (table.GetById(*id)) return {};
@@ -125,20 +125,16 @@ Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clo
   WEIR_ASSIGN_OR_RETURN(const FileUrl file, ParseFileUrl(url));
   WEIR_RETURN_IF_ERROR(CheckId(file, options.embedded.vfs));
   if (options.file_use != FileUse::kOwn) {
-    auto reader = OpenToRead(file.path, clock,
-                             {.buckets = options.file_use == FileUse::kReadBuckets,
-                              .namespace_name = file.namespace_name,
-                              .vfs = options.embedded.vfs});
-    // The namespace is registered, but its file was never written: open it as an owner, which
-    // creates it.
-    const bool is_new = !reader && reader.error().code == Code::kNotFound;
-    if (!is_new || file.namespace_name.empty()) return reader;
+    return OpenToRead(file.path, clock,
+                      {.buckets = options.file_use == FileUse::kReadBuckets,
+                       .namespace_name = file.namespace_name,
+                       .vfs = options.embedded.vfs});
   }
   EmbeddedOptions embedded = options.embedded;
   embedded.namespace_name = file.namespace_name;
   if (options.principal) embedded.principal = options.principal;
   if (options.log != nullptr) embedded.log = options.log;
-  return FileBackend::Open(std::string(url), clock, embedded);
+  return FileWithThreads::Open(std::string(url), clock, embedded);
 }
 
 // A namespace of a table, and the connection to the table.
@@ -218,7 +214,7 @@ tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why) {
   return Fail(Code::kInvalidArgument, fmt::format("backend '{}': {}; {}", url, why, kForms));
 }
 
-HostEnvironment ProcessSurroundings() {
+HostEnvironment ProcessEnvironment() {
   return {.environment = [](std::string_view name) -> std::optional<std::string> {
             const char* value = std::getenv(std::string(name).c_str());
             return value == nullptr ? std::nullopt : std::optional<std::string>(value);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "weir/aws/service_location.h"
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/embedded/embedded_backend.h"
@@ -15,7 +16,7 @@
 namespace weir {
 
 /// Returns access to the environment and the files of this process.
-HostEnvironment ProcessSurroundings();
+WEIR_API HostEnvironment ProcessEnvironment();
 
 /// The purpose of opening a file. For tables and memory it has no effect.
 enum class FileUse {
@@ -24,10 +25,10 @@ enum class FileUse {
   kReadBuckets,  ///< reads all, also next to an owner
 };
 
-struct BackendOptions {
+struct WEIR_API BackendOptions {
   FileUse file_use = FileUse::kOwn;
   EmbeddedOptions embedded;
-  HostEnvironment surroundings = ProcessSurroundings();  ///< for AWS's settings and ZAEL_*
+  HostEnvironment surroundings = ProcessEnvironment();  ///< for AWS's settings and ZAEL_*
   /// The author of changes to limits and entities of a file or a table, for the audit log; without
   /// one, the author is unknown. REQUIRES: CheckPrincipal accepts it.
   std::optional<std::string> principal{};
@@ -37,7 +38,7 @@ struct BackendOptions {
 };
 
 /// Returns kInvalidArgument with a message that names the URL, the reason, and the valid forms.
-tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why);
+WEIR_API tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why);
 
 /// The reason why `memory:NAME` is not a URL.
 inline constexpr std::string_view kMemoryHasNoName =
@@ -52,7 +53,7 @@ struct FileUrl {
 };
 /// Parses a file's URL. Returns kInvalidArgument if the text is not such a URL, or if a parameter
 /// is unknown, empty or repeated; the message names the parameter.
-[[nodiscard]] Result<FileUrl> ParseFileUrl(std::string_view url);
+[[nodiscard]] WEIR_API Result<FileUrl> ParseFileUrl(std::string_view url);
 
 /// Opens the backend that `url` names. The forms are:
 ///
@@ -72,7 +73,7 @@ struct FileUrl {
 ///
 /// Returns kInvalidArgument, naming the valid forms, if `url` is not such a URL. Other errors are
 /// those of OpenEmbedded; for a table, those of LocateService, OpenCheck and Namespaces::Resolve.
-[[nodiscard]] Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& clock,
-                                                           const BackendOptions& options = {});
+[[nodiscard]] WEIR_API Result<std::unique_ptr<Backend>> OpenBackend(
+    std::string_view url, const Clock& clock, const BackendOptions& options = {});
 
 }  // namespace weir

@@ -75,14 +75,14 @@ class ConnectedTables final : public ReservationBackend {
 };
 
 Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, const Clock& clock,
-                                                       const HostEnvironment& surroundings,
+                                                       const HostEnvironment& environment,
                                                        Log* log) {
   WEIR_ASSIGN_OR_RETURN(rate_limiter_py::TablesUrl where,
-                        rate_limiter_py::ParseTablesUrl(url, surroundings.environment));
+                        rate_limiter_py::ParseTablesUrl(url, environment.environment));
   const dynamo::DynamoUrl service{
       .table = where.names.slots, .region = where.region, .endpoint = where.endpoint};
   WEIR_ASSIGN_OR_RETURN(auto connection,
-                        dynamo::Connection::Open(service, clock, surroundings, log));
+                        dynamo::Connection::Open(service, clock, environment, log));
   return MakeClosing(
       std::make_unique<ConnectedTables>(std::move(connection), std::move(where.names)));
 }
@@ -103,12 +103,12 @@ tl::unexpected<Error> NoSlots(std::string_view url) {
 
 Result<std::unique_ptr<ReservationBackend>> OpenReservations(std::string_view url,
                                                              const Clock& clock,
-                                                             const HostEnvironment& surroundings,
+                                                             const HostEnvironment& environment,
                                                              Log* log) {
   if (url == "memory:") return MakeClosing(MakeMemoryReservations(&clock));
   if (url.starts_with("sqlite:")) return OpenFile(url, clock);
   if (url.starts_with(rate_limiter_py::kUrlScheme)) {
-    return OpenTables(url, clock, surroundings, log);
+    return OpenTables(url, clock, environment, log);
   }
   return NoSlots(url);
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "weir/aws/service_location.h"
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/store/reservation/reservation_backend.h"
@@ -30,8 +31,8 @@ namespace weir {
 ///
 /// Returns kInvalidArgument, naming the valid forms, if `url` is not such a URL. Other errors are
 /// those of LocateService or of OpenFileReservations.
-[[nodiscard]] Result<std::unique_ptr<ReservationBackend>> OpenReservations(
-    std::string_view url, const Clock& clock, const HostEnvironment& surroundings,
+[[nodiscard]] WEIR_API Result<std::unique_ptr<ReservationBackend>> OpenReservations(
+    std::string_view url, const Clock& clock, const HostEnvironment& environment,
     Log* log = nullptr);
 
 }  // namespace weir

@@ -136,6 +136,50 @@ TEST_F(OpenBackendTest, AFileHasNamespaces) {
   EXPECT_EQ(OpenError(url + "?namespace=a b").code, Code::kInvalidArgument);
 }
 
+// Fails if: a reader of a namespace without a file creates the file, or keeps others from owning
+// it.
+TEST_F(OpenBackendTest, ReadingANamespaceThatWasNeverWrittenCreatesAndOwnsNothing) {
+  const std::string url = "sqlite:" + (folder_ / "weir.db");
+  const std::string space_url = url + "?namespace=team-a";
+  const auto file = OpenBackend(url, clock_);
+  ASSERT_TRUE(file);
+  const auto space = Await<Namespace>([&](Done<Namespace> done) {
+    (*file)->namespaces().Register("team-a", Deadline::Never(), std::move(done));
+  });
+  ASSERT_TRUE(space);
+  const auto reader = OpenBackend(space_url, clock_, {.file_use = FileUse::kReadBuckets});
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "weir.db." + space->id));
+  const auto owner = OpenBackend(space_url, clock_);
+  ASSERT_TRUE(owner) << owner.error().message;
+  EXPECT_TRUE(Take(**owner));
+  EXPECT_FALSE(Take(**reader)) << "it only reads";
+  const auto listed = Await<Page<BucketRecord>>([&](Done<Page<BucketRecord>> done) {
+    (*reader)->buckets().List({}, {}, Deadline::Never(), std::move(done));
+  });
+  ASSERT_TRUE(listed) << listed.error().message;
+  EXPECT_THAT(listed->items, testing::IsEmpty());
+  const auto events = Await<Page<AuditEvent>>([&](Done<Page<AuditEvent>> done) {
+    (*reader)->audit().List("acme", {}, Deadline::Never(), std::move(done));
+  });
+  ASSERT_TRUE(events) << events.error().message;
+  EXPECT_THAT(events->items, testing::IsEmpty());
+}
+
+// Fails if: a namespace whose file cannot be reached, here by a link to a disk that is not mounted,
+// reads as an empty one.
+TEST_F(OpenBackendTest, ReadingANamespaceWhoseFileCannotBeReachedFails) {
+  const std::string url = "sqlite:" + (folder_ / "weir.db");
+  const auto file = OpenBackend(url, clock_);
+  ASSERT_TRUE(file);
+  const auto space = Await<Namespace>([&](Done<Namespace> done) {
+    (*file)->namespaces().Register("team-a", Deadline::Never(), std::move(done));
+  });
+  ASSERT_TRUE(space);
+  std::filesystem::create_symlink(folder_ / "unmounted/weir.db", folder_ / "weir.db." + space->id);
+  EXPECT_FALSE(OpenBackend(url + "?namespace=team-a", clock_, {.file_use = FileUse::kReadBuckets}));
+}
+
 // Fails if: a misspelt parameter becomes a part of the path, or is ignored.
 TEST_F(OpenBackendTest, U5AFilesParametersAreNamespaceAndMode) {
   const auto read = ParseFileUrl("sqlite:a.db?mode=ro&namespace=team-a");

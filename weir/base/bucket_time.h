@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 
 namespace weir {
@@ -14,7 +15,7 @@ inline constexpr milliseconds kMostAhead{60'000};
 
 /// Takes its base from one or more readings of the wall clock, and does not follow the wall clock
 /// afterwards. A value; the clock must outlive it. Thread-safe if the clock is.
-class BucketTime {
+class WEIR_API BucketTime {
  public:
   /// `base` is the time at which B was 0.
   BucketTime(const Clock& clock, UnixMillis base) : clock_(&clock), base_(base) {}

@@ -15,6 +15,8 @@ class LruMap {
  public:
   /// A capacity of 0 stores nothing.
   explicit LruMap(std::size_t capacity) : capacity_(capacity) {}
+  LruMap(const LruMap&) = delete;
+  LruMap& operator=(const LruMap&) = delete;
 
   /// Returns the value of the key and counts it as used now, or null if there is none. The pointer
   /// is valid until the entry is replaced, erased or evicted.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 
 namespace weir {
@@ -27,6 +28,6 @@ struct Page {
 };
 
 /// Returns kInvalidArgument for a limit of 0.
-[[nodiscard]] Status CheckLimit(const PageRequest& page);
+[[nodiscard]] WEIR_API Status CheckLimit(const PageRequest& page);
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 // The result type of calls that can fail. No exception crosses a module's interface; std::bad_alloc
 // ends the program.
 //
-// A refusal by a limit is a result, not an error: see weir/bucket/decision.h.
+// A refusal by a limit is a result, not an error: see weir/store/bucket/decision.h.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,8 @@
 #include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
+
+#include "weir/base/api.h"
 
 namespace weir {
 
@@ -34,7 +36,7 @@ enum class Code {
 };
 
 /// Returns the code's name as gRPC writes it, for example "INVALID_ARGUMENT".
-std::string_view CodeName(Code code);
+WEIR_API std::string_view CodeName(Code code);
 
 /// The cause of a failure. The message is one line; it says what failed, where, and what would be
 /// right.

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "weir/base/api.h"
+
 namespace weir {
 
 /// The generator xoshiro256** 1.0 (Blackman and Vigna, 2018), seeded by splitmix64. Copyable: a
 /// copy continues the same sequence. Not thread-safe.
-class Rng {
+class WEIR_API Rng {
  public:
   explicit Rng(std::uint64_t seed);
 
@@ -29,11 +31,11 @@ class Rng {
 };
 
 /// Returns 64 random bits from the operating system, for a seed that no other process has.
-std::uint64_t SystemSeed();
+WEIR_API std::uint64_t SystemSeed();
 
 /// Draws ranks from 0 to n-1; rank k has the weight 1 / (k + 1)^exponent. A draw is a binary search
 /// in a table of n doubles. Immutable after construction, so threads may share it.
-class Zipf {
+class WEIR_API Zipf {
  public:
   /// REQUIRES: n > 0, exponent >= 0 (0 is uniform).
   Zipf(std::uint64_t n, double exponent);

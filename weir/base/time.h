@@ -10,6 +10,8 @@
 #include <compare>
 #include <cstdint>
 
+#include "weir/base/api.h"
+
 namespace weir {
 
 using std::chrono::milliseconds;
@@ -46,7 +48,7 @@ struct UnixMillis {
 
 /// A source of time. All code below `main` gets one as a parameter; only `main` creates a
 /// `SystemClock`. Implementations may be called from any thread.
-class Clock {
+class WEIR_API Clock {
  public:
   virtual ~Clock() = default;
   /// Returns the monotonic time, which never goes backwards.
@@ -60,7 +62,7 @@ class Clock {
 };
 
 /// The machine's clocks: CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME.
-class SystemClock final : public Clock {
+class WEIR_API SystemClock final : public Clock {
  public:
   Instant Now() const override;
   UnixMillis WallNow() const override;

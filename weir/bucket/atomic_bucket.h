@@ -54,7 +54,7 @@ class alignas(64) AtomicBucket {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     for (;;) {
       std::uint64_t next = word;
-      if (!gcra_.TakeOften(next, now, n)) return false;
+      if (!gcra_.TakeFromHotWord(next, now, n)) return false;
       if (Replace(word, next)) return true;
     }
   }

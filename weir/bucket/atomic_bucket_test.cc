@@ -192,15 +192,15 @@ ReferenceLimit ReferenceOf(const Quota& quota) {
 
 // Half of the quotas are slow; half are so fast that a token costs few units, and rounding matters.
 Quota AnyInProcessQuota() {
-  const std::int64_t capacity = kMillitokens + UpTo(1'000'000'000);
-  if (EitherWay()) return {capacity, UpTo(1'000'000'000), UpTo(kMaxPeriodMillis)};
-  return {capacity, 1'000'000'000'000 + UpTo(10'000'000'000'000), 1000};
+  const std::int64_t capacity = kMillitokens + LogUniformUpTo(1'000'000'000);
+  if (AnyBool()) return {capacity, LogUniformUpTo(1'000'000'000), LogUniformUpTo(kMaxPeriodMillis)};
+  return {capacity, 1'000'000'000'000 + LogUniformUpTo(10'000'000'000'000), 1000};
 }
 
 std::int64_t AnyWait(const AtomicBucket<CachedClock>& calls) {
   const std::int64_t whole =
       std::min<std::int64_t>(calls.RetryAfter(calls.capacity()).count(), kYear);
-  return EitherWay() ? UpTo(1'000'000'000) : 1 + whole / 1000 * Below(1200);
+  return AnyBool() ? LogUniformUpTo(1'000'000'000) : 1 + whole / 1000 * UniformBelow(1200);
 }
 
 // Fails if: TryTake or Return ignores the tokens in `word`, counts from now although the bucket is
@@ -214,13 +214,13 @@ RC_GTEST_PROP(AtomicBucketProperty, DecidesAsTheExactBucketWhereTheRateIsExact, 
   ManualTime time;
   AtomicBucket calls(quota, time.clock());
   ReferenceLimit exact = ReferenceOf(quota);
-  for (int i = 1 + Below(30); i > 0; --i) {
-    const std::int64_t wait = EitherWay() ? 0 : AnyWait(calls);
+  for (int i = 1 + UniformBelow(30); i > 0; --i) {
+    const std::int64_t wait = AnyBool() ? 0 : AnyWait(calls);
     if (time.nanos + wait > 9 * kYear) break;
     time.Advance(wait);
     exact.Pass(wait);
-    const std::int64_t n = 1 + calls.capacity() * Below(1000) / 1000;
-    if (Below(4) == 0) {
+    const std::int64_t n = 1 + calls.capacity() * UniformBelow(1000) / 1000;
+    if (UniformBelow(4) == 0) {
       calls.Return(n);
       exact.Change(-n * kMillitokens);
     } else {
@@ -244,11 +244,11 @@ RC_GTEST_PROP(AtomicBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) 
   };
   std::vector<Taken> taken;
   std::int64_t latest = time.nanos;
-  for (int i = 1 + Below(30); i > 0; --i) {
+  for (int i = 1 + UniformBelow(30); i > 0; --i) {
     const std::int64_t wait = AnyWait(calls);
-    time.Advance(Below(5) == 0 ? -UpTo(1'000'000'000) : wait);
+    time.Advance(UniformBelow(5) == 0 ? -LogUniformUpTo(1'000'000'000) : wait);
     latest = std::max<std::int64_t>(latest, time.nanos);
-    const std::int64_t most = 1 + calls.capacity() * Below(1000) / 1000;
+    const std::int64_t most = 1 + calls.capacity() * UniformBelow(1000) / 1000;
     taken.push_back({latest, calls.TakeBetween(1, most)});
     std::int64_t sum = 0;
     for (std::size_t first = taken.size(); first-- > 0;) {
@@ -266,12 +266,12 @@ RC_GTEST_PROP(AtomicBucketProperty, RefusedJustBeforeRetryAfterAndAdmittedAtIt, 
   RC_PRE(Gcra::For(quota).has_value());
   ManualTime time;
   AtomicBucket calls(quota, time.clock());
-  for (int i = 1 + Below(3); i > 0; --i) {
-    (void)calls.TakeBetween(1, 1 + calls.capacity() * Below(1000) / 1000);
+  for (int i = 1 + UniformBelow(3); i > 0; --i) {
+    (void)calls.TakeBetween(1, 1 + calls.capacity() * UniformBelow(1000) / 1000);
     time.Advance(AnyWait(calls));
   }
   (void)calls.TakeBetween(1, calls.capacity());
-  const std::int64_t n = 1 + calls.capacity() * Below(1000) / 1000;
+  const std::int64_t n = 1 + calls.capacity() * UniformBelow(1000) / 1000;
   const nanoseconds wait = calls.RetryAfter(n);
   RC_PRE(wait > nanoseconds(0) && wait < kNever);
   time.Advance(wait.count() - 1);

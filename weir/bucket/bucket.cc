@@ -16,37 +16,37 @@ void AlignRemainder(Meter& meter) {
   meter.remainder_period = meter.quota.period;
 }
 
-void Fill(Meter& meter) {
+void SetFull(Meter& meter) {
   meter.tokens = meter.quota.capacity;
   meter.remainder = 0;
 }
 
 // Adds the earned tokens, up to the capacity. Most refills fit in 64 bits, where a division costs a
 // fraction of a 128-bit one.
-void Earn(Meter& meter, std::int64_t elapsed) {
+void AddEarned(Meter& meter, std::int64_t elapsed) {
   const Int128 total = Int128{elapsed} * meter.quota.amount + meter.remainder;
   const std::int64_t room = meter.quota.capacity - meter.tokens;
   if (total <= INT64_MAX) {
     const auto small = static_cast<std::int64_t>(total);
     const std::int64_t earned = small / meter.quota.period;
-    if (earned >= room) return Fill(meter);
+    if (earned >= room) return SetFull(meter);
     meter.tokens += earned;
     meter.remainder = small - earned * meter.quota.period;
     return;
   }
   const Int128 earned = total / meter.quota.period;
-  if (earned >= room) return Fill(meter);
+  if (earned >= room) return SetFull(meter);
   meter.tokens += static_cast<std::int64_t>(earned);
   meter.remainder = static_cast<std::int64_t>(total % meter.quota.period);
 }
 
 Int128 CeilDiv(Int128 dividend, std::int64_t divisor) { return (dividend + divisor - 1) / divisor; }
 
-bool Covers(const Meter& meter, std::int64_t amount) {
+bool HasTokens(const Meter& meter, std::int64_t amount) {
   return amount == 0 || meter.tokens >= amount;
 }
 
-void Count(Meter& meter, std::int64_t taken) {
+void AddConsumed(Meter& meter, std::int64_t taken) {
   if (!__builtin_add_overflow(meter.consumed, taken, &meter.consumed)) return;
   meter.consumed = taken > 0 ? INT64_MAX : INT64_MIN;
 }
@@ -60,9 +60,9 @@ Meter FullMeter(const Quota& quota) {
 void Refill(Meter& meter, std::int64_t elapsed) {
   if (elapsed <= 0) return;
   // Also repairs a balance above the capacity, which data written by other programs may contain.
-  if (meter.tokens >= meter.quota.capacity) return Fill(meter);
+  if (meter.tokens >= meter.quota.capacity) return SetFull(meter);
   AlignRemainder(meter);
-  Earn(meter, elapsed);
+  AddEarned(meter, elapsed);
 }
 
 Earned EarnedIn(const Meter& meter, std::int64_t elapsed) {
@@ -84,7 +84,7 @@ void Refill(Bucket& bucket, UnixMillis now) {
 }
 
 milliseconds RetryAfter(const Meter& meter, std::int64_t amount) {
-  if (Covers(meter, amount)) return milliseconds(0);
+  if (HasTokens(meter, amount)) return milliseconds(0);
   Meter aligned = meter;
   AlignRemainder(aligned);
   const Int128 missing = Int128{amount} - aligned.tokens;
@@ -104,7 +104,7 @@ milliseconds RetryAfter(const Bucket& bucket, std::span<const std::int64_t> amou
 bool Take(Bucket& bucket, std::span<const std::int64_t> amounts, UnixMillis now) {
   Refill(bucket, now);
   for (std::size_t i = 0; i < bucket.meters.size(); ++i) {
-    if (!Covers(bucket.meters[i], amounts[i])) return false;
+    if (!HasTokens(bucket.meters[i], amounts[i])) return false;
   }
   Debit(bucket, amounts);
   return true;
@@ -120,7 +120,7 @@ void Adjust(Bucket& bucket, std::span<const std::int64_t> deltas) {
 
 void Debit(Meter& meter, std::int64_t amount) {
   meter.tokens -= amount;
-  Count(meter, amount);
+  AddConsumed(meter, amount);
 }
 
 bool CanAdjust(const Meter& meter, std::int64_t delta) {
@@ -128,8 +128,8 @@ bool CanAdjust(const Meter& meter, std::int64_t delta) {
 }
 
 void Adjust(Meter& meter, std::int64_t delta) {
-  Count(meter, delta);
-  if (Int128{meter.tokens} - delta >= meter.quota.capacity) return Fill(meter);
+  AddConsumed(meter, delta);
+  if (Int128{meter.tokens} - delta >= meter.quota.capacity) return SetFull(meter);
   meter.tokens -= delta;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 #include "weir/bucket/quota.h"
 
@@ -47,12 +48,12 @@ inline constexpr std::int64_t kMaxDebt = 4'000'000'000'000'000'000;
 inline constexpr milliseconds kLongestWait{1'000'000'000'000'000};
 
 /// Returns the meter of a limit that was never used. REQUIRES: Validate(quota).
-Meter FullMeter(const Quota& quota);
+WEIR_API Meter FullMeter(const Quota& quota);
 
 /// Refills one meter for `elapsed` ms: tokens come back at amount / period and stop at the
 /// capacity. One refill and several that add up to the same time have the same result. No effect if
 /// elapsed <= 0.
-void Refill(Meter& meter, std::int64_t elapsed);
+WEIR_API void Refill(Meter& meter, std::int64_t elapsed);
 
 /// The millitokens that come back in a time, not limited by the capacity.
 struct Earned {
@@ -61,51 +62,51 @@ struct Earned {
 };
 /// Returns the millitokens that `meter` earns in `elapsed` ms. If elapsed <= 0, `whole` is 0 and
 /// `rounded_up` counts only the remainder. The meter is not changed.
-Earned EarnedIn(const Meter& meter, std::int64_t elapsed);
+WEIR_API Earned EarnedIn(const Meter& meter, std::int64_t elapsed);
 
 /// Refills all limits to `now` and sets `time`. No effect if now <= time: while time runs
 /// backwards, no tokens are added or taken.
-void Refill(Bucket& bucket, UnixMillis now);
+WEIR_API void Refill(Bucket& bucket, UnixMillis now);
 
 /// Returns the smallest whole number of ms after which `amount` is available if no other call
 /// changes the meter; 0 if it is available now. An amount of 0 is always available, even in debt.
 /// At most kLongestWait. REQUIRES: the meter is refilled to now; 0 <= amount <= capacity (a larger
 /// amount is never available; callers reject it before, see store/charge.h).
-milliseconds RetryAfter(const Meter& meter, std::int64_t amount);
+WEIR_API milliseconds RetryAfter(const Meter& meter, std::int64_t amount);
 
 /// Returns the largest RetryAfter of the limits. REQUIRES: amounts.size() == meters.size().
-milliseconds RetryAfter(const Bucket& bucket, std::span<const std::int64_t> amounts);
+WEIR_API milliseconds RetryAfter(const Bucket& bucket, std::span<const std::int64_t> amounts);
 
 /// Refills to `now`, then takes all amounts or none. Returns true if it took them. A limit with
 /// amount 0 is refilled, but neither tested nor charged. REQUIRES: as RetryAfter.
-bool Take(Bucket& bucket, std::span<const std::int64_t> amounts, UnixMillis now);
+WEIR_API bool Take(Bucket& bucket, std::span<const std::int64_t> amounts, UnixMillis now);
 
 /// Takes `amount` without a check. REQUIRES: RetryAfter(meter, amount) == 0.
-void Debit(Meter& meter, std::int64_t amount);
+WEIR_API void Debit(Meter& meter, std::int64_t amount);
 
 /// Debit and Adjust for each limit of a bucket.
-void Debit(Bucket& bucket, std::span<const std::int64_t> amounts);
-void Adjust(Bucket& bucket, std::span<const std::int64_t> deltas);
+WEIR_API void Debit(Bucket& bucket, std::span<const std::int64_t> amounts);
+WEIR_API void Adjust(Bucket& bucket, std::span<const std::int64_t> deltas);
 
 /// Returns true if Adjust(meter, delta) keeps the debt within kMaxDebt; always true for delta <= 0.
-bool CanAdjust(const Meter& meter, std::int64_t delta);
+WEIR_API bool CanAdjust(const Meter& meter, std::int64_t delta);
 
 /// Corrects the balance after use. delta > 0 takes the tokens used beyond those taken, and may
 /// leave debt. delta < 0 gives tokens back, up to the capacity. REQUIRES: the meter is refilled to
 /// now; CanAdjust(meter, delta).
-void Adjust(Meter& meter, std::int64_t delta);
+WEIR_API void Adjust(Meter& meter, std::int64_t delta);
 
 /// Changes the parameters and keeps the *used* tokens: tokens' = capacity' - (capacity - tokens).
 /// If the parameters are changed back before the next refill, the meter is as before. A refill
 /// under another period rounds the remainder down, by less than one millitoken. REQUIRES: the meter
 /// is refilled to now under the old parameters; Validate(quota).
-void ChangeQuota(Meter& meter, const Quota& quota);
+WEIR_API void ChangeQuota(Meter& meter, const Quota& quota);
 
 /// Returns true if every limit is at its capacity at `now`.
-bool IsFull(const Bucket& bucket, UnixMillis now);
+WEIR_API bool IsFull(const Bucket& bucket, UnixMillis now);
 
 /// Returns the time at which the last limit reaches its capacity if no tokens are taken; `time` if
 /// all limits are full already.
-UnixMillis FullAt(const Bucket& bucket);
+WEIR_API UnixMillis FullAt(const Bucket& bucket);
 
 }  // namespace weir

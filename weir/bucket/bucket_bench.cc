@@ -241,7 +241,7 @@ void Churn(benchmark::State& state, std::uint32_t room) {
   Loop(state, [&] {
     ++now;
     std::uint64_t* const word =
-        table.Place(now, KeyHash<std::uint64_t>()(now, secret), now, secret);
+        table.Insert(now, KeyHash<std::uint64_t>()(now, secret), now, secret);
     if (word != nullptr) *word = now + kLive;
     return word;
   });

@@ -19,20 +19,20 @@ std::int64_t TimeFor(const Quota& quota, std::int64_t thousandths) {
 }
 
 std::int64_t AnyStep(const Quota& quota) {
-  switch (Below(6)) {
+  switch (UniformBelow(6)) {
     case 0:
       return 0;
     case 1:
-      return -UpTo(100'000);
+      return -LogUniformUpTo(100'000);
     case 2:
-      return UpTo(1000);
+      return LogUniformUpTo(1000);
     default:
-      return TimeFor(quota, Below(1500));
+      return TimeFor(quota, UniformBelow(1500));
   }
 }
 
 std::int64_t AnyAmount(const Quota& quota) {
-  const std::int64_t thousandths = Below(1001);
+  const std::int64_t thousandths = UniformBelow(1001);
   return static_cast<std::int64_t>(WideInt{quota.capacity} * thousandths / 1000);
 }
 
@@ -71,12 +71,12 @@ RC_GTEST_PROP(BucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) {
   Bucket bucket = OneLimit(quota);
   std::vector<Event> events;
   UnixMillis now = bucket.time;
-  for (int i = 1 + Below(40); i > 0; --i) {
+  for (int i = 1 + UniformBelow(40); i > 0; --i) {
     now = now + milliseconds(AnyStep(quota));
     const std::int64_t amount = AnyAmount(quota);
     Refill(bucket, now);
     const Fraction before = Level(bucket.meters[0]);
-    const int kind = Below(4);
+    const int kind = UniformBelow(4);
     const bool taken = kind > 0 && Take(bucket, {&amount, 1}, now);
     if (kind == 0) Adjust(bucket.meters[0], *rc::gen::element(amount, -amount));
     events.push_back({bucket.time.value, before - Level(bucket.meters[0]), taken && amount > 0});
@@ -88,7 +88,7 @@ RC_GTEST_PROP(BucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) {
 RC_GTEST_PROP(BucketProperty, RefusedJustBeforeRetryAfterAndAdmittedAtIt, ()) {
   const Quota quota = AnyQuota();
   Meter meter = FullMeter(quota);
-  Adjust(meter, AnyAmount(quota) * (1 + Below(3)));
+  Adjust(meter, AnyAmount(quota) * (1 + UniformBelow(3)));
   Refill(meter, AnyStep(quota));
   const std::int64_t amount = std::max<std::int64_t>(AnyAmount(quota), 1);
   const milliseconds wait = RetryAfter(meter, amount);
@@ -105,11 +105,11 @@ RC_GTEST_PROP(BucketProperty, RefusedJustBeforeRetryAfterAndAdmittedAtIt, ()) {
 RC_GTEST_PROP(BucketProperty, RefillInStepsIsRefillAtOnce, ()) {
   const Quota quota = AnyQuota();
   Bucket stepwise = OneLimit(quota);
-  Adjust(stepwise.meters[0], AnyAmount(quota) * (1 + Below(3)));
-  if (EitherWay()) ChangeQuota(stepwise.meters[0], AnyQuota());
+  Adjust(stepwise.meters[0], AnyAmount(quota) * (1 + UniformBelow(3)));
+  if (AnyBool()) ChangeQuota(stepwise.meters[0], AnyQuota());
   Bucket at_once = stepwise;
   UnixMillis now = stepwise.time;
-  for (int i = 1 + Below(20); i > 0; --i) {
+  for (int i = 1 + UniformBelow(20); i > 0; --i) {
     now = now + milliseconds(std::max<std::int64_t>(AnyStep(quota), 0));
     Refill(stepwise, now);
   }
@@ -121,10 +121,10 @@ RC_GTEST_PROP(BucketProperty, RefillInStepsIsRefillAtOnce, ()) {
 RC_GTEST_PROP(BucketProperty, ChangeQuotaAndBackIsTheIdentity, ()) {
   const Quota quota = AnyQuota();
   Meter meter = FullMeter(quota);
-  Adjust(meter, AnyAmount(quota) * Below(4));
+  Adjust(meter, AnyAmount(quota) * UniformBelow(4));
   Refill(meter, AnyStep(quota));
   const Meter before = meter;
-  for (int i = (1 + Below(3)); i > 0; --i) ChangeQuota(meter, AnyQuota());
+  for (int i = (1 + UniformBelow(3)); i > 0; --i) ChangeQuota(meter, AnyQuota());
   ChangeQuota(meter, quota);
   RC_ASSERT(meter == before);
 }
@@ -132,13 +132,14 @@ RC_GTEST_PROP(BucketProperty, ChangeQuotaAndBackIsTheIdentity, ()) {
 // Fails if: AlignRemainder rounds up, or does not convert the remainder from the old period.
 RC_GTEST_PROP(BucketProperty, ANewPeriodLosesLessThanAMillitokenAndMintsNothing, ()) {
   // Periods are at most a day, so that fractions with both periods fit in 63 bits.
-  const Quota first{UpTo(kMaxMillitokens), UpTo(kMaxMillitokens), UpTo(86'400'000)};
+  const Quota first{LogUniformUpTo(kMaxMillitokens), LogUniformUpTo(kMaxMillitokens),
+                    LogUniformUpTo(86'400'000)};
   Meter meter = FullMeter(first);
-  Adjust(meter, AnyAmount(first) * (1 + Below(3)));
+  Adjust(meter, AnyAmount(first) * (1 + UniformBelow(3)));
   Refill(meter, AnyStep(first));
   ChangeQuota(meter, AnyQuota());
   ReferenceLimit exact{meter.quota, Level(meter)};
-  const std::int64_t elapsed = UpTo(kYear2500);
+  const std::int64_t elapsed = LogUniformUpTo(kYear2500);
   Refill(meter, elapsed);
   exact.Pass(elapsed);
   RC_ASSERT(Level(meter) <= exact.level);
@@ -147,13 +148,16 @@ RC_GTEST_PROP(BucketProperty, ANewPeriodLosesLessThanAMillitokenAndMintsNothing,
 
 // Fails if: Earn or RetryAfter multiply in 64 bits.
 RC_GTEST_PROP(BucketProperty, AgreesWithFractionsAtTheEndsOfTheRange, ()) {
-  const auto near = [](std::int64_t end) { return std::max<std::int64_t>(end - UpTo(1000), 1); };
-  const Quota quota{near(kMaxMillitokens), *rc::gen::element(near(kMaxMillitokens), UpTo(1000)),
-                    *rc::gen::element(UpTo(1000), near(kMaxPeriodMillis))};
+  const auto near = [](std::int64_t end) {
+    return std::max<std::int64_t>(end - LogUniformUpTo(1000), 1);
+  };
+  const Quota quota{near(kMaxMillitokens),
+                    *rc::gen::element(near(kMaxMillitokens), LogUniformUpTo(1000)),
+                    *rc::gen::element(LogUniformUpTo(1000), near(kMaxPeriodMillis))};
   Meter meter = FullMeter(quota);
   Adjust(meter, *rc::gen::element(near(kMaxDebt), AnyAmount(quota)));
   ReferenceLimit exact{quota, Fraction(meter.tokens)};
-  for (const std::int64_t elapsed : {UpTo(kYear2500 / 2), kYear2500 / 2}) {
+  for (const std::int64_t elapsed : {LogUniformUpTo(kYear2500 / 2), kYear2500 / 2}) {
     Refill(meter, elapsed);
     exact.Pass(elapsed);
     RC_ASSERT(Level(meter) == exact.level);
@@ -175,14 +179,14 @@ RC_GTEST_PROP(BucketProperty, BalanceAndConsumedAreExplainedByRefill, ()) {
   Meter& meter = bucket.meters[0];
   ReferenceLimit exact{quota, Fraction(quota.capacity)};
   Fraction gained;
-  for (int i = 1 + Below(30); i > 0; --i) {
+  for (int i = 1 + UniformBelow(30); i > 0; --i) {
     const UnixMillis before = bucket.time;
     const Fraction level = exact.level;
     Refill(bucket, before + milliseconds(AnyStep(quota)));
     exact.Pass((bucket.time - before).count());
     gained = gained + exact.level - level;
     const std::int64_t amount = AnyAmount(quota);
-    if (EitherWay()) {
+    if (AnyBool()) {
       Adjust(meter, amount);
       exact.Change(amount);
     } else if (Take(bucket, {&amount, 1}, bucket.time)) {
@@ -200,7 +204,7 @@ RC_GTEST_PROP(BucketProperty, GivingBackStopsAtTheCapacity, ()) {
   Adjust(meter, AnyAmount(quota));
   Refill(meter, AnyStep(quota));
   ReferenceLimit exact{quota, Level(meter)};
-  const std::int64_t amount = EitherWay() ? AnyAmount(quota) : quota.capacity - meter.tokens;
+  const std::int64_t amount = AnyBool() ? AnyAmount(quota) : quota.capacity - meter.tokens;
   Adjust(meter, -amount);
   exact.Change(-amount);
   RC_ASSERT(Level(meter) == exact.level);
@@ -212,7 +216,7 @@ RC_GTEST_PROP(BucketProperty, AnAmountOfZeroIsUntouchedEvenInDebt, ()) {
   const Quota named = AnyQuota();
   const Quota in_debt = AnyQuota();
   Bucket bucket{.time = UnixMillis(7), .meters = {FullMeter(named), FullMeter(in_debt)}};
-  Adjust(bucket.meters[1], in_debt.capacity + UpTo(kMaxMillitokens));
+  Adjust(bucket.meters[1], in_debt.capacity + LogUniformUpTo(kMaxMillitokens));
   const Meter before = bucket.meters[1];
   const std::int64_t amounts[] = {AnyAmount(named), 0};
   RC_ASSERT(Take(bucket, amounts, UnixMillis(7)));
@@ -223,14 +227,14 @@ RC_GTEST_PROP(BucketProperty, AnAmountOfZeroIsUntouchedEvenInDebt, ()) {
 RC_GTEST_PROP(BucketProperty, ARefusalOnlyRefills, ()) {
   Bucket bucket{.time = UnixMillis(7), .meters = {}};
   std::vector<std::int64_t> amounts;
-  for (int i = (1 + Below(3)); i > 0; --i) {
+  for (int i = (1 + UniformBelow(3)); i > 0; --i) {
     const Quota quota = AnyQuota();
     bucket.meters.push_back(FullMeter(quota));
     Adjust(bucket.meters.back(), AnyAmount(quota));
     amounts.push_back(AnyAmount(quota));
   }
   Bucket expected = bucket;
-  const UnixMillis now = bucket.time + milliseconds(UpTo(1000));
+  const UnixMillis now = bucket.time + milliseconds(LogUniformUpTo(1000));
   Refill(expected, now);
   if (!Take(bucket, amounts, now)) RC_ASSERT(bucket == expected);
 }
@@ -243,7 +247,7 @@ bool AllAtCapacity(const Bucket& bucket) {
 // Fails if: FullAt ignores a limit, or is a millisecond early or late.
 RC_GTEST_PROP(BucketProperty, FullAtIsTheFirstInstantAtWhichAllAreFull, ()) {
   Bucket bucket{.time = UnixMillis(7), .meters = {}};
-  for (int i = 1 + Below(3); i > 0; --i) {
+  for (int i = 1 + UniformBelow(3); i > 0; --i) {
     const Quota quota = AnyQuota();
     bucket.meters.push_back(FullMeter(quota));
     Debit(bucket.meters.back(), AnyAmount(quota));

@@ -181,21 +181,23 @@ void AssertLastWithinBound(const std::vector<Taken>& taken, const Quota& quota) 
 // Fails if: the kernel has the whole capacity, a handle may hold more than its block, or handles
 // beyond `threads` get blocks.
 RC_GTEST_PROP(CreditBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) {
-  const std::int64_t capacity = kMillitokens * (1 + UpTo(10'000));
-  const Quota quota{capacity, EitherWay() ? capacity : UpTo(10'000'000), UpTo(86'400'000)};
+  const std::int64_t capacity = kMillitokens * (1 + LogUniformUpTo(10'000));
+  const Quota quota{capacity, AnyBool() ? capacity : LogUniformUpTo(10'000'000),
+                    LogUniformUpTo(86'400'000)};
   RC_PRE(Gcra::For(quota).has_value());
   ManualTime time;
-  CreditBucket calls(quota, 1 + Below(3), time.clock());
+  CreditBucket calls(quota, 1 + UniformBelow(3), time.clock());
   std::deque<CreditBucket<CachedClock>::Handle> handles;
   std::vector<Taken> taken;
-  for (int i = 1 + Below(60); i > 0; --i) {
-    if (handles.empty() || Below(4) == 0) handles.push_back(calls.NewHandle());
-    if (handles.size() > 1 && Below(16) == 0) handles.pop_front();
-    if (Below(4) == 0) time.Advance(quota.period * kNanosPerMilli / 100 * Below(120));
-    auto& handle = handles[static_cast<std::size_t>(Below(static_cast<int>(handles.size())))];
-    const std::int64_t any = 1 + calls.largest_take() * Below(1000) / 1000;
+  for (int i = 1 + UniformBelow(60); i > 0; --i) {
+    if (handles.empty() || UniformBelow(4) == 0) handles.push_back(calls.NewHandle());
+    if (handles.size() > 1 && UniformBelow(16) == 0) handles.pop_front();
+    if (UniformBelow(4) == 0) time.Advance(quota.period * kNanosPerMilli / 100 * UniformBelow(120));
+    auto& handle =
+        handles[static_cast<std::size_t>(UniformBelow(static_cast<int>(handles.size())))];
+    const std::int64_t any = 1 + calls.largest_take() * UniformBelow(1000) / 1000;
     const std::int64_t amounts[] = {1, calls.block(), any, calls.largest_take()};
-    const std::int64_t n = amounts[Below(4)];
+    const std::int64_t n = amounts[UniformBelow(4)];
     taken.push_back({time.nanos, handle.TryTake(n) ? n : 0});
     AssertLastWithinBound(taken, quota);
   }
@@ -203,16 +205,17 @@ RC_GTEST_PROP(CreditBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) 
 
 // Fails if: RetryAfter ignores the tokens of the handle, or an expired block is lost.
 RC_GTEST_PROP(CreditBucketProperty, RefusedJustBeforeRetryAfterAndAdmittedAtIt, ()) {
-  const Quota quota{kMillitokens + UpTo(10'000'000), UpTo(10'000'000), UpTo(86'400'000)};
+  const Quota quota{kMillitokens + LogUniformUpTo(10'000'000), LogUniformUpTo(10'000'000),
+                    LogUniformUpTo(86'400'000)};
   RC_PRE(Gcra::For(quota).has_value());
   ManualTime time;
   CreditBucket calls(quota, 2, time.clock());
   auto first = calls.NewHandle();
   auto second = calls.NewHandle();
-  const auto any = [&] { return 1 + calls.largest_take() * Below(1000) / 1000; };
-  for (int i = 1 + Below(10); i > 0; --i) {
-    (void)(EitherWay() ? first : second).TryTake(EitherWay() ? 1 : any());
-    if (Below(3) == 0) time.Advance(UpTo(2 * quota.period * kNanosPerMilli));
+  const auto any = [&] { return 1 + calls.largest_take() * UniformBelow(1000) / 1000; };
+  for (int i = 1 + UniformBelow(10); i > 0; --i) {
+    (void)(AnyBool() ? first : second).TryTake(AnyBool() ? 1 : any());
+    if (UniformBelow(3) == 0) time.Advance(LogUniformUpTo(2 * quota.period * kNanosPerMilli));
   }
   const std::int64_t n = any();
   const nanoseconds wait = first.RetryAfter(n);

@@ -23,7 +23,7 @@ Result<CreditPlan> CreditPlan::For(const Quota& quota, int threads) {
 CreditPlan CreditPlan::Require(const Quota& quota, int threads) {
   const Result<CreditPlan> plan = For(quota, threads);
   if (plan) return *plan;
-  EndForBadLimit(plan.error());
+  AbortForInvalidLimit(plan.error());
 }
 
 }  // namespace weir

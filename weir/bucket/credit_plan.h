@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/bucket/gcra.h"
 #include "weir/bucket/quota.h"
@@ -12,7 +13,7 @@ namespace weir {
 /// Smaller blocks are not used: they would save too few accesses to the kernel.
 inline constexpr std::int64_t kSmallestBlock = 4;
 
-struct CreditPlan {
+struct WEIR_API CreditPlan {
   /// Returns kInvalidArgument for a quota that cannot be kept (Gcra::For) and for threads < 1.
   static Result<CreditPlan> For(const Quota& quota, int threads);
   /// REQUIRES: For(quota, threads) succeeds; otherwise prints the reason and aborts.

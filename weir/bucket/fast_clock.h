@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ctime>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 
 namespace weir {
@@ -25,13 +26,13 @@ inline std::int64_t NanosOf(clockid_t id) {
 }
 
 /// Reads CLOCK_MONOTONIC: exact, about 20 ns for each read.
-struct SteadyClock {
+struct WEIR_API SteadyClock {
   std::int64_t Nanos() const { return NanosOf(CLOCK_MONOTONIC); }
 };
 
 /// Reads CLOCK_MONOTONIC_COARSE: about 5 ns for each read, advances once in a kernel tick (1 to 10
 /// ms).
-struct CoarseClock {
+struct WEIR_API CoarseClock {
   std::int64_t Nanos() const { return NanosOf(CLOCK_MONOTONIC_COARSE); }
 };
 
@@ -39,7 +40,7 @@ struct CoarseClock {
 /// timer thread), in less than 1 ns. For a limiter, time does not advance between two updates. The
 /// word must hold a real time before a limiter is created with this clock. `word` must outlive all
 /// copies.
-class CachedClock {
+class WEIR_API CachedClock {
  public:
   explicit CachedClock(const std::atomic<std::int64_t>& word) : word_(&word) {}
   std::int64_t Nanos() const { return word_->load(std::memory_order_relaxed); }

@@ -108,10 +108,10 @@ Result<Gcra> Gcra::For(const Quota& quota) {
 Gcra Gcra::Require(const Quota& quota) {
   const Result<Gcra> gcra = For(quota);
   if (gcra) return *gcra;
-  EndForBadLimit(gcra.error());
+  AbortForInvalidLimit(gcra.error());
 }
 
-void EndForBadLimit(const Error& error) {
+void AbortForInvalidLimit(const Error& error) {
   fmt::print(stderr, "weir: a limiter was constructed that cannot be: {}\n", error.message);
   std::abort();
 }

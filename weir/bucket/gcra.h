@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/bucket/quota.h"
@@ -31,7 +32,7 @@ inline constexpr nanoseconds kNever = nanoseconds::max();
 /// Lifetime: the word is valid for `life_nanos` from its origin, at least ten years and up to 292.
 /// After that, time does not advance for this limiter: the remaining tokens can be taken, and none
 /// come back.
-struct Gcra {
+struct WEIR_API Gcra {
   /// Returns kInvalidArgument if Validate(quota) fails, if the capacity is below one whole token,
   /// if a refill from empty to full takes more than 100 years, or if rounding would slow the rate
   /// by more than 10 % (beyond about 5 * 10^10 tokens a second).
@@ -74,7 +75,7 @@ struct Gcra {
   /// As Take, for one word from which many takes follow each other. It uses a branch that is mostly
   /// predicted, whereas Take uses a conditional move, for whose result a compare-and-swap would
   /// wait.
-  bool TakeOften(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
+  bool TakeFromHotWord(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
     const std::uint64_t step = static_cast<std::uint64_t>(n) * cost;
     if (word > now + (span - step)) return false;
     const bool full = __builtin_expect_with_probability(word < now, 0, 0.999);
@@ -109,6 +110,6 @@ struct Gcra {
 };
 
 /// Prints the message and aborts. For constructors whose REQUIRES does not hold.
-[[noreturn]] void EndForBadLimit(const Error& error);
+[[noreturn]] WEIR_API void AbortForInvalidLimit(const Error& error);
 
 }  // namespace weir

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "weir/base/api.h"
+
 namespace weir {
 
 /// The parameter type for a look-up by key: a look-up with text does not create a std::string.
@@ -28,7 +30,7 @@ inline std::uint64_t FoldProduct(std::uint64_t a, std::uint64_t b) {
 /// The secret words of a hash. In each step over bytes that an untrusted party may choose, both
 /// factors contain one of these words. If a factor contained only a known word, a block equal to
 /// that word would make the product 0, whatever the rest of the key is.
-struct HashSecret {
+struct WEIR_API HashSecret {
   std::uint64_t start;
   std::uint64_t start_times;  ///< odd
   std::uint64_t state;
@@ -41,10 +43,10 @@ struct HashSecret {
 };
 
 /// Hashes any bytes, eight at a time, after wyhash.
-std::uint64_t HashBytes(std::string_view bytes, const HashSecret& secret);
+WEIR_API std::uint64_t HashBytes(std::string_view bytes, const HashSecret& secret);
 /// Hashes with public words: a checksum of bytes that no untrusted party chooses. Stored
 /// fingerprints depend on it, so it must not change.
-std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed);
+WEIR_API std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed);
 
 /// The hash of a key type. Specialise it for your own key types.
 template <class Key>

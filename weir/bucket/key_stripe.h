@@ -35,7 +35,7 @@ template <class Key>
 class alignas(64) KeyStripe {
  public:
   /// A key with its hash, and the caller's time of the request.
-  struct Asked {
+  struct KeyRequest {
     KeyView<Key> key;
     std::uint64_t hash;
     const HashSecret& secret;    ///< the secret words of `hash`
@@ -48,17 +48,17 @@ class alignas(64) KeyStripe {
     table_ = KeyTable<Key>(room);
   }
 
-  bool Take(const Gcra& gcra, const Asked& asked, std::int64_t n) WEIR_EXCLUDES(lock_) {
+  bool Take(const Gcra& gcra, const KeyRequest& asked, std::int64_t n) WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
     const std::uint64_t now = gcra.At(Elapsed(asked));
     std::uint64_t* word = table_.Find(asked.key, asked.hash);
     if (word == nullptr) [[unlikely]] {
-      word = Place(asked, now);
+      word = Insert(asked, now);
     }
     return word != nullptr && gcra.Take(*word, now, n);
   }
 
-  void Return(const Gcra& gcra, const Asked& asked, std::int64_t n) WEIR_EXCLUDES(lock_) {
+  void Return(const Gcra& gcra, const KeyRequest& asked, std::int64_t n) WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
     std::uint64_t* word = table_.Find(asked.key, asked.hash);
     if (word == nullptr) return;
@@ -66,14 +66,14 @@ class alignas(64) KeyStripe {
     *word = std::max(*word, std::uint64_t{1});
   }
 
-  nanoseconds RetryAfter(const Gcra& gcra, const Asked& asked, std::int64_t n)
+  nanoseconds RetryAfter(const Gcra& gcra, const KeyRequest& asked, std::int64_t n)
       WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
     const std::uint64_t* word = table_.Find(asked.key, asked.hash);
     return gcra.RetryAfter(word == nullptr ? 0 : *word, Elapsed(asked), n);
   }
 
-  std::int64_t Available(const Gcra& gcra, const Asked& asked) WEIR_EXCLUDES(lock_) {
+  std::int64_t Available(const Gcra& gcra, const KeyRequest& asked) WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
     const std::uint64_t* word = table_.Find(asked.key, asked.hash);
     return gcra.Available(word == nullptr ? 0 : *word, gcra.At(Elapsed(asked)));
@@ -96,7 +96,7 @@ class alignas(64) KeyStripe {
  private:
   // Returns the caller's time, or the time of the latest removal if that is later. A key that was
   // removed as full at that time is full from then on, but may not have been full before.
-  std::int64_t Elapsed(const Asked& asked) const WEIR_REQUIRES(lock_) {
+  std::int64_t Elapsed(const KeyRequest& asked) const WEIR_REQUIRES(lock_) {
     if (asked.elapsed_nanos >= latest_removal_) [[likely]] {
       return asked.elapsed_nanos;
     }
@@ -105,10 +105,10 @@ class alignas(64) KeyStripe {
 
   // Adds the key with a word of 0, or returns nullptr and counts the refusal. Not inline, so that
   // Take stays short.
-  [[gnu::noinline]] std::uint64_t* Place(const Asked& asked, std::uint64_t now)
+  [[gnu::noinline]] std::uint64_t* Insert(const KeyRequest& asked, std::uint64_t now)
       WEIR_REQUIRES(lock_) {
     latest_removal_ = Elapsed(asked);
-    std::uint64_t* word = table_.Place(asked.key, asked.hash, now, asked.secret);
+    std::uint64_t* word = table_.Insert(asked.key, asked.hash, now, asked.secret);
     if (word == nullptr) ++no_room_;
     return word;
   }

@@ -29,7 +29,7 @@ class KeyTable {
   explicit KeyTable(std::uint32_t room) : KeyTable(room, GroupsFor(0)) {}
 
   /// Returns the key's word, or nullptr if the key is not in the table. The word may be past. The
-  /// pointer is valid until the next Place or Rebuild. The caller must keep the word above 0.
+  /// pointer is valid until the next Insert or Rebuild. The caller must keep the word above 0.
   std::uint64_t* Find(KeyView<Key> key, std::uint64_t hash) {
     for (std::size_t probe = 0;; ++probe) {
       Slot& slot = At(hash, probe);
@@ -44,15 +44,15 @@ class KeyTable {
   /// capacity left. The word is 0: the caller must set it above 0 at once. The slot may be taken
   /// from a key that is past at `now`. `secret` must be the one that made `hash`; a rebuild uses
   /// it.
-  std::uint64_t* Place(KeyView<Key> key, std::uint64_t hash, std::uint64_t now,
-                       const HashSecret& secret) {
-    if (budget_ == 0 && !Count(now)) return nullptr;
+  std::uint64_t* Insert(KeyView<Key> key, std::uint64_t hash, std::uint64_t now,
+                        const HashSecret& secret) {
+    if (insertions_until_count_ == 0 && !RecountCapacity(now)) return nullptr;
     Slot* slot = FirstPast(hash, now);
-    if (slot->word == 0 && used_ >= Most()) {
+    if (slot->word == 0 && used_ >= RebuildThreshold()) {
       Rebuild(now, secret);
       slot = FirstPast(hash, now);
     }
-    if (budget_ > 0) --budget_;
+    if (insertions_until_count_ > 0) --insertions_until_count_;
     if (slot->word == 0) ++used_;
     slot->Hold(key, hash);
     slot->word = 0;
@@ -63,9 +63,9 @@ class KeyTable {
   /// number of forgotten keys.
   std::size_t Rebuild(std::uint64_t now, const HashSecret& secret) {
     const std::uint32_t live = Live(now);
-    KeyTable fitted(room_, GroupsFor(live));
+    KeyTable fitted(max_live_keys_, GroupsFor(live));
     fitted.used_ = live;
-    fitted.budget_ = BudgetFor(live);
+    fitted.insertions_until_count_ = BudgetFor(live);
     ForEach([&](Slot& slot) {
       if (slot.word <= now) return;
       *fitted.FirstPast(slot.Hash(secret), 0) = std::move(slot);
@@ -82,8 +82,8 @@ class KeyTable {
   KeyTable(std::uint32_t room, std::size_t groups)
       : groups_(std::make_unique<Group[]>(groups)),
         group_count_(groups),
-        room_(room),
-        budget_(room) {}
+        max_live_keys_(room),
+        insertions_until_count_(room) {}
 
   using Slot = KeySlot<Key>;
   static constexpr std::size_t kLine = 64;
@@ -96,7 +96,7 @@ class KeyTable {
 
   // Five eighths of the slots are in use after a rebuild; at seven eighths the next rebuild is due.
   static std::size_t GroupsFor(std::size_t live) { return (live + 1) * 8 / 5 / kGroup + 2; }
-  std::size_t Most() const { return group_count_ * kGroup * 7 / 8; }
+  std::size_t RebuildThreshold() const { return group_count_ * kGroup * 7 / 8; }
 
   // Returns the slot of the `probe`-th step of a search. A search begins at a slot that the hash
   // selects, goes through that cache line, and then on to the next line. The branch that finds the
@@ -131,22 +131,22 @@ class KeyTable {
   }
 
   // Returns the number of insertions before the next count: the free capacity, but at least a
-  // sixteenth of `room_`, so that many insertions share the cost of a count. 0 if the table is
-  // full.
+  // sixteenth of `max_live_keys_`, so that many insertions share the cost of a count. 0 if the
+  // table is full.
   std::uint32_t BudgetFor(std::uint32_t live) const {
-    return live >= room_ ? 0 : std::max(room_ - live, room_ / 16);
+    return live >= max_live_keys_ ? 0 : std::max(max_live_keys_ - live, max_live_keys_ / 16);
   }
 
   // Counts the keys that are not past. Returns true if there is capacity for a new one. After a
   // count that finds none, the next used_ / 64 calls return false without another count.
-  bool Count(std::uint64_t now) {
-    if (asks_until_count_ > 0) {
-      --asks_until_count_;
+  bool RecountCapacity(std::uint64_t now) {
+    if (refusals_until_count_ > 0) {
+      --refusals_until_count_;
       return false;
     }
-    budget_ = BudgetFor(Live(now));
-    if (budget_ == 0) asks_until_count_ = used_ / 64;
-    return budget_ > 0;
+    insertions_until_count_ = BudgetFor(Live(now));
+    if (insertions_until_count_ == 0) refusals_until_count_ = used_ / 64;
+    return insertions_until_count_ > 0;
   }
 
   std::unique_ptr<Group[]> groups_;
@@ -154,11 +154,11 @@ class KeyTable {
   /// The number of slots whose word is not 0.
   std::uint32_t used_ = 0;
   /// The number of keys that may be not past at the same time; see the constructor.
-  std::uint32_t room_;
+  std::uint32_t max_live_keys_;
   /// The number of keys that may be added before the keys that are not past are counted again.
-  std::uint32_t budget_;
+  std::uint32_t insertions_until_count_;
   /// The number of refusals before the next count, if the last count found no capacity.
-  std::uint32_t asks_until_count_ = 0;
+  std::uint32_t refusals_until_count_ = 0;
 };
 
 }  // namespace weir

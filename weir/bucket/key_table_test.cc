@@ -92,7 +92,8 @@ TEST(KeyTable, FindsNothingInAnEmptyTable) {
 
 TEST(KeyTable, KeyZeroIsAKeyLikeAnyOther) {
   KeyTable<std::uint64_t> table(100);
-  for (std::uint64_t key = 0; key < 9; ++key) *table.Place(key, HashOf(key), 1, kSecret) = 10 + key;
+  for (std::uint64_t key = 0; key < 9; ++key)
+    *table.Insert(key, HashOf(key), 1, kSecret) = 10 + key;
   for (std::uint64_t key = 0; key < 9; ++key) EXPECT_EQ(*table.Find(key, HashOf(key)), 10 + key);
   EXPECT_EQ(table.Find(9, HashOf(9)), nullptr);
   EXPECT_EQ(table.used(), 9);
@@ -101,9 +102,9 @@ TEST(KeyTable, KeyZeroIsAKeyLikeAnyOther) {
 TEST(KeyTable, GivesThePlaceOfAKeyThatIsPastToAnother) {
   KeyTable<std::uint64_t> table(100);
   constexpr std::uint64_t kHash = 7;  // of all keys: their searches begin at the same slot
-  for (std::uint64_t key = 1; key <= 3; ++key) *table.Place(key, kHash, 1, kSecret) = 10 * key;
+  for (std::uint64_t key = 1; key <= 3; ++key) *table.Insert(key, kHash, 1, kSecret) = 10 * key;
   const std::size_t bytes = table.bytes();
-  *table.Place(9, kHash, 20, kSecret) = 90;
+  *table.Insert(9, kHash, 20, kSecret) = 90;
   EXPECT_EQ(table.used(), 3);
   EXPECT_EQ(table.bytes(), bytes);
   EXPECT_EQ(*table.Find(3, kHash), 30);
@@ -112,8 +113,8 @@ TEST(KeyTable, GivesThePlaceOfAKeyThatIsPastToAnother) {
 
 TEST(KeyTable, EqualHashesOfDifferentStringsAreNotConfused) {
   KeyTable<std::string> table(100);
-  *table.Place("one", 7, 1, kSecret) = 11;
-  *table.Place("two", 7, 1, kSecret) = 22;
+  *table.Insert("one", 7, 1, kSecret) = 11;
+  *table.Insert("two", 7, 1, kSecret) = 22;
   EXPECT_EQ(*table.Find("one", 7), 11);
   EXPECT_EQ(*table.Find("two", 7), 22);
   EXPECT_EQ(table.Find("three", 7), nullptr);
@@ -122,7 +123,7 @@ TEST(KeyTable, EqualHashesOfDifferentStringsAreNotConfused) {
 TEST(KeyTable, RebuildForgetsWhatIsPastAndShrinks) {
   KeyTable<std::uint64_t> table(10'000);
   for (std::uint64_t key = 1; key <= 5000; ++key) {
-    *table.Place(key, HashOf(key), 1, kSecret) = 100 + key;
+    *table.Insert(key, HashOf(key), 1, kSecret) = 100 + key;
   }
   const std::size_t bytes = table.bytes();
   EXPECT_EQ(table.Rebuild(5000, kSecret), 4900);
@@ -133,13 +134,13 @@ TEST(KeyTable, RebuildForgetsWhatIsPastAndShrinks) {
 TEST(KeyTable, RefusesOneMoreThanItsRoomUntilOneIsPast) {
   KeyTable<std::uint64_t> table(3);
   for (std::uint64_t key = 1; key <= 3; ++key)
-    *table.Place(key, HashOf(key), 1, kSecret) = 100 * key;
-  EXPECT_EQ(table.Place(4, HashOf(4), 99, kSecret), nullptr);
+    *table.Insert(key, HashOf(key), 1, kSecret) = 100 * key;
+  EXPECT_EQ(table.Insert(4, HashOf(4), 99, kSecret), nullptr);
   EXPECT_EQ(table.used(), 3);
-  std::uint64_t* word = table.Place(4, HashOf(4), 100, kSecret);
+  std::uint64_t* word = table.Insert(4, HashOf(4), 100, kSecret);
   ASSERT_NE(word, nullptr);
   *word = 400;
-  EXPECT_EQ(table.Place(5, HashOf(5), 100, kSecret), nullptr);
+  EXPECT_EQ(table.Insert(5, HashOf(5), 100, kSecret), nullptr);
   for (std::uint64_t key = 2; key <= 4; ++key) EXPECT_EQ(*table.Find(key, HashOf(key)), 100 * key);
 }
 
@@ -150,7 +151,7 @@ TEST(KeyTable, C21NoMoreThanASixteenthBeyondTheRoomIsLetIn) {
   std::uint64_t placed = 0;
   const auto fill = [&](std::uint64_t now) {
     for (int refused = 0; refused < 1000;) {
-      std::uint64_t* const word = table.Place(placed, HashOf(placed), now, kSecret);
+      std::uint64_t* const word = table.Insert(placed, HashOf(placed), now, kSecret);
       if (word == nullptr) {
         ++refused;
       } else {
@@ -173,7 +174,7 @@ TEST(KeyTable, C21KeysThatComeAndGoNearTheRoomCostFewRebuilds) {
   std::size_t rebuilds = 0;
   for (std::uint64_t now = 1; now < 20 * kRoom; ++now) {
     const std::size_t before = table.used();
-    std::uint64_t* word = table.Place(now, HashOf(now), now, kSecret);
+    std::uint64_t* word = table.Insert(now, HashOf(now), now, kSecret);
     ASSERT_NE(word, nullptr);
     *word = now + kLifetime;
     if (table.used() < before) ++rebuilds;
@@ -190,17 +191,17 @@ void AgreesWithAMap(const std::vector<Key>& names, std::uint64_t hash_bits) {
   std::map<Key, std::uint64_t> model;
   std::uint64_t now = 1;
   const auto hash_of = [&](const Key& key) { return KeyHash<Key>()(key, kSecret) & hash_bits; };
-  for (int i = 1 + Below(200); i > 0; --i) {
-    const Key& key = names[static_cast<std::size_t>(Below(static_cast<int>(names.size())))];
+  for (int i = 1 + UniformBelow(200); i > 0; --i) {
+    const Key& key = names[static_cast<std::size_t>(UniformBelow(static_cast<int>(names.size())))];
     std::uint64_t* word = table.Find(key, hash_of(key));
     if (word == nullptr) {
       RC_ASSERT(model[key] <= now);
-      word = table.Place(key, hash_of(key), now, kSecret);
+      word = table.Insert(key, hash_of(key), now, kSecret);
     } else {
       RC_ASSERT(*word == model[key]);
     }
-    *word = model[key] = now + static_cast<std::uint64_t>(1 + Below(100));
-    now += static_cast<std::uint64_t>(Below(5));
+    *word = model[key] = now + static_cast<std::uint64_t>(1 + UniformBelow(100));
+    now += static_cast<std::uint64_t>(UniformBelow(5));
   }
 }
 

@@ -56,22 +56,22 @@ class KeyedBucket {
   bool TryTake(View key, std::int64_t n = 1) {
     if (n <= 0) return n == 0;
     if (!gcra_.CanAdmit(n)) return false;
-    const Asked asked = Ask(key);
+    const KeyRequest asked = MakeRequest(key);
     return StripeOf(asked).Take(gcra_, asked, n);
   }
   /// As AtomicBucket::Return.
   void Return(View key, std::int64_t n) {
-    const Asked asked = Ask(key);
+    const KeyRequest asked = MakeRequest(key);
     StripeOf(asked).Return(gcra_, asked, n);
   }
   /// As AtomicBucket::RetryAfter.
   nanoseconds RetryAfter(View key, std::int64_t n = 1) const {
-    const Asked asked = Ask(key);
+    const KeyRequest asked = MakeRequest(key);
     return StripeOf(asked).RetryAfter(gcra_, asked, n);
   }
   /// Returns the number of whole tokens that are available.
   std::int64_t Available(View key) const {
-    const Asked asked = Ask(key);
+    const KeyRequest asked = MakeRequest(key);
     return StripeOf(asked).Available(gcra_, asked);
   }
 
@@ -96,15 +96,17 @@ class KeyedBucket {
 
  private:
   using Stripe = KeyStripe<Key>;
-  using Asked = typename Stripe::Asked;
+  using KeyRequest = typename Stripe::KeyRequest;
   static constexpr std::size_t kStripes = 256;
 
   std::int64_t Elapsed() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(clock_.Nanos()) - origin_);
   }
-  Asked Ask(View key) const { return {key, KeyHash<Key>()(key, secret_), secret_, Elapsed()}; }
+  KeyRequest MakeRequest(View key) const {
+    return {key, KeyHash<Key>()(key, secret_), secret_, Elapsed()};
+  }
   // Uses the high bits of the hash; the table within a stripe uses the low bits.
-  Stripe& StripeOf(const Asked& asked) const { return stripes_[asked.hash >> 56]; }
+  Stripe& StripeOf(const KeyRequest& asked) const { return stripes_[asked.hash >> 56]; }
 
   const Gcra gcra_;
   // One nanosecond before construction, so that every word is above 0.

@@ -171,28 +171,30 @@ std::vector<std::uint64_t> Crowd(std::uint64_t seed, std::size_t count) {
 // Fails if: a key that is not full is forgotten, at growth, in a sweep or for another key, or the
 // word of one key is used for another.
 RC_GTEST_PROP(KeyedBucketProperty, EveryKeyDecidesAsIfItWereAlone, ()) {
-  const Quota quota = PerSecond(1 + Below(50)).Burst(1 + Below(20));
+  const Quota quota = PerSecond(1 + UniformBelow(50)).Burst(1 + UniformBelow(20));
   const Gcra gcra = Gcra::Require(quota);
   ManualTime time;
   const std::int64_t origin = time.nanos;
-  const auto seed = static_cast<std::uint64_t>(Below(1000));
+  const auto seed = static_cast<std::uint64_t>(UniformBelow(1000));
   Keyed calls(quota, time.clock(), {.hash_seed = seed});
   std::map<std::uint64_t, std::uint64_t> alone;
-  const std::vector<std::uint64_t> keys = Crowd(seed, static_cast<std::size_t>(1 + Below(60)));
-  for (int i = 1 + Below(300); i > 0; --i) {
-    const std::uint64_t key = keys[static_cast<std::size_t>(Below(static_cast<int>(keys.size())))];
-    const std::int64_t n = 1 + Below(static_cast<int>(gcra.capacity));
+  const std::vector<std::uint64_t> keys =
+      Crowd(seed, static_cast<std::size_t>(1 + UniformBelow(60)));
+  for (int i = 1 + UniformBelow(300); i > 0; --i) {
+    const std::uint64_t key =
+        keys[static_cast<std::size_t>(UniformBelow(static_cast<int>(keys.size())))];
+    const std::int64_t n = 1 + UniformBelow(static_cast<int>(gcra.capacity));
     const std::uint64_t now = gcra.At(time.nanos - origin);
     RC_ASSERT(calls.RetryAfter(key, n) == gcra.RetryAfter(alone[key], time.nanos - origin, n));
-    if (Below(10) == 0) {
+    if (UniformBelow(10) == 0) {
       calls.Return(key, n);
       gcra.Return(alone[key], now, n);
     } else {
       RC_ASSERT(calls.TryTake(key, n) == gcra.Take(alone[key], now, n));
     }
     RC_ASSERT(calls.Available(key) == gcra.Available(alone[key], now));
-    if (Below(50) == 0) calls.Sweep();
-    if (Below(8) == 0) time.Advance(UpTo(2 * kSecond));
+    if (UniformBelow(50) == 0) calls.Sweep();
+    if (UniformBelow(8) == 0) time.Advance(LogUniformUpTo(2 * kSecond));
   }
 }
 

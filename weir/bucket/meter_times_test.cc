@@ -35,7 +35,7 @@ RC_GTEST_PROP(MeterTimes, IsFullExactlyWhenItShouldBe, ()) {
   const WideInt fill = WideInt{quota.capacity} * quota.period / quota.amount;
   const auto most = static_cast<std::int64_t>(std::min(fill, WideInt{kMaxPeriodMillis}));
   RC_PRE(most > 0);
-  const milliseconds left(UpTo(most));
+  const milliseconds left(LogUniformUpTo(most));
   const Meter meter = MeterFullIn(quota, left);
   RC_ASSERT(meter.tokens >= 0);
   RC_ASSERT(meter.remainder >= 0);
@@ -55,7 +55,7 @@ TEST(MeterTimes, TheLeastBalanceThatIsFullInTimeMayBeDebt) {
 // Fails if: the balance is rounded down, so that it takes longer, or up.
 RC_GTEST_PROP(MeterTimes, FromTheLeastBalanceItIsFullInTimeAndFromLessItIsNot, ()) {
   const Quota quota = AnyQuota();
-  const milliseconds left(UpTo(kMaxPeriodMillis));
+  const milliseconds left(LogUniformUpTo(kMaxPeriodMillis));
   Meter meter = FullMeter(quota);
   meter.tokens = LeastFullIn(quota, left);
   RC_ASSERT(RetryAfter(meter, quota.capacity) <= left);

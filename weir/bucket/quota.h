@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 
 namespace weir {
@@ -47,6 +48,6 @@ constexpr Quota PerDay(std::int64_t tokens) { return PerPeriod(tokens, std::chro
 
 /// Returns kInvalidArgument, with the name of the field, unless 1 <= capacity, amount <=
 /// kMaxMillitokens and 1 <= period <= kMaxPeriodMillis.
-[[nodiscard]] Status Validate(const Quota& quota);
+[[nodiscard]] WEIR_API Status Validate(const Quota& quota);
 
 }  // namespace weir

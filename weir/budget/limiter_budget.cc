@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "weir/model/set_aside.h"
+#include "weir/model/reserved_allowance.h"
 
 namespace weir {
 namespace {
@@ -40,9 +40,9 @@ std::size_t TokensOf(std::int64_t millitokens) {
 }
 
 // Returns nothing if the store did not return the balance of both limits.
-std::optional<kinesis::BudgetBalance> BalanceOf(const Outcome& told) {
-  if (told.unprotected()) return std::nullopt;
-  const Decision& decision = told.decision();
+std::optional<kinesis::BudgetBalance> BalanceOf(const Outcome& outcome) {
+  if (outcome.unprotected()) return std::nullopt;
+  const Decision& decision = outcome.decision();
   const auto status = [&decision](std::string_view limit) {
     return std::ranges::find(decision.limits, limit, &LimitStatus::limit);
   };
@@ -71,12 +71,13 @@ LimiterBudget::LimiterBudget(Limiter& limiter, const Clock& clock, const ShardQu
     : limiter_(limiter),
       clock_(clock),
       limits_(LimitsFor(quotas)),
-      paced_limits_(WithoutAllowance(SetAside(limits_))),
+      paced_limits_(WithoutAllowance(ReserveAllowance(limits_))),
       most_records_(paced_limits_[0].quota.capacity / kMillitokens),
       most_bytes_(paced_limits_[1].quota.capacity / kMillitokens) {}
 
-void LimiterBudget::Ask(const kinesis::StreamAddress& stream, const kinesis::BudgetAsk& ask,
-                        Done<kinesis::BudgetDecision> done) {
+void LimiterBudget::RequestBudget(const kinesis::StreamAddress& stream,
+                                  const kinesis::BudgetRequest& ask,
+                                  Done<kinesis::BudgetDecision> done) {
   const std::string entity = EntityOf(stream, ask.shard);
   const AcquireRequest request{.entity = entity,
                                .resource = kResource,
@@ -86,11 +87,11 @@ void LimiterBudget::Ask(const kinesis::StreamAddress& stream, const kinesis::Bud
                                .on_unavailable = OnUnavailable::kAllow};
   const Deadline answer = std::min(Deadline::After(clock_, kStoreTime), Deadline::At(ask.until));
   limiter_.Acquire(request, answer,
-                   [done = std::move(done)](const Result<Outcome>& outcome) mutable {
-                     done(outcome.map([](const Outcome& told) {
-                       return kinesis::BudgetDecision{.granted = told.admitted(),
-                                                      .retry_after = told.decision().retry_after,
-                                                      .balance = BalanceOf(told)};
+                   [done = std::move(done)](const Result<Outcome>& result) mutable {
+                     done(result.map([](const Outcome& outcome) {
+                       return kinesis::BudgetDecision{.granted = outcome.admitted(),
+                                                      .retry_after = outcome.decision().retry_after,
+                                                      .balance = BalanceOf(outcome)};
                      }));
                    });
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/bucket/quota.h"
 #include "weir/kinesis/pipeline/shared_budget.h"
 #include "weir/limiter/limiter.h"
@@ -12,7 +13,7 @@
 namespace weir {
 
 /// The limits of a shard. They must be the same for all producers that share it.
-struct ShardQuotas {
+struct WEIR_API ShardQuotas {
   Quota records = PerSecond(1000);
   Quota bytes = PerSecond(1024 * 1024);
   /// The time for which a producer takes tokens in advance, to spend them without store requests.
@@ -24,20 +25,20 @@ struct ShardQuotas {
 /// ARN with ':' for '/'), resource `kinesis-shard`, limits `records` and `bytes`. A bucket is
 /// created at its first use. All producers must name the stream in the same way. Most decisions are
 /// made from the allowance of this process, without a store request; for a shard that is short of
-/// tokens, the store makes all decisions (BudgetAsk::is_paced).
+/// tokens, the store makes all decisions (BudgetRequest::is_paced).
 ///
 /// If the store does not respond within kStoreTime, the request is granted: then only the
 /// producer's own limiter limits it. Any other error of the store is returned.
 ///
 /// Thread-safe. Limiter and clock must outlive it.
-class LimiterBudget final : public kinesis::SharedBudget {
+class WEIR_API LimiterBudget final : public kinesis::SharedBudget {
  public:
   static constexpr milliseconds kStoreTime{1'000};
 
   LimiterBudget(Limiter& limiter, const Clock& clock, const ShardQuotas& quotas);
 
-  void Ask(const kinesis::StreamAddress& stream, const kinesis::BudgetAsk& ask,
-           Done<kinesis::BudgetDecision> done) override;
+  void RequestBudget(const kinesis::StreamAddress& stream, const kinesis::BudgetRequest& ask,
+                     Done<kinesis::BudgetDecision> done) override;
 
  private:
   Limiter& limiter_;

@@ -12,8 +12,8 @@
 namespace weir {
 namespace {
 
-using kinesis::BudgetAsk;
 using kinesis::BudgetDecision;
+using kinesis::BudgetRequest;
 using kinesis::ShardId;
 using kinesis::StreamAddress;
 using std::chrono::seconds;
@@ -29,17 +29,18 @@ struct Host {
   void Demand(ShardId shard, std::size_t records, std::size_t bytes, Instant until) {
     const Instant now = scheduler.clock().Now();
     if (now >= until) return;
-    budget.Ask(kStream, {shard, records, bytes, now + seconds(1)},
-               [this, shard, records, bytes, until](const Result<BudgetDecision>& answer) {
-                 ASSERT_TRUE(answer);
-                 if (answer->granted) {
-                   granted_records += records;
-                   granted_bytes += bytes;
-                 }
-                 const auto wait = std::max<nanoseconds>(answer->retry_after, milliseconds(1));
-                 scheduler.At(scheduler.clock().Now() + wait,
-                              [=, this] { Demand(shard, records, bytes, until); });
-               });
+    budget.RequestBudget(
+        kStream, {shard, records, bytes, now + seconds(1)},
+        [this, shard, records, bytes, until](const Result<BudgetDecision>& answer) {
+          ASSERT_TRUE(answer);
+          if (answer->granted) {
+            granted_records += records;
+            granted_bytes += bytes;
+          }
+          const auto wait = std::max<nanoseconds>(answer->retry_after, milliseconds(1));
+          scheduler.At(scheduler.clock().Now() + wait,
+                       [=, this] { Demand(shard, records, bytes, until); });
+        });
   }
 
   sim::SimScheduler& scheduler;
@@ -87,12 +88,12 @@ TEST_F(LimiterBudgetTest, ShardsAndStreamsHaveBudgetsOfTheirOwn) {
     granted += answer && answer->granted ? 1 : 0;
   };
   const Instant soon = After(milliseconds(1));
-  host.budget.Ask(kStream, {{0}, 700, 1, soon}, count);
-  host.budget.Ask(kStream, {{1}, 700, 1, soon}, count);
-  host.budget.Ask({.name = "other", .arn = ""}, {{0}, 700, 1, soon}, count);
+  host.budget.RequestBudget(kStream, {{0}, 700, 1, soon}, count);
+  host.budget.RequestBudget(kStream, {{1}, 700, 1, soon}, count);
+  host.budget.RequestBudget({.name = "other", .arn = ""}, {{0}, 700, 1, soon}, count);
   const std::string arn = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders";
-  host.budget.Ask({.name = "", .arn = arn}, {{0}, 700, 1, soon}, count);
-  host.budget.Ask(kStream, {{0}, 700, 1, soon}, count);
+  host.budget.RequestBudget({.name = "", .arn = arn}, {{0}, 700, 1, soon}, count);
+  host.budget.RequestBudget(kStream, {{0}, 700, 1, soon}, count);
   scheduler_.Advance(seconds(1));
   EXPECT_EQ(granted, 4) << "the second for the same shard would have to wait too long";
 }
@@ -100,7 +101,7 @@ TEST_F(LimiterBudgetTest, ShardsAndStreamsHaveBudgetsOfTheirOwn) {
 TEST_F(LimiterBudgetTest, WhatIsLargerThanTheBurstIsGrantedWhenTheBucketIsFull) {
   Host host(*store_, scheduler_, 1);
   bool granted = false;
-  host.budget.Ask(
+  host.budget.RequestBudget(
       kStream, {{0}, 1, std::size_t{8} << 20, After(seconds(5))},
       [&granted](const Result<BudgetDecision>& answer) { granted = answer && answer->granted; });
   scheduler_.Advance(seconds(5));
@@ -112,7 +113,7 @@ TEST_F(LimiterBudgetTest, GrantsWhereTheStoreIsAway) {
   faulty.faults.down = true;
   Host host(faulty, scheduler_, 1);
   bool granted = false;
-  host.budget.Ask(
+  host.budget.RequestBudget(
       kStream, {{0}, 1, 1, After(seconds(5))},
       [&granted](const Result<BudgetDecision>& answer) { granted = answer && answer->granted; });
   scheduler_.Advance(seconds(6));
@@ -125,10 +126,10 @@ TEST_F(LimiterBudgetTest, K9MostQuestionsAreAnsweredFromTheAllowance) {
   Host host(*store_, scheduler_, 1);
   int granted = 0;
   for (int i = 0; i < kAsks; ++i) {
-    host.budget.Ask(kStream, {{0}, 1, 100, After(seconds(1))},
-                    [&granted](const Result<BudgetDecision>& answer) {
-                      granted += answer && answer->granted ? 1 : 0;
-                    });
+    host.budget.RequestBudget(kStream, {{0}, 1, 100, After(seconds(1))},
+                              [&granted](const Result<BudgetDecision>& answer) {
+                                granted += answer && answer->granted ? 1 : 0;
+                              });
     scheduler_.Advance(milliseconds(2));
   }
   EXPECT_GE(granted, kAsks * 99 / 100);
@@ -163,11 +164,11 @@ TEST_F(LimiterBudgetTest, K3AnErrorOfTheStoreIsTheAnswer) {
   damaged.fail = Error{Code::kDataLoss, "the bucket is damaged"};
   Host host(damaged, scheduler_, 1);
   std::optional<Error> error;
-  host.budget.Ask(kStream, {{0}, 1, 1, After(seconds(1))},
-                  [&error](const Result<BudgetDecision>& answer) {
-                    ASSERT_FALSE(answer);
-                    error = answer.error();
-                  });
+  host.budget.RequestBudget(kStream, {{0}, 1, 1, After(seconds(1))},
+                            [&error](const Result<BudgetDecision>& answer) {
+                              ASSERT_FALSE(answer);
+                              error = answer.error();
+                            });
   scheduler_.Advance(seconds(2));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, Code::kDataLoss);
@@ -185,8 +186,8 @@ TEST_F(LimiterBudgetTest, I14ThePartsOfADividedBucketAreTakenToBeEquallyFull) {
   Host host(divided, scheduler_, 1);
   for (const bool is_paced : {false, true}) {
     std::optional<BudgetDecision> told;
-    host.budget.Ask(kStream, {{0}, 1, 1, After(seconds(1)), is_paced},
-                    [&told](const Result<BudgetDecision>& answer) { told = *answer; });
+    host.budget.RequestBudget(kStream, {{0}, 1, 1, After(seconds(1)), is_paced},
+                              [&told](const Result<BudgetDecision>& answer) { told = *answer; });
     scheduler_.Advance(seconds(1));
     ASSERT_TRUE(told && told->balance);
     EXPECT_GE(told->balance->left.records, told->balance->capacity.records * 95 / 100) << is_paced;
@@ -220,13 +221,13 @@ class GatedHost {
   void Go() {
     std::vector<kinesis::KinesisRecord> expired;
     gate_.TakeExpired(Now(), expired);
-    std::vector<BudgetAsk> asks;
-    gate_.TakeAsks(Now(), asks);
-    for (const BudgetAsk& ask : asks) {
-      host_.budget.Ask(kStream, ask, [this](Result<BudgetDecision> answer) {
+    std::vector<BudgetRequest> asks;
+    gate_.TakeRequests(Now(), asks);
+    for (const BudgetRequest& ask : asks) {
+      host_.budget.RequestBudget(kStream, ask, [this](Result<BudgetDecision> answer) {
         host_.scheduler.Post([this, answer = std::move(answer)] {
           std::vector<kinesis::KinesisRecord> granted;
-          gate_.OnAnswer({0}, answer.value_or(BudgetDecision{.granted = true}), Now(), granted);
+          gate_.OnDecision({0}, answer.value_or(BudgetDecision{.granted = true}), Now(), granted);
           sent_ += granted.size();
           Go();
         });

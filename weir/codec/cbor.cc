@@ -32,7 +32,7 @@ bool IsCborMap(std::string_view body) {
   return !body.empty() && (static_cast<unsigned char>(body[0]) & 0xe0) == 0xa0;
 }
 
-void CborReader::Fault(const char* what) {
+void CborReader::SetFault(const char* what) {
   if (fault_ == nullptr) {
     fault_ = what;
     fault_at_ = item_;
@@ -43,7 +43,7 @@ void CborReader::Fault(const char* what) {
 CborReader::Head CborReader::ReadHead() {
   item_ = at_;
   if (rest() == 0) {
-    Fault("the bytes end where an item is due");
+    SetFault("the bytes end where an item is due");
     return {};
   }
   const unsigned first = static_cast<unsigned char>(bytes_[at_++]);
@@ -53,11 +53,11 @@ CborReader::Head CborReader::ReadHead() {
   // or a break.
   const std::size_t length = head.endless() ? 0 : std::size_t{1} << (head.info - 24);
   if (length > 8) {
-    Fault("no such kind of item");
+    SetFault("no such kind of item");
     return {};
   }
   if (rest() < length) {
-    Fault("an item is cut off");
+    SetFault("an item is cut off");
     return {};
   }
   head.argument = 0;
@@ -68,20 +68,20 @@ CborReader::Head CborReader::ReadHead() {
   return head;
 }
 
-CborReader::Items CborReader::Open(unsigned major) {
+CborReader::Items CborReader::OpenItems(unsigned major) {
   const Head head = ReadHead();
-  if (head.major == major) return Begin(head);
-  Fault(major == kMap ? "no map, where one is due" : "no array, where one is due");
+  if (head.major == major) return BeginItems(head);
+  SetFault(major == kMap ? "no map, where one is due" : "no array, where one is due");
   return {};
 }
 
-CborReader::Items CborReader::Begin(const Head& head) {
+CborReader::Items CborReader::BeginItems(const Head& head) {
   // Each item takes at least one byte, so a higher count is a fault.
   const std::size_t most = head.major == kMap ? rest() / 2 : rest();
   if (!head.endless() && head.argument > most) {
-    Fault("more items are announced than there are bytes");
+    SetFault("more items are announced than there are bytes");
   }
-  if (++depth_ > kDeepest) Fault("items too deep in one another");
+  if (++depth_ > kDeepest) SetFault("items too deep in one another");
   if (fault_ != nullptr) return {};
   return {.left = head.argument, .endless = head.endless()};
 }
@@ -98,15 +98,15 @@ bool CborReader::More(Items& items) {
   return false;
 }
 
-std::string_view CborReader::Take(const Head& head) {
+std::string_view CborReader::TakeBytes(const Head& head) {
   if (head.argument > rest()) {
-    Fault("a string is cut off");
+    SetFault("a string is cut off");
     return {};
   }
   const auto length = static_cast<std::size_t>(head.argument);
   const std::string_view string = bytes_.substr(at_, length);
   if (head.major == kText && !IsUtf8(string)) {
-    Fault("a text that is no UTF-8");
+    SetFault("a text that is no UTF-8");
     return {};
   }
   at_ += length;
@@ -114,13 +114,13 @@ std::string_view CborReader::Take(const Head& head) {
 }
 
 std::string_view CborReader::ReadString(const Head& head) {
-  if (!head.endless()) return Take(head);
+  if (!head.endless()) return TakeBytes(head);
   chunks_.clear();
   while (!At(0xff, 0xff)) {
     const Head chunk = ReadHead();
-    if (chunk.major != head.major || chunk.endless()) Fault("a chunk of a string that is none");
+    if (chunk.major != head.major || chunk.endless()) SetFault("a chunk of a string that is none");
     if (fault_ != nullptr) return {};
-    chunks_ += Take(chunk);
+    chunks_ += TakeBytes(chunk);
   }
   ++at_;
   return chunks_;
@@ -129,13 +129,13 @@ std::string_view CborReader::ReadString(const Head& head) {
 std::string_view CborReader::Text() {
   const Head head = ReadHead();
   if (head.major == kText) return ReadString(head);
-  Fault("no text, where one is due");
+  SetFault("no text, where one is due");
   return {};
 }
 
 void CborReader::CheckSimple(const Head& head) {
-  if (head.endless()) Fault("a break, where an item is due");
-  if (head.info == 24 && head.argument < 32) Fault("no such simple value");
+  if (head.endless()) SetFault("a break, where an item is due");
+  if (head.info == 24 && head.argument < 32) SetFault("no such simple value");
 }
 
 void CborReader::Skip() {
@@ -148,7 +148,7 @@ void CborReader::Skip() {
       return;
     case kArray:
     case kMap:
-      for (Items items = Begin(head); More(items);) {
+      for (Items items = BeginItems(head); More(items);) {
         if (head.major == kMap) Skip();
         Skip();
       }
@@ -156,13 +156,13 @@ void CborReader::Skip() {
     case kSimple:
       return CheckSimple(head);
     default:
-      if (head.endless()) Fault("a number without an end");
+      if (head.endless()) SetFault("a number without an end");
   }
 }
 
 Status CborReader::Finish() {
   item_ = at_;
-  if (fault_ == nullptr && rest() != 0) Fault("more than one item");
+  if (fault_ == nullptr && rest() != 0) SetFault("more than one item");
   if (fault_ == nullptr) return {};
   return Fail(Code::kDataLoss, fmt::format("byte {}: {}", fault_at_, fault_));
 }

@@ -37,9 +37,9 @@ class CborReader {
 
   /// Begins a map. For each member, while More returns true, the caller reads or skips its name and
   /// then its value.
-  Items Map() { return Open(kMap); }
+  Items Map() { return OpenItems(kMap); }
   /// Begins an array. The caller reads or skips one item for each More that returns true.
-  Items Array() { return Open(kArray); }
+  Items Array() { return OpenItems(kArray); }
   bool More(Items& items);
 
   /// Reads a text. The result is valid until the next Text or Skip.
@@ -69,15 +69,15 @@ class CborReader {
   /// Reads the first byte of an item and its argument.
   Head ReadHead();
   /// Reads the head of a map or an array, and checks its type.
-  Items Open(unsigned major);
-  Items Begin(const Head& head);
+  Items OpenItems(unsigned major);
+  Items BeginItems(const Head& head);
   /// Reads a string, in chunks or not.
   std::string_view ReadString(const Head& head);
   /// Reads a string of definite length.
-  std::string_view Take(const Head& head);
+  std::string_view TakeBytes(const Head& head);
   void CheckSimple(const Head& head);
   /// Records the first fault, and moves to the end of the bytes.
-  void Fault(const char* what);
+  void SetFault(const char* what);
 
   std::string_view bytes_;
   std::size_t at_ = 0;

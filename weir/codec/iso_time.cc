@@ -11,12 +11,12 @@ using std::chrono::days;
 using std::chrono::sys_time;
 using std::chrono::year_month_day;
 
-// Takes parts off the front of a text. After a part that does not match, all later ones fail.
-class Front {
+// Takes parts off the scanner of a text. After a part that does not match, all later ones fail.
+class TextScanner {
  public:
-  explicit Front(std::string_view text) : text_(text) {}
+  explicit TextScanner(std::string_view text) : text_(text) {}
 
-  int Digits(std::size_t count) {
+  int TakeDigits(std::size_t count) {
     int number = 0;
     const std::string_view digits = text_.substr(0, count);
     ok_ = ok_ && digits.size() == count && AllDigits(digits);
@@ -25,11 +25,11 @@ class Front {
     text_.remove_prefix(count);
     return number;
   }
-  void Mark(char mark) {
+  void TakeMark(char mark) {
     ok_ = ok_ && text_.starts_with(mark);
     if (ok_) text_.remove_prefix(1);
   }
-  int Millis() {
+  int TakeMillis() {
     if (!text_.starts_with('.')) return 0;
     text_.remove_prefix(1);
     const std::size_t count = std::min(text_.find_first_not_of("0123456789"), text_.size());
@@ -37,7 +37,7 @@ class Front {
     std::string digits(text_.substr(0, std::min<std::size_t>(count, 3)));
     digits.append(3 - digits.size(), '0');
     text_.remove_prefix(count);
-    return ok_ ? Front(digits).Digits(3) : 0;
+    return ok_ ? TextScanner(digits).TakeDigits(3) : 0;
   }
   bool EndsInUtc() const { return ok_ && (text_ == "Z" || text_ == "+00:00"); }
 
@@ -63,21 +63,21 @@ std::string FormatIso(UnixMillis time) {
 }
 
 std::optional<UnixMillis> ParseIso(std::string_view text) {
-  Front front(text);
-  const std::chrono::year year(front.Digits(4));
-  front.Mark('-');
-  const std::chrono::month month(static_cast<unsigned>(front.Digits(2)));
-  front.Mark('-');
-  const std::chrono::day day(static_cast<unsigned>(front.Digits(2)));
-  front.Mark('T');
-  const int hour = front.Digits(2);
-  front.Mark(':');
-  const int minute = front.Digits(2);
-  front.Mark(':');
-  const int second = front.Digits(2);
-  const int millis = front.Millis();
+  TextScanner scanner(text);
+  const std::chrono::year year(scanner.TakeDigits(4));
+  scanner.TakeMark('-');
+  const std::chrono::month month(static_cast<unsigned>(scanner.TakeDigits(2)));
+  scanner.TakeMark('-');
+  const std::chrono::day day(static_cast<unsigned>(scanner.TakeDigits(2)));
+  scanner.TakeMark('T');
+  const int hour = scanner.TakeDigits(2);
+  scanner.TakeMark(':');
+  const int minute = scanner.TakeDigits(2);
+  scanner.TakeMark(':');
+  const int second = scanner.TakeDigits(2);
+  const int millis = scanner.TakeMillis();
   const year_month_day date(year, month, day);
-  if (!front.EndsInUtc() || !date.ok() || hour > 23 || minute > 59 || second > 59) return {};
+  if (!scanner.EndsInUtc() || !date.ok() || hour > 23 || minute > 59 || second > 59) return {};
   const milliseconds since = std::chrono::sys_days(date).time_since_epoch() +
                              std::chrono::hours(hour) + std::chrono::minutes(minute) +
                              std::chrono::seconds(second) + milliseconds(millis);

@@ -6,7 +6,7 @@ namespace weir {
 namespace {
 
 // Returns the index of the parser's current byte; the size of the text if all of it was parsed.
-std::size_t PlaceIn(simdjson::ondemand::document& json, const simdjson::padded_string& text) {
+std::size_t OffsetIn(simdjson::ondemand::document& json, const simdjson::padded_string& text) {
   const char* place = nullptr;
   if (json.current_location().get(place) != simdjson::SUCCESS) return text.size();
   return std::min(static_cast<std::size_t>(place - text.data()), text.size());
@@ -23,11 +23,11 @@ namespace internal {
 
 tl::unexpected<Error> StoppedIn(simdjson::ondemand::document& json,
                                 const simdjson::padded_string& text, std::string_view why) {
-  return Fail(Code::kDataLoss, fmt::format("byte {}: {}", PlaceIn(json, text), why));
+  return Fail(Code::kDataLoss, fmt::format("byte {}: {}", OffsetIn(json, text), why));
 }
 
 Status EndedIn(simdjson::ondemand::document& json, const simdjson::padded_string& text) {
-  if (PlaceIn(json, text) == text.size()) return {};
+  if (OffsetIn(json, text) == text.size()) return {};
   return StoppedIn(json, text, "more than one object");
 }
 

@@ -17,14 +17,15 @@ bool IsPlain(char byte) {
 
 /// Marks the bytes of a word that are below `bound` in their high bits, for eight bytes at once:
 /// such a byte borrows from its high bit.
-constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t bound) {
+constexpr std::uint64_t BytesBelow(std::uint64_t word, std::uint64_t bound) {
   return (word - kOnes * bound) & ~word & kHighBits;
 }
 
 bool ArePlain(const char* eight) {
   std::uint64_t word = 0;
   std::memcpy(&word, eight, sizeof(word));
-  return (Below(word, 0x20) | Below(word ^ kOnes * '"', 1) | Below(word ^ kOnes * '\\', 1)) == 0;
+  return (BytesBelow(word, 0x20) | BytesBelow(word ^ kOnes * '"', 1) |
+          BytesBelow(word ^ kOnes * '\\', 1)) == 0;
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ CancellationReason ReadReason(JsonObject fields) {
 
 Result<std::optional<Item>> ReadItem(std::string_view body, std::string_view wanted) {
   std::optional<Item> item;
-  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
+  WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name == wanted) item = ReadFields(json.get_object(), 0);
   }));
   return item;
@@ -128,7 +128,7 @@ Result<std::optional<Item>> ReadItem(std::string_view body, std::string_view wan
 
 Result<QueryAnswer> ReadQuery(std::string_view body) {
   QueryAnswer answer;
-  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
+  WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name == "Items") answer.items = ReadItems(json.get_array());
     if (name == "LastEvaluatedKey") answer.last_key = ReadFields(json.get_object(), 0);
   }));
@@ -137,7 +137,7 @@ Result<QueryAnswer> ReadQuery(std::string_view body) {
 
 Result<BatchGetAnswer> ReadBatchGet(std::string_view body) {
   BatchGetAnswer answer;
-  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
+  WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name == "Responses") ReadResponses(json.get_object(), answer);
     if (name == "UnprocessedKeys") ReadUnprocessed(json.get_object(), answer);
   }));
@@ -146,7 +146,7 @@ Result<BatchGetAnswer> ReadBatchGet(std::string_view body) {
 
 Result<BatchWriteAnswer> ReadBatchWrite(std::string_view body) {
   BatchWriteAnswer answer;
-  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
+  WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name != "UnprocessedItems") return;
     ForMembers(json.get_object(), [&](std::string_view, JsonValue table) {
       for (auto write : table.get_array()) ReadWrite(write.get_object(), answer);
@@ -157,7 +157,7 @@ Result<BatchWriteAnswer> ReadBatchWrite(std::string_view body) {
 
 Result<std::vector<CancellationReason>> ReadReasons(std::string_view body) {
   std::vector<CancellationReason> reasons;
-  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
+  WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name != "CancellationReasons") return;
     for (auto reason : json.get_array()) reasons.push_back(ReadReason(reason.get_object()));
   }));

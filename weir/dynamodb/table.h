@@ -12,64 +12,11 @@
 #include "weir/aws/json_client.h"
 #include "weir/base/bucket_time.h"
 #include "weir/base/done.h"
-#include "weir/base/mutex.h"
-#include "weir/dynamodb/batch_backoff.h"
-#include "weir/dynamodb/expression.h"
-#include "weir/dynamodb/response_parser.h"
-#include "weir/dynamodb/table_key.h"
-#include "weir/dynamodb/table_layout.h"
+#include "weir/dynamodb/table_access.h"
+#include "weir/dynamodb/table_requests.h"
 #include "weir/runtime/scheduler.h"
 
 namespace weir::dynamo {
-
-/// One partition and, optionally, a range of the sort key.
-struct QueryRequest {
-  std::string index;  ///< a global index of the layout; empty: the table itself, read consistently
-  std::string partition;
-  std::string sort_prefix;
-  std::string sort_from;   ///< with sort_prefix, which it begins with: not before this key
-  std::string sort_below;  ///< without sort_prefix: before this key
-  /// Reads only these attributes of each item; if there are none, whole items.
-  std::vector<std::string> attributes{};
-  bool forward = true;
-  std::size_t limit = 1000;
-  std::optional<Item> start_after;  ///< QueryAnswer::last_key of the previous page
-};
-
-/// One action of a transaction, or a single write.
-struct Write {
-  enum class Kind { kUpdate, kPut, kDelete, kCheck };
-  Kind kind = Kind::kUpdate;
-  TableKey key;           ///< of all but kPut
-  Item item;              ///< of kPut
-  Expression expression;  ///< the changes of kUpdate, and the condition of any kind
-  /// The response contains the whole item after the update. (If a condition fails, it always
-  /// contains the item as it was.)
-  bool want_new = false;
-};
-
-struct WriteAnswer {
-  std::optional<Item> item;  ///< if want_new is set
-  /// An earlier attempt was throttled because of the writes on one key range of the table.
-  bool key_range_throttled = false;
-};
-
-struct WriteFailure {
-  FailureClass kind = FailureClass::kPermanent;
-  Error error;
-  bool maybe_applied = false;
-  std::optional<Item> old_item;  ///< if a condition failed; nothing: there is no such item
-  std::vector<CancellationReason> reasons;  ///< of a transaction, in the order of its actions
-  bool key_range_throttled = false;         ///< as in WriteAnswer, the last attempt included
-
-  /// Returns the code of the reason for an action; empty if there is none.
-  std::string_view ReasonOf(std::size_t action) const;
-};
-struct Transaction {
-  std::vector<Write> writes;
-  std::string token;
-};
-using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFailure>)>;
 
 /// Thread-safe. Client and scheduler must outlive it and every call, and it must outlive every
 /// call. `done` is called as weir/base/done.h says. Reads and deletes are retried if their response
@@ -85,13 +32,13 @@ class Table {
   /// of the keys, and must outlive the table.
   Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed,
         const TableLayout& layout);
-  const std::string& name() const { return name_; }
-  const TableLayout& layout() const { return layout_; }
+  const std::string& name() const { return access_.name; }
+  const TableLayout& layout() const { return access_.layout; }
   /// Returns the bucket time: that of the service or, before its first response, the time of the
   /// wall clock when the table was opened plus the time since then.
-  UnixMillis Now() const { return client_.ServerNow().value_or(opened_.Now()); }
+  UnixMillis Now() const { return access_.client.ServerNow().value_or(opened_.Now()); }
   /// Returns the service's time, if its latest responses agree with it (JsonClient::ConfirmedNow).
-  std::optional<UnixMillis> ConfirmedNow() const { return client_.ConfirmedNow(); }
+  std::optional<UnixMillis> ConfirmedNow() const { return access_.client.ConfirmedNow(); }
 
   void Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done);
   /// Returns the items in the order of `keys`, of which there may be any number.
@@ -121,7 +68,6 @@ class Table {
   /// ever written later. A try that ended without a result is made again, although it may have been
   /// written: then the conditions of the new writes must fail. Each try must have a token of its
   /// own.
-  using MakeTransaction = std::move_only_function<Transaction()>;
   void TransactPatiently(MakeTransaction make, nanoseconds longest_try, Deadline deadline,
                          WriteDone done);
   /// Deletes any number of items; not atomic.
@@ -134,23 +80,8 @@ class Table {
   void CallForCode(std::string operation, std::string body, Deadline deadline, JsonDone done);
 
  private:
-  struct Retries;
-  struct Transacting;
-
-  // Returns when to send again; nothing if there are no pauses left, or not enough time.
-  std::optional<Instant> NextTry(BatchBackoff& pace) WEIR_EXCLUDES(mutex_);
-  std::string WriteBody(const Write& write) const;
-  std::string QueryBody(const QueryRequest& request) const;
-  std::string TransactionBody(const std::vector<Write>& writes, std::string_view token) const;
-  void SendTransaction(std::string body, Deadline deadline, WriteDone done);
-
-  JsonClient& client_;
+  TableAccess access_;
   const BucketTime opened_;
-  Scheduler& scheduler_;
-  const std::string name_;
-  const TableLayout& layout_;
-  Mutex mutex_;
-  Rng rng_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::dynamo

@@ -168,7 +168,7 @@ Result<TableDescription> ReadDescription(std::string_view body) {
                             .items = NumberOr0(table, "ItemCount"),
                             .bytes = NumberOr0(table, "TableSizeBytes")};
   } catch (const simdjson::simdjson_error& error) {
-    return MalformedAnswer("DescribeTable", error.what());
+    return MalformedResponse("DescribeTable", error.what());
   }
 }
 

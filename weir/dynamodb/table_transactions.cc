@@ -1,19 +1,15 @@
-// Transactions that are retried: if others on their items were in the way, or if a try was cut
-// short.
+#include "weir/dynamodb/table_transactions.h"
+
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "weir/dynamodb/batch_backoff.h"
-#include "weir/dynamodb/table.h"
 
 namespace weir::dynamo {
 namespace {
-
 // Returns true if nothing was written, and the same writes may succeed soon.
 bool IsPassing(const WriteFailure& failure) {
   if (failure.kind == FailureClass::kConflict) return true;
@@ -32,84 +28,86 @@ bool IsUnanswered(const WriteFailure& failure) {
          failure.kind == FailureClass::kAmbiguous;
 }
 
-}  // namespace
-
 /// A transaction in flight. The callback of the next event owns it.
-struct Table::Transacting {
-  using MakeBody = std::move_only_function<std::string()>;
-  Transacting(Table& its_table, MakeBody make, Deadline deadline, WriteDone answer)
-      : table(its_table), body(std::move(make)), pace(deadline), done(std::move(answer)) {}
-  Transacting(Transacting&&) = delete;
-  ~Transacting() {
+struct PatientTransaction {
+  PatientTransaction(TableAccess& its_table, MakeTransaction its_make, Deadline deadline,
+                     WriteDone its_done)
+      : table(its_table), make(std::move(its_make)), backoff(deadline), done(std::move(its_done)) {}
+  PatientTransaction(PatientTransaction&&) = delete;
+  ~PatientTransaction() {
     if (done && last) done(tl::unexpected(std::move(*last)));
   }
 
   /// Makes and sends a try.
-  static void Step(std::unique_ptr<Transacting> state);
+  static void SendTry(std::unique_ptr<PatientTransaction> state);
   /// Reports the result, or schedules another try.
-  static void Take(std::unique_ptr<Transacting> state,
-                   tl::expected<WriteAnswer, WriteFailure> answer);
+  static void OnReply(std::unique_ptr<PatientTransaction> state,
+                      tl::expected<WriteAnswer, WriteFailure> answer);
   /// Returns true if another try is to be made after this failure.
-  bool MayGoBetter(const WriteFailure& failure) const;
+  bool MaySucceedLater(const WriteFailure& failure) const;
 
-  Table& table;
-  MakeBody body;  ///< of the next try
-  BatchBackoff pace;
+  TableAccess& table;
+  MakeTransaction make;  ///< of the next try
+  BatchBackoff backoff;
   WriteDone done;
   nanoseconds longest_try = nanoseconds::max();
   Deadline try_ends = Deadline::Never();
   std::optional<WriteFailure> last{};  ///< reported if it is dropped during a pause
 };
 
-void Table::TransactPatiently(const std::vector<Write>& writes, std::string_view token,
-                              Deadline deadline, WriteDone done) {
-  Transacting::Step(std::make_unique<Transacting>(
-      *this, [body = TransactionBody(writes, token)] { return body; }, deadline, std::move(done)));
-}
-
-void Table::TransactPatiently(MakeTransaction make, nanoseconds longest_try, Deadline deadline,
-                              WriteDone done) {
-  auto body = [this, make = std::move(make)]() mutable {
-    const Transaction transaction = make();
-    return TransactionBody(transaction.writes, transaction.token);
-  };
-  auto state = std::make_unique<Transacting>(*this, std::move(body), deadline, std::move(done));
-  state->longest_try = longest_try;
-  Transacting::Step(std::move(state));
-}
-
-// The time of the try begins before its body is made, so it ends at most longest_try after any time
-// in the body.
-void Table::Transacting::Step(std::unique_ptr<Transacting> state) {
-  Transacting& sent = *state;
-  const Deadline longest = Deadline::After(sent.table.scheduler_.clock(), sent.longest_try);
-  sent.try_ends = std::min(sent.pace.deadline(), longest);
-  sent.table.SendTransaction(
-      sent.body(), sent.try_ends,
+// The time of the try begins before its body is made, so it ends at most longest_try after any
+// time in the body.
+void PatientTransaction::SendTry(std::unique_ptr<PatientTransaction> state) {
+  PatientTransaction& sent = *state;
+  const Deadline longest = Deadline::After(sent.table.scheduler.clock(), sent.longest_try);
+  sent.try_ends = std::min(sent.backoff.deadline(), longest);
+  SendTransaction(
+      sent.table, sent.make(), sent.try_ends,
       [state = std::move(state)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
-        Take(std::move(state), std::move(answer));
+        OnReply(std::move(state), std::move(answer));
       });
 }
 
-void Table::Transacting::Take(std::unique_ptr<Transacting> state,
-                              tl::expected<WriteAnswer, WriteFailure> answer) {
+void PatientTransaction::OnReply(std::unique_ptr<PatientTransaction> state,
+                                 tl::expected<WriteAnswer, WriteFailure> answer) {
   if (!answer && state->last) answer.error().maybe_applied |= state->last->maybe_applied;
-  if (!answer && state->MayGoBetter(answer.error())) {
-    if (const auto at = state->table.NextTry(state->pace)) {
+  if (!answer && state->MaySucceedLater(answer.error())) {
+    if (const auto at = state->table.NextTryAt(state->backoff)) {
       state->last = std::move(answer.error());
-      Scheduler& scheduler = state->table.scheduler_;
-      scheduler.At(*at, [state = std::move(state)]() mutable { Step(std::move(state)); });
+      Scheduler& scheduler = state->table.scheduler;
+      scheduler.At(*at, [state = std::move(state)]() mutable { SendTry(std::move(state)); });
       return;
     }
   }
   std::exchange(state->done, nullptr)(std::move(answer));
 }
 
-bool Table::Transacting::MayGoBetter(const WriteFailure& failure) const {
+bool PatientTransaction::MaySucceedLater(const WriteFailure& failure) const {
   if (IsPassing(failure)) return true;
   // The try was cut short by its own end, and not by the deadline of the call.
-  const bool is_over = try_ends.ExpiredAt(table.scheduler_.clock().Now());
-  return is_over && try_ends < pace.deadline() && IsUnanswered(failure);
+  const bool is_over = try_ends.ExpiredAt(table.scheduler.clock().Now());
+  return is_over && try_ends < backoff.deadline() && IsUnanswered(failure);
+}
+
+}  // namespace
+
+// A transaction can be repeated by the client: its token makes it count once.
+void SendTransaction(TableAccess& table, const Transaction& transaction, Deadline deadline,
+                     WriteDone done) {
+  std::string body = TransactionBody(table.name, table.layout, transaction);
+  table.client.Call(
+      {.operation = "TransactWriteItems", .body = std::move(body), .repeatable = true}, deadline,
+      [done = std::move(done)](const tl::expected<JsonReply, AwsFailure>& reply) mutable {
+        done(ReadTransactionReply(reply));
+      });
+}
+
+void SendPatiently(TableAccess& table, MakeTransaction make, const TryTerms& terms,
+                   WriteDone done) {
+  auto transaction =
+      std::make_unique<PatientTransaction>(table, std::move(make), terms.deadline, std::move(done));
+  transaction->longest_try = terms.longest_try;
+  PatientTransaction::SendTry(std::move(transaction));
 }
 
 }  // namespace weir::dynamo

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "weir/base/api.h"
+
 namespace weir {
 
 struct BootIdentity {
@@ -13,9 +15,9 @@ struct BootIdentity {
 };
 
 /// Reads the identity of this process from /proc. A part that cannot be read is empty.
-BootIdentity ReadBootIdentity();
+WEIR_API BootIdentity ReadBootIdentity();
 
 /// Returns true if times since boot of both can be compared. An unknown boot equals no other.
-bool IsSameBoot(const BootIdentity& a, const BootIdentity& b);
+WEIR_API bool IsSameBoot(const BootIdentity& a, const BootIdentity& b);
 
 }  // namespace weir

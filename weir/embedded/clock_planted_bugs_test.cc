@@ -59,7 +59,7 @@ class PlantedBootClock final : public Clock {
 // A store in memory whose buckets survive its processes, as those of a file do.
 class PlantedClockedStore final : public ClockedStore {
  public:
-  PlantedClockedStore(ClockWorld& world, ClockBug bug)
+  PlantedClockedStore(SimulatedMachine& world, ClockBug bug)
       : world_(world), bug_(bug), clock_(world.clock(), bug) {
     Open();
   }
@@ -94,7 +94,7 @@ class PlantedClockedStore final : public ClockedStore {
     table_ = std::make_unique<BucketTable>(BucketTableOptions{.time = BucketTime(clock_, *base_)});
   }
 
-  ClockWorld& world_;
+  SimulatedMachine& world_;
   const ClockBug bug_;
   const PlantedBootClock clock_;
   BootIdentity boot_;
@@ -115,7 +115,7 @@ std::vector<ClockScenario> AllClockScenarios() {
 }
 
 std::optional<std::string> FirstBroken(ClockBug bug) {
-  const auto make = [&](ClockWorld& world) {
+  const auto make = [&](SimulatedMachine& world) {
     return std::make_unique<PlantedClockedStore>(world, bug);
   };
   for (const ClockScenario& scenario : AllClockScenarios()) {

@@ -27,7 +27,7 @@ Result<Decision> TakeFrom(Backend& backend, std::int64_t tokens, const Run& run)
 
 class MemoryClockedStore final : public ClockedStore {
  public:
-  explicit MemoryClockedStore(ClockWorld& world)
+  explicit MemoryClockedStore(SimulatedMachine& world)
       : backend_(MakeMemoryBackend({}, &world.clock())) {}
 
   Result<Decision> Take(std::int64_t tokens) override {
@@ -41,7 +41,7 @@ class MemoryClockedStore final : public ClockedStore {
 
 class FileClockedStore final : public ClockedStore {
  public:
-  explicit FileClockedStore(ClockWorld& world) : world_(world), path_(folder_ / "weir.db") {
+  explicit FileClockedStore(SimulatedMachine& world) : world_(world), path_(folder_ / "weir.db") {
     Open();
   }
 
@@ -71,7 +71,7 @@ class FileClockedStore final : public ClockedStore {
   }
 
   TempFolder folder_;
-  ClockWorld& world_;
+  SimulatedMachine& world_;
   std::string path_;
   std::unique_ptr<EmbeddedBackend> backend_;
   int copies_ = 0;
@@ -79,7 +79,7 @@ class FileClockedStore final : public ClockedStore {
 
 template <class Store>
 void ExpectPromisesKept(const ClockScenario& scenario, std::uint64_t seed_step) {
-  const auto make = [](ClockWorld& world) { return std::make_unique<Store>(world); };
+  const auto make = [](SimulatedMachine& world) { return std::make_unique<Store>(world); };
   for (std::uint64_t seed = 0; seed < kClockSeeds; seed += seed_step) {
     const auto broken = SimulateClocks(seed, scenario, make);
     ASSERT_FALSE(broken) << *broken;

@@ -71,7 +71,7 @@ class EmbeddedBuckets final : public BucketStore {
   }
 
  private:
-  struct Asker {
+  struct PendingAcquire {
     Deadline deadline;
     Done<Decision> done;
     bool keep;  // if the deadline passes, the tokens stay taken
@@ -82,7 +82,7 @@ class EmbeddedBuckets final : public BucketStore {
     return strict_ ? committer_.CheckQueue() : Status();
   }
 
-  void Take(std::span<const Charge> charges, UnixMillis now, Asker asker) {
+  void Take(std::span<const Charge> charges, UnixMillis now, PendingAcquire asker) {
     if (Status ready = CheckReady(); !ready) return asker.done(Fail(ready.error()));
     Result<Decision> decision = table_.Acquire(charges, now);
     if (decision && decision->admitted) {
@@ -97,18 +97,18 @@ class EmbeddedBuckets final : public BucketStore {
   // set a bucket's time back to the present. The refusal does not wait for the commit of that
   // change.
   void NoteChangeByRefusal() {
-    if (table_.TakeChangedByRefusal()) committer_.NoteChange();
+    if (table_.ExchangeDrainDue()) committer_.NoteChange();
   }
 
   void AnswerStrict(std::span<const Charge> charges, UnixMillis now, Decision decision,
-                    Asker asker) {
+                    PendingAcquire asker) {
     auto answer = [decision = std::move(decision),
                    done = std::move(asker.done)](Status committed) mutable {
       if (!committed) return done(Fail(std::move(committed.error())));
       done(std::move(decision));
     };
     CommitQueue::Waiter waiter{asker.deadline, std::move(answer), {}};
-    if (!asker.keep && !asker.deadline.is_never()) waiter.if_late = Return(charges, now);
+    if (!asker.keep && !asker.deadline.is_never()) waiter.after_late_commit = Return(charges, now);
     committer_.WhenCommitted(std::move(waiter));
   }
 
@@ -194,7 +194,7 @@ Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, co
                         opened.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
   const BucketTime time(clock, found.stored.base);
   opened.labels = std::make_unique<LabelClock>(time, found.stored.correction, log);
-  opened.file->StampBy(*opened.labels);
+  opened.file->SetLabelClock(*opened.labels);
   opened.buckets = std::make_unique<BucketTable>(
       BucketTableOptions{.track_changes = true, .time = time, .log = options.log});
   WEIR_RETURN_IF_ERROR(opened.file->Load(*opened.buckets, opened.config, time.Now()));
@@ -253,7 +253,7 @@ class Embedded final : public EmbeddedBackend {
 
  private:
   // Runs callbacks. The caller must not hold a lock: a callback may call Close.
-  static void Answer(Committer::Answers answers) {
+  static void Answer(Committer::Completions answers) {
     for (auto& [done, status] : answers) done(std::move(status));
   }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/embedded/boot_identity.h"
 #include "weir/embedded/file/damage.h"
@@ -68,7 +69,7 @@ struct EmbeddedStats {
   std::uint64_t waiting = 0;        ///< calls that wait for the file
 };
 
-class EmbeddedBackend : public Backend, public DamageSource {
+class WEIR_API EmbeddedBackend : public Backend, public DamageSource {
  public:
   virtual EmbeddedStats stats() const = 0;
   /// Returns the time of each write of bucket changes, with its sync, in nanoseconds.
@@ -97,7 +98,7 @@ class EmbeddedBackend : public Backend, public DamageSource {
 ///
 /// After a commit has failed, acquires, adjusts and changes of limits and entities return
 /// kUnavailable with the cause, until a commit succeeds again.
-[[nodiscard]] Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(
+[[nodiscard]] WEIR_API Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(
     const std::string& path, Scheduler& file_io, const EmbeddedOptions& options = {});
 
 }  // namespace weir

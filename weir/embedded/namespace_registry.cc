@@ -173,7 +173,8 @@ Result<std::uint64_t> NamespaceRegistry::Erase(const std::string& file, UnixMill
   WEIR_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(file, now));
   // Data whose rows cannot be counted are deleted too.
   const std::uint64_t rows = is_there ? CountRows(file, vfs_).value_or(0) : 0;
-  for (const char* suffix : {"-wal", "-journal", ""}) {
+  // The file is the last, so that a purge that fails finds it again.
+  for (const char* suffix : {"-wal", "-shm", "-journal", ""}) {
     WEIR_RETURN_IF_ERROR(Remove(file + suffix));
   }
   return rows;

@@ -218,7 +218,7 @@ class ReadingBackend final : public Backend, public DamageSource {
 
 // Returns the ownership, or nothing if another process owns the file, or the folder cannot be
 // written.
-std::optional<FileLock> OwnIfFree(const std::string& path, UnixMillis now) {
+std::optional<FileLock> TryToOwn(const std::string& path, UnixMillis now) {
   Result<FileLock> lock = FileLock::Take(path, now);
   if (!lock) return std::nullopt;
   return *std::move(lock);
@@ -232,19 +232,39 @@ Status CheckOtherNames(FileLock& lock, const std::string& path) {
   return {};
 }
 
-Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
-                          const ReadingOptions& options) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    return Fail(Code::kNotFound, fmt::format("sqlite:{}: there is no such file", path));
-  }
+// Opens the existing file, and owns it if no other process does.
+Status OpenExisting(const std::string& path, const Clock& clock, const ReadingOptions& options,
+                    Loaded& loaded) {
   WEIR_RETURN_IF_ERROR(CheckRegularFile(path));
-  Loaded loaded;
   // Without another owner, this process owns the file, so that it may be migrated.
-  loaded.lock = OwnIfFree(path, clock.WallNow());
+  loaded.lock = TryToOwn(path, clock.WallNow());
   if (loaded.lock) WEIR_RETURN_IF_ERROR(CheckOtherNames(*loaded.lock, path));
   const auto writable = loaded.lock ? StateFile::Writable::kYes : StateFile::Writable::kNo;
   WEIR_ASSIGN_OR_RETURN(loaded.file, StateFile::OpenToRead(path, options.vfs, writable));
+  return {};
+}
+
+// Opens the file. A registered namespace that was never written has none, and is empty.
+Status OpenFile(const std::string& path, const Clock& clock, const ReadingOptions& options,
+                Loaded& loaded) {
+  // A file that cannot be examined, and a link to a missing file, are errors of opening it. Only a
+  // namespace without a file is empty.
+  std::error_code error;
+  const auto type = std::filesystem::symlink_status(path, error).type();
+  if (type != std::filesystem::file_type::not_found) {
+    return OpenExisting(path, clock, options, loaded);
+  }
+  if (options.namespace_name.empty()) {
+    return Fail(Code::kNotFound, fmt::format("sqlite:{}: there is no such file", path));
+  }
+  WEIR_ASSIGN_OR_RETURN(loaded.file, StateFile::OpenEmpty());
+  return {};
+}
+
+Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
+                          const ReadingOptions& options) {
+  Loaded loaded;
+  WEIR_RETURN_IF_ERROR(OpenFile(path, clock, options, loaded));
   WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
                         loaded.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
   loaded.time.emplace(clock, found.stored.base);

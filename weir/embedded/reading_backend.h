@@ -35,7 +35,11 @@ struct ReadingOptions {
 /// If no process owns the file, this process owns it until the reader is closed, and migrates it if
 /// it is older.
 ///
-/// Returns the errors of OpenEmbedded; kNotFound if there is no file; and kFailedPrecondition if
+/// A registered namespace has no file until it is written: then the reader is empty, and creates
+/// and owns nothing.
+///
+/// Returns the errors of OpenEmbedded; kNotFound if there is no file, or the namespace is not
+/// registered; and kFailedPrecondition if
 /// the file is of an older version and cannot be migrated, because of its owner or a folder without
 /// write permission. `clock` must outlive the result.
 [[nodiscard]] Result<std::unique_ptr<Backend>> OpenToRead(const std::string& path,

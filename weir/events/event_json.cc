@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-tl::unexpected<Error> Refuse(std::string_view what, std::string_view right) {
+tl::unexpected<Error> NotAnEvent(std::string_view what, std::string_view right) {
   return Fail(Code::kInvalidArgument, fmt::format("event: {}; right would be {}", what, right));
 }
 
@@ -38,14 +38,15 @@ bool IsTooDeep(std::string_view text) {
 
 Result<json> ReadObject(std::string_view text) {
   if (text.size() > kMaxEventBytes) {
-    return Refuse(fmt::format("{} bytes", text.size()), fmt::format("at most {}", kMaxEventBytes));
+    return NotAnEvent(fmt::format("{} bytes", text.size()),
+                      fmt::format("at most {}", kMaxEventBytes));
   }
   if (IsTooDeep(text)) {
-    return Refuse("nested too deep", fmt::format("at most {} levels", kMaxEventDepth));
+    return NotAnEvent("nested too deep", fmt::format("at most {} levels", kMaxEventDepth));
   }
   json event = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (event.is_object()) return event;
-  return Refuse("no JSON object: " + Quoted(text), "an event of EventBridge");
+  return NotAnEvent("no JSON object: " + Quoted(text), "an event of EventBridge");
 }
 
 bool IsEnvelope(const json& object) {
@@ -63,7 +64,7 @@ Result<json> ReadEvent(std::string_view text) {
   if (IsText(event, "source") && !event["source"].get_ref<const std::string&>().empty()) {
     return event;
   }
-  return Refuse("no source", "a text such as \"aws.emr\" under the key source");
+  return NotAnEvent("no source", "a text such as \"aws.emr\" under the key source");
 }
 
 }  // namespace weir

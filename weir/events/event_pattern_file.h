@@ -18,28 +18,28 @@ class EventPatternReader {
 
   /// Reads a mapping of paths to lists of tests or to mappings of the same kind, and `$or`.
   Result<EventPattern> Pattern(const YamlNode& node, const std::string& where) {
-    return Fields(node, {where});
+    return ReadFields(node, {where});
   }
   /// Reads {path, equals or matches, and, or}.
   Result<EventPredicate> Predicate(const YamlNode& node, const std::string& where) {
     return ReadPredicate(node, {where});
   }
   /// Reads names with dots between them.
-  Result<EventPath> Path(const YamlNode& node, const std::string& where) const;
+  Result<EventPath> ReadPath(const YamlNode& node, const std::string& where) const;
 
   const YamlChecks& checks() const { return values_.checks(); }
 
  private:
   /// Reads the fields of a mapping.
-  Result<EventPattern> Fields(const YamlNode& node, const EventPlace& place);
+  Result<EventPattern> ReadFields(const YamlNode& node, const EventPlace& place);
   /// Reads one field: a path, and its tests or nested fields.
-  Result<EventPattern> Field(const YamlEntry& entry, const EventPlace& place);
+  Result<EventPattern> ReadField(const YamlEntry& entry, const EventPlace& place);
   /// Reads the list of `$or`.
-  Result<std::vector<EventPattern>> Choices(const YamlNode& node, const EventPlace& place);
+  Result<std::vector<EventPattern>> ReadChoices(const YamlNode& node, const EventPlace& place);
   Result<EventPredicate> ReadPredicate(const YamlNode& node, const EventPlace& place);
   /// Reads a predicate's own test, without `and` and `or`.
-  Result<EventPattern> Own(const YamlNode& node, const EventPlace& place);
-  Result<std::vector<EventPredicate>> Predicates(const YamlNode& node, const EventPlace& place);
+  Result<EventPattern> ReadOwnTest(const YamlNode& node, const EventPlace& place);
+  Result<std::vector<EventPredicate>> ReadPredicates(const YamlNode& node, const EventPlace& place);
 
   EventValueReader values_;
 };

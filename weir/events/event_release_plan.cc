@@ -6,7 +6,7 @@ namespace weir {
 namespace {
 
 // Returns whether another try may succeed after this error.
-bool MayHelp(Code code) {
+bool IsRetryable(Code code) {
   switch (code) {
     case Code::kUnavailable:
     case Code::kDeadlineExceeded:
@@ -32,12 +32,12 @@ Result<EventReleasePlan::Ticket> EventReleasePlan::Take(EndedResource ended, Ins
   }
   const Ticket ticket = ++last_ticket_;
   ++open_;
-  const auto place =
+  const auto entry =
       pending_
           .emplace(ticket, Pending{.ended = std::move(ended),
                                    .backoff = {options_.first_backoff, options_.longest_backoff}})
           .first;
-  WaitUntil(place, now);
+  WaitUntil(entry, now);
   return ticket;
 }
 
@@ -46,169 +46,171 @@ bool EventReleasePlan::GiveUpOldest() {
   const auto idle = [this](Ticket ticket) { return !pending_.at(ticket).in_flight; };
   const auto oldest = std::ranges::find_if(settled_, idle);
   if (oldest == settled_.end()) return false;
-  End(pending_.find(*oldest), UnreleasedResource::Why::kGivenUp);
+  EndUnreleased(pending_.find(*oldest), UnreleasedResource::Why::kGivenUp);
   return true;
 }
 
-EventReleasePlan::Step EventReleasePlan::OnWake(Instant now) { return Go(now); }
+EventReleasePlan::Step EventReleasePlan::OnWake(Instant now) { return FinishStep(now); }
 
 EventReleasePlan::Step EventReleasePlan::OnAnswer(Ticket ticket, const Result<std::size_t>& answer,
                                                   Instant now) {
-  const Place place = pending_.find(ticket);
-  place->second.in_flight = false;
+  const Entry entry = pending_.find(ticket);
+  entry->second.in_flight = false;
   --in_flight_;
   if (!answer) {
-    OnFailure(place, answer.error(), now);
+    OnFailure(entry, answer.error(), now);
   } else if (*answer > 0) {
-    OnReleased(place, *answer, now);
+    OnReleased(entry, *answer, now);
   } else {
-    OnNothing(place, now);
+    OnNothing(entry, now);
   }
-  return Go(now);
+  return FinishStep(now);
 }
 
 // At least one more request follows, because another slot may be bound a moment later.
-void EventReleasePlan::OnReleased(Place place, std::size_t slots, Instant now) {
-  Pending& pending = place->second;
+void EventReleasePlan::OnReleased(Entry entry, std::size_t slots, Instant now) {
+  Pending& pending = entry->second;
   if (!std::exchange(pending.released, true)) {
     ++stats_.released;
     ++released_;
   }
   stats_.slots += slots;
   step_.released.push_back({pending.ended, slots});
-  Settle(place, {});
-  SpareUndated(place);
+  ReportSettled(entry, {});
+  MarkReleased(entry);
   pending.failures = 0;
   pending.backoff.Reset();
-  settled_ids_.try_emplace(pending.ended.resource_id, place->first);
-  if (!WaitsAgain(place, now)) Forget(place, {});
+  settled_ids_.try_emplace(pending.ended.resource_id, entry->first);
+  if (!WaitsAgain(entry, now)) RemoveEnd(entry, {});
 }
 
 // An undated slot that is bound to the resource after this release may belong to a later resource
 // of the same name. An end that is later than the one requested may be that of the later resource,
 // so it does not spare undated slots.
-void EventReleasePlan::SpareUndated(Place place) {
-  const UnixMillis asked = place->second.asked_end;
+void EventReleasePlan::MarkReleased(Entry entry) {
+  const UnixMillis asked = entry->second.asked_end;
   const auto spare = [asked](Pending& pending) {
     if (pending.ended.ended_at > asked) return;
-    pending.is_found = true;
+    pending.released_for_this_end = true;
     pending.ended.spares_undated = true;
   };
-  spare(place->second);
-  const auto other = settled_ids_.find(place->second.ended.resource_id);
+  spare(entry->second);
+  const auto other = settled_ids_.find(entry->second.ended.resource_id);
   if (other != settled_ids_.end()) spare(pending_.at(other->second));
 }
 
-void EventReleasePlan::SpareAsKnown(EndedResource& ended) const {
+void EventReleasePlan::ApplyKnownRelease(EndedResource& ended) const {
   const auto at = settled_ids_.find(ended.resource_id);
   if (at == settled_ids_.end()) return;
   const EndedResource& known = pending_.at(at->second).ended;
   if (known.spares_undated && ended.ended_at <= known.ended_at) ended.spares_undated = true;
 }
 
-bool EventReleasePlan::WaitsAgain(Place place, Instant now) {
-  if (place->second.asked_again == options_.ask_again.size()) return false;
-  WaitUntil(place, now + options_.ask_again[place->second.asked_again++]);
+bool EventReleasePlan::WaitsAgain(Entry entry, Instant now) {
+  if (entry->second.asked_again == options_.ask_again.size()) return false;
+  WaitUntil(entry, now + options_.ask_again[entry->second.asked_again++]);
   return true;
 }
 
-void EventReleasePlan::OnNothing(Place place, Instant now) {
-  Settle(place, {});
-  Pending& pending = place->second;
+void EventReleasePlan::OnNothing(Entry entry, Instant now) {
+  ReportSettled(entry, {});
+  Pending& pending = entry->second;
   pending.failures = 0;
   pending.backoff.Reset();
-  if (pending.is_found) {
+  if (pending.released_for_this_end) {
     if (!pending.released) ++stats_.repeated;  // a request for another copy of the end released
-    return Forget(place, {});
+    return RemoveEnd(entry, {});
   }
-  if (JoinEarlier(place, now)) return;
-  if (!WaitsAgain(place, now)) End(place, UnreleasedResource::Why::kUnknown);
+  if (JoinEarlier(entry, now)) return;
+  if (!WaitsAgain(entry, now)) EndUnreleased(entry, UnreleasedResource::Why::kUnknown);
 }
 
 /// The earlier end then represents both, and both are over together. So the source keeps this event
 /// until then.
-bool EventReleasePlan::JoinEarlier(Place place, Instant now) {
+bool EventReleasePlan::JoinEarlier(Entry entry, Instant now) {
   const auto [at, is_first] =
-      settled_ids_.try_emplace(place->second.ended.resource_id, place->first);
-  if (is_first || at->second == place->first) return false;
-  const Place earlier = pending_.find(at->second);
-  if (place->second.ended.ended_at > earlier->second.ended.ended_at) {
-    BeginAnew(earlier, place->second.ended, now);
+      settled_ids_.try_emplace(entry->second.ended.resource_id, entry->first);
+  if (is_first || at->second == entry->first) return false;
+  const Entry earlier = pending_.find(at->second);
+  if (entry->second.ended.ended_at > earlier->second.ended.ended_at) {
+    RestartFor(earlier, entry->second.ended, now);
   }
   ++stats_.repeated;
-  earlier->second.joined.push_back(place->first);
-  settled_.erase(place->first);
-  pending_.erase(place);
+  earlier->second.joined.push_back(entry->first);
+  settled_.erase(entry->first);
+  pending_.erase(entry);
   return true;
 }
 
 // The requests for the later end also release the slots of the earlier ends, so the earlier tickets
 // are over at once. Otherwise a resource that ends again and again would keep them for ever.
-void EventReleasePlan::BeginAnew(Place place, const EndedResource& later, Instant now) {
-  TellOver(place, {});
-  Pending& pending = place->second;
+void EventReleasePlan::RestartFor(Entry entry, const EndedResource& later, Instant now) {
+  ReportOver(entry, {});
+  Pending& pending = entry->second;
   pending.ended = later;
-  pending.is_found = false;
+  pending.released_for_this_end = false;
   pending.asked_again = 0;
   pending.failures = 0;
   pending.backoff.Reset();
   if (pending.in_flight) return;
-  DueOf(pending).erase({pending.due, place->first});
-  WaitsAgain(place, now);
+  DueOf(pending).erase({pending.due, entry->first});
+  WaitsAgain(entry, now);
 }
 
-void EventReleasePlan::OnFailure(Place place, const Error& error, Instant now) {
-  Pending& pending = place->second;
-  if (!MayHelp(error.code) || ++pending.failures >= options_.most_tries) {
+void EventReleasePlan::OnFailure(Entry entry, const Error& error, Instant now) {
+  Pending& pending = entry->second;
+  if (!IsRetryable(error.code) || ++pending.failures >= options_.most_tries) {
     // To the source, kInvalidArgument means that the text is not an event. Here it is an error of
     // the store.
     const bool is_ours = error.code == Code::kInvalidArgument;
     const Error told{is_ours ? Code::kFailedPrecondition : error.code, error.message};
-    Settle(place, Fail(told));
-    return End(place, UnreleasedResource::Why::kFailed, told);
+    ReportSettled(entry, Fail(told));
+    return EndUnreleased(entry, UnreleasedResource::Why::kFailed, told);
   }
   const nanoseconds pause = pending.backoff.Next(rng_);
-  WaitUntil(place, now + std::max<nanoseconds>(pause, error.retry_after.value_or(milliseconds(0))));
+  WaitUntil(entry, now + std::max<nanoseconds>(pause, error.retry_after.value_or(milliseconds(0))));
 }
 
-void EventReleasePlan::WaitUntil(Place place, Instant due) {
-  place->second.due = due;
-  DueOf(place->second).emplace(due, place->first);
+void EventReleasePlan::WaitUntil(Entry entry, Instant due) {
+  entry->second.due = due;
+  DueOf(entry->second).emplace(due, entry->first);
 }
 
 // REQUIRES: the end is not in a set of due tickets, because `settled` selects the set.
-void EventReleasePlan::Settle(Place place, Status status) {
-  if (std::exchange(place->second.settled, true)) return;
-  settled_.insert(place->first);
-  step_.settled.push_back({place->first, std::move(status)});
+void EventReleasePlan::ReportSettled(Entry entry, Status status) {
+  if (std::exchange(entry->second.settled, true)) return;
+  settled_.insert(entry->first);
+  step_.settled.push_back({entry->first, std::move(status)});
 }
 
-void EventReleasePlan::End(Place place, UnreleasedResource::Why why, std::optional<Error> error) {
+void EventReleasePlan::EndUnreleased(Entry entry, UnreleasedResource::Why why,
+                                     std::optional<Error> error) {
   using enum UnreleasedResource::Why;
   Status status;
   if (why == kGivenUp) status = Fail(Code::kResourceExhausted, "too many ends are pending");
   if (error) status = Fail(*error);
-  if (!place->second.released) {
+  if (!entry->second.released) {
     ++(why == kUnknown ? stats_.unknown : why == kGivenUp ? stats_.given_up : stats_.failed);
-    step_.unreleased.push_back({why, place->second.ended, std::move(error)});
+    step_.unreleased.push_back({why, entry->second.ended, std::move(error)});
   }
-  Forget(place, status);
+  RemoveEnd(entry, status);
 }
 
-void EventReleasePlan::Forget(Place place, const Status& status) {
-  Pending& pending = place->second;
+void EventReleasePlan::RemoveEnd(Entry entry, const Status& status) {
+  Pending& pending = entry->second;
   const auto id = settled_ids_.find(pending.ended.resource_id);
-  if (id != settled_ids_.end() && id->second == place->first) settled_ids_.erase(id);
-  DueOf(pending).erase({pending.due, place->first});
-  settled_.erase(place->first);
+  if (id != settled_ids_.end() && id->second == entry->first) settled_ids_.erase(id);
+  DueOf(pending).erase({pending.due, entry->first});
+  settled_.erase(entry->first);
   if (pending.released) --released_;
-  TellOver(place, status);
-  pending_.erase(place);
+  ReportOver(entry, status);
+  pending_.erase(entry);
 }
 
-void EventReleasePlan::TellOver(Place place, const Status& status) {
-  std::vector<Ticket> tickets = std::exchange(place->second.joined, {});
-  if (!std::exchange(place->second.told_over, true)) tickets.insert(tickets.begin(), place->first);
+void EventReleasePlan::ReportOver(Entry entry, const Status& status) {
+  std::vector<Ticket> tickets = std::exchange(entry->second.joined, {});
+  if (!std::exchange(entry->second.own_ticket_over, true))
+    tickets.insert(tickets.begin(), entry->first);
   for (const Ticket ticket : tickets) step_.over.push_back({ticket, status});
   open_ -= tickets.size();
 }
@@ -230,18 +232,18 @@ std::optional<Instant> EventReleasePlan::NextWake() const {
   return wake;
 }
 
-EventReleasePlan::Step EventReleasePlan::Go(Instant now) {
+EventReleasePlan::Step EventReleasePlan::FinishStep(Instant now) {
   const auto room = [this] { return in_flight_ < options_.most_in_flight; };
   while (room()) {
     DueTickets* const tickets = NextDue(now);
     if (tickets == nullptr) break;
-    const Place place = pending_.find(tickets->begin()->second);
+    const Entry entry = pending_.find(tickets->begin()->second);
     tickets->erase(tickets->begin());
-    place->second.in_flight = true;
-    place->second.asked_end = place->second.ended.ended_at;
-    SpareAsKnown(place->second.ended);
+    entry->second.in_flight = true;
+    entry->second.asked_end = entry->second.ended.ended_at;
+    ApplyKnownRelease(entry->second.ended);
     ++in_flight_;
-    step_.asks.push_back({place->first, place->second.ended});
+    step_.asks.push_back({entry->first, entry->second.ended});
   }
   if (room()) step_.wake = NextWake();  // otherwise the next result makes the next step
   return std::exchange(step_, {});

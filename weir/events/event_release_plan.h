@@ -8,7 +8,8 @@
 //                              or over if no wait is left
 //     no slots                 settled; joins an earlier end of the resource that is settled;
 //                              else due_again_, or over if no wait is left
-//     no slots, is_found       settled and over: another request for this end has released
+//     no slots, and            settled and over: another request for this end has released
+//       released_for_this_end
 //     an error that may pass   due_first_ or due_again_ after a backoff
 //     another error, or        settled if it was not, and over, with the error
 //       most_tries errors
@@ -121,49 +122,50 @@ class EventReleasePlan {
     std::size_t asked_again = 0;  // number of waits of ask_again that have begun
     bool settled = false;
     bool released = false;  // at least one slot was released
-    bool is_found = false;  // slots were released for this end; a result without slots ends it
+    bool released_for_this_end =
+        false;  // slots were released for this end; a result without slots ends it
     bool in_flight = false;
-    bool told_over = false;        // its own ticket is over; it continues for a later end
+    bool own_ticket_over = false;  // its own ticket is over; it continues for a later end
     UnixMillis asked_end{};        // `ended_at` of the request in flight
     std::vector<Ticket> joined{};  // later tickets of the same resource that it also represents
     Instant due{};                 // not used while in flight
   };
-  using Place = std::map<Ticket, Pending>::iterator;
+  using Entry = std::map<Ticket, Pending>::iterator;
   using DueTickets = std::set<std::pair<Instant, Ticket>>;
 
   /// Ends the settled end that is oldest and not in flight. Returns false if there is none.
   bool GiveUpOldest();
   /// Takes a result with slots.
-  void OnReleased(Place place, std::size_t slots, Instant now);
+  void OnReleased(Entry entry, std::size_t slots, Instant now);
   /// Takes a result without slots.
-  void OnNothing(Place place, Instant now);
+  void OnNothing(Entry entry, Instant now);
   /// Takes an error: tries again, or settles and ends.
-  void OnFailure(Place place, const Error& error, Instant now);
+  void OnFailure(Entry entry, const Error& error, Instant now);
   /// Adds the end to a settled end of the same resource. Returns false if there is none.
-  bool JoinEarlier(Place place, Instant now);
+  bool JoinEarlier(Entry entry, Instant now);
   /// Restarts the waits of an end for a later end of the same resource.
-  void BeginAnew(Place place, const EndedResource& later, Instant now);
+  void RestartFor(Entry entry, const EndedResource& later, Instant now);
   /// Schedules the next repeated request. Returns false if none is left.
-  bool WaitsAgain(Place place, Instant now);
-  void WaitUntil(Place place, Instant due);
+  bool WaitsAgain(Entry entry, Instant now);
+  void WaitUntil(Entry entry, Instant due);
   DueTickets& DueOf(const Pending& pending) { return pending.settled ? due_again_ : due_first_; }
   /// Returns the set whose first ticket is due and goes next, or null.
   DueTickets* NextDue(Instant now);
   std::optional<Instant> NextWake() const;
   /// After a release: later requests for this end and for earlier ones spare undated slots.
-  void SpareUndated(Place place);
+  void MarkReleased(Entry entry);
   /// Before a request: spares undated slots if another request has released for this end.
-  void SpareAsKnown(EndedResource& ended) const;
+  void ApplyKnownRelease(EndedResource& ended) const;
   /// Reports the end as settled, once.
-  void Settle(Place place, Status status);
+  void ReportSettled(Entry entry, Status status);
   /// Reports and removes an end; counts it if no slot was released.
-  void End(Place place, UnreleasedResource::Why why, std::optional<Error> error = {});
+  void EndUnreleased(Entry entry, UnreleasedResource::Why why, std::optional<Error> error = {});
   /// Reports the end and its joined tickets as over, and removes it.
-  void Forget(Place place, const Status& status);
+  void RemoveEnd(Entry entry, const Status& status);
   /// Reports the tickets of an end as over, each once.
-  void TellOver(Place place, const Status& status);
+  void ReportOver(Entry entry, const Status& status);
   /// Adds the due requests to the step and returns it.
-  Step Go(Instant now);
+  Step FinishStep(Instant now);
 
   ReleaseOptions options_;
   Rng rng_;

@@ -45,23 +45,23 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
   using Plan = EventReleasePlan;
 
   /// Matches the event with the rules and counts it. The times of the result are store time.
-  Result<std::optional<EndedResource>> Match(std::string_view event,
-                                             std::optional<UnixMillis> sent);
+  Result<std::optional<EndedResource>> MatchAndCount(std::string_view event,
+                                                     std::optional<UnixMillis> sent);
 
   // Called by tasks of the scheduler only.
 
   /// Adds a matched end to the plan.
-  void Begin(EndedResource ended, EventProgress progress);
+  void AddEnd(EndedResource ended, EventProgress progress);
   void OnAnswer(Plan::Ticket ticket, const Result<std::size_t>& answer);
   void CarryOut(Plan::Step step);
   /// Calls `settled` and `over` as the step says.
-  void Tell(Plan::Step& step);
+  void RunCallbacks(Plan::Step& step);
   void LogReleased(const ReleasedResource& resource);
   void LogUnreleased(const UnreleasedResource& resource);
   /// Sends a request to the store.
-  void Ask(const Plan::Ask& ask);
+  void RequestRelease(const Plan::Ask& ask);
   /// Sets the timer of the plan, or removes it.
-  void Arm(std::optional<Instant> wake);
+  void SetTimer(std::optional<Instant> wake);
 
   Instant Now() const { return scheduler_.clock().Now(); }
 
@@ -87,8 +87,8 @@ EventReleaser::State::~State() {
   }
 }
 
-Result<std::optional<EndedResource>> EventReleaser::State::Match(std::string_view event,
-                                                                 std::optional<UnixMillis> sent) {
+Result<std::optional<EndedResource>> EventReleaser::State::MatchAndCount(
+    std::string_view event, std::optional<UnixMillis> sent) {
   // Both clocks are read once and together. Otherwise copies of one event would have different
   // times of the end.
   const UnixMillis wall = scheduler_.clock().WallNow();
@@ -108,17 +108,17 @@ Result<std::optional<EndedResource>> EventReleaser::State::Match(std::string_vie
 
 void EventReleaser::State::Take(std::string_view event, std::optional<UnixMillis> sent,
                                 EventProgress progress) {
-  auto matched = Match(event, sent);
+  auto matched = MatchAndCount(event, sent);
   if (!matched) return progress.settled(Fail(std::move(matched.error())));
   if (!*matched) return progress.settled(false);
   scheduler_.Post([weak = weak_from_this(), ended = **std::move(matched),
                    progress = std::move(progress)]() mutable {
-    if (const auto self = weak.lock()) return self->Begin(std::move(ended), std::move(progress));
+    if (const auto self = weak.lock()) return self->AddEnd(std::move(ended), std::move(progress));
     progress.settled(Fail(Code::kCancelled, std::string(kClosed)));
   });
 }
 
-void EventReleaser::State::Begin(EndedResource ended, EventProgress progress) {
+void EventReleaser::State::AddEnd(EndedResource ended, EventProgress progress) {
   Result<Plan::Ticket> ticket;
   Plan::Step step;
   {
@@ -144,9 +144,9 @@ void EventReleaser::State::OnAnswer(Plan::Ticket ticket, const Result<std::size_
 }
 
 void EventReleaser::State::CarryOut(Plan::Step step) {
-  Tell(step);
-  Arm(step.wake);
-  for (const Plan::Ask& ask : step.asks) Ask(ask);
+  RunCallbacks(step);
+  SetTimer(step.wake);
+  for (const Plan::Ask& ask : step.asks) RequestRelease(ask);
   for (const ReleasedResource& resource : step.released) LogReleased(resource);
   for (const UnreleasedResource& resource : step.unreleased) {
     if (options_.unreleased) options_.unreleased(resource);
@@ -172,7 +172,7 @@ void EventReleaser::State::LogUnreleased(const UnreleasedResource& resource) {
 }
 
 // If an end is settled and over in one step, `settled` gets false and `over` is not called.
-void EventReleaser::State::Tell(Plan::Step& step) {
+void EventReleaser::State::RunCallbacks(Plan::Step& step) {
   std::map<Plan::Ticket, EventProgress> over;
   for (const Plan::Settled& end : step.over) over.insert(taken_.extract(end.ticket));
   for (Plan::Settled& settled : step.settled) {
@@ -189,7 +189,7 @@ void EventReleaser::State::Tell(Plan::Step& step) {
   }
 }
 
-void EventReleaser::State::Ask(const Plan::Ask& ask) {
+void EventReleaser::State::RequestRelease(const Plan::Ask& ask) {
   const Clock& clock = scheduler_.clock();
   backend_.slots().ReleaseResource(
       ask.ended, backend_.Now(clock), Deadline::After(clock, options_.call_timeout),
@@ -202,7 +202,7 @@ void EventReleaser::State::Ask(const Plan::Ask& ask) {
       });
 }
 
-void EventReleaser::State::Arm(std::optional<Instant> wake) {
+void EventReleaser::State::SetTimer(std::optional<Instant> wake) {
   if (timer_ && wake == timer_->first) return;
   if (timer_) scheduler_.Cancel(timer_->second);
   timer_.reset();

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 5> kRuleKeys = {"source", "detail-type", 
 constexpr std::string_view kRulesExample =
     "a list of rules such as '- {source: aws.emr, id: detail.clusterId}'";
 
-std::string Folded(std::string_view type) {
+std::string FoldedType(std::string_view type) {
   std::string folded;
   for (const char c : type) {
     if (c != ' ') folded += absl::ascii_tolower(static_cast<unsigned char>(c));
@@ -38,20 +38,20 @@ class RulesReader {
  public:
   explicit RulesReader(std::string_view file_name) : patterns_(file_name) {}
 
-  Result<EventRules> File(const YamlNode* root);
+  Result<EventRules> ReadFile(const YamlNode* root);
 
  private:
   const YamlChecks& checks() const { return patterns_.checks(); }
-  Result<EventRule> Rule(const YamlNode& node, const std::string& where);
+  Result<EventRule> ReadRule(const YamlNode& node, const std::string& where);
   Status ReadOptional(const YamlNode& node, const std::string& where, EventRule& rule);
-  Result<const YamlNode*> Required(const YamlNode& rule, std::string_view key,
-                                   const std::string& where) const;
+  Result<const YamlNode*> RequiredMember(const YamlNode& rule, std::string_view key,
+                                         const std::string& where) const;
   Status ExpectText(const YamlNode& node, const std::string& where, std::string_view right) const;
 
   EventPatternReader patterns_;
 };
 
-Result<EventRules> RulesReader::File(const YamlNode* root) {
+Result<EventRules> RulesReader::ReadFile(const YamlNode* root) {
   if (root == nullptr) return checks().Refuse(1, "the file is empty", "'rules:' and a list");
   WEIR_RETURN_IF_ERROR(checks().ExpectKeys(*root, "the file", kFileKeys));
   const YamlEntry* list = Find(*root, "rules");
@@ -62,20 +62,20 @@ Result<EventRules> RulesReader::File(const YamlNode* root) {
   EventRules rules;
   for (const YamlNode* element : node.elements) {
     const auto where = fmt::format("rule {}", rules.rules.size() + 1);
-    WEIR_ASSIGN_OR_RETURN(EventRule rule, Rule(*element, where));
+    WEIR_ASSIGN_OR_RETURN(EventRule rule, ReadRule(*element, where));
     rules.rules.push_back(std::move(rule));
   }
   return rules;
 }
 
-Result<EventRule> RulesReader::Rule(const YamlNode& node, const std::string& where) {
+Result<EventRule> RulesReader::ReadRule(const YamlNode& node, const std::string& where) {
   WEIR_RETURN_IF_ERROR(checks().ExpectKeys(node, where, kRuleKeys));
   EventRule rule;
-  WEIR_ASSIGN_OR_RETURN(const YamlNode* source, Required(node, "source", where));
+  WEIR_ASSIGN_OR_RETURN(const YamlNode* source, RequiredMember(node, "source", where));
   WEIR_RETURN_IF_ERROR(ExpectText(*source, where + ", source", "a text such as aws.emr"));
   rule.source = source->text;
-  WEIR_ASSIGN_OR_RETURN(const YamlNode* id, Required(node, "id", where));
-  WEIR_ASSIGN_OR_RETURN(rule.id, patterns_.Path(*id, where + ", id"));
+  WEIR_ASSIGN_OR_RETURN(const YamlNode* id, RequiredMember(node, "id", where));
+  WEIR_ASSIGN_OR_RETURN(rule.id, patterns_.ReadPath(*id, where + ", id"));
   WEIR_RETURN_IF_ERROR(ReadOptional(node, where, rule));
   return rule;
 }
@@ -84,7 +84,7 @@ Status RulesReader::ReadOptional(const YamlNode& node, const std::string& where,
   if (const YamlEntry* type = Find(node, "detail-type")) {
     WEIR_RETURN_IF_ERROR(ExpectText(*type->value, where + ", detail-type",
                                     "a text such as EMR Cluster State Change"));
-    rule.type = Folded(type->value->text);
+    rule.type = FoldedType(type->value->text);
   }
   if (const YamlEntry* pattern = Find(node, "pattern")) {
     WEIR_ASSIGN_OR_RETURN(rule.pattern, patterns_.Pattern(*pattern->value, where + ", pattern"));
@@ -95,8 +95,8 @@ Status RulesReader::ReadOptional(const YamlNode& node, const std::string& where,
   return {};
 }
 
-Result<const YamlNode*> RulesReader::Required(const YamlNode& rule, std::string_view key,
-                                              const std::string& where) const {
+Result<const YamlNode*> RulesReader::RequiredMember(const YamlNode& rule, std::string_view key,
+                                                    const std::string& where) const {
   if (const YamlEntry* entry = Find(rule, key)) return entry->value;
   return checks().Refuse(rule.line, fmt::format("{} has no {}", where, key),
                          "'{source: aws.emr, id: detail.clusterId}'");
@@ -105,14 +105,14 @@ Result<const YamlNode*> RulesReader::Required(const YamlNode& rule, std::string_
 Status RulesReader::ExpectText(const YamlNode& node, const std::string& where,
                                std::string_view right) const {
   WEIR_RETURN_IF_ERROR(checks().Expect(Kind::kScalar, node, where, right));
-  if (!Folded(node.text).empty()) return {};
+  if (!FoldedType(node.text).empty()) return {};
   return checks().Refuse(node.line, where + " is empty", right);
 }
 
 std::vector<const EventRule*> RulesFor(const EventRules& rules, const json& event) {
   const auto type = event.find("detail-type");
   const std::string folded =
-      type != event.end() && type->is_string() ? Folded(type->get<std::string>()) : "";
+      type != event.end() && type->is_string() ? FoldedType(type->get<std::string>()) : "";
   std::vector<const EventRule*> typed;
   std::vector<const EventRule*> untyped;
   for (const EventRule& rule : rules.rules) {
@@ -153,7 +153,7 @@ UnixMillis EndOf(const json& event, UnixMillis now) {
 
 Result<EventRules> ReadEventRules(std::string_view text, std::string_view file_name) {
   WEIR_ASSIGN_OR_RETURN(const YamlTree tree, ParseYaml(text, file_name));
-  return RulesReader(file_name).File(tree.root);
+  return RulesReader(file_name).ReadFile(tree.root);
 }
 
 Result<std::optional<EndedResource>> MatchEvent(const EventRules& rules, std::string_view event,
@@ -162,7 +162,7 @@ Result<std::optional<EndedResource>> MatchEvent(const EventRules& rules, std::st
   for (const EventRule* rule : RulesFor(rules, read)) {
     if (rule->pattern && !Matches(*rule->pattern, read)) continue;
     if (rule->when && !Holds(*rule->when, read)) continue;
-    if (rule->also && !rule->also(read.dump())) continue;
+    if (rule->extra_test && !rule->extra_test(read.dump())) continue;
     std::string id = IdAt(read, rule->id);
     if (id.empty()) continue;
     WEIR_RETURN_IF_ERROR(CheckResourceId(id));

@@ -23,7 +23,7 @@ struct EventRule {
   std::optional<EventPredicate> when;   ///< must hold, if set
   /// For programs in C++: must return true, if set. The argument is the event in JSON, without an
   /// envelope of SNS. It is called by several threads, and must not throw.
-  std::function<bool(std::string_view event)> also{};
+  std::function<bool(std::string_view event)> extra_test{};
 };
 
 /// In the order of the file.

@@ -139,11 +139,11 @@ TEST(EventRules, PatternAndPredicateMustBothHold) {
   EXPECT_EQ(EndedId(rules, ClusterEvent("j", R"("state":"RUNNING","name":"job")")), "");
 }
 
-// Fails if: EventRule::also has no effect, or gets the envelope.
+// Fails if: EventRule::extra_test has no effect, or gets the envelope.
 TEST(EventRules, AProgramMayTestTheEventToo) {
   EventRules rules = ClusterRule();
   std::string seen;
-  rules.rules[0].also = [&seen](std::string_view event) {
+  rules.rules[0].extra_test = [&seen](std::string_view event) {
     seen = event;
     return event.find("debugging") == std::string_view::npos;
   };

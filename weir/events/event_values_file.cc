@@ -41,7 +41,7 @@ constexpr std::array<std::pair<std::string_view, Operator>, 5> kOperators = {
      {">=", Operator::kAtLeast}}};
 
 template <class Named>
-auto Lookup(const Named& named, std::string_view name)
+auto FindNamed(const Named& named, std::string_view name)
     -> std::optional<typename Named::value_type::second_type> {
   const auto found = std::ranges::find(named, name, &Named::value_type::first);
   if (found == named.end()) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<bool> TruthIn(const YamlNode& node) {
 
 }  // namespace
 
-Status EventValueReader::Count(const YamlNode& node, const EventPlace& place) {
+Status EventValueReader::CountPart(const YamlNode& node, const EventPlace& place) {
   if (++parts_ > kMaxParts || place.level > static_cast<int>(kMaxYamlDepth)) {
     return checks_.Refuse(node.line, place.where + ": aliases unfold to too much",
                           "fewer of them, and none within what it names");
@@ -72,24 +72,24 @@ Status EventValueReader::Count(const YamlNode& node, const EventPlace& place) {
   return {};
 }
 
-Result<std::vector<ValueTest>> EventValueReader::Tests(const YamlNode& node,
-                                                       const EventPlace& place) {
+Result<std::vector<ValueTest>> EventValueReader::ReadTests(const YamlNode& node,
+                                                           const EventPlace& place) {
   WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kSequence, node, place.where, kTestsExample));
   if (node.elements.empty()) {
     return checks_.Refuse(node.line, place.where + " is empty", kTestsExample);
   }
   std::vector<ValueTest> tests;
   for (const YamlNode* element : node.elements) {
-    WEIR_ASSIGN_OR_RETURN(ValueTest test, Test(*element, place));
+    WEIR_ASSIGN_OR_RETURN(ValueTest test, ReadTest(*element, place));
     tests.push_back(std::move(test));
   }
   return tests;
 }
 
-Result<ValueTest> EventValueReader::Test(const YamlNode& node, const EventPlace& place) {
-  WEIR_RETURN_IF_ERROR(Count(node, place));
+Result<ValueTest> EventValueReader::ReadTest(const YamlNode& node, const EventPlace& place) {
+  WEIR_RETURN_IF_ERROR(CountPart(node, place));
   if (node.kind != Kind::kMapping) {
-    WEIR_ASSIGN_OR_RETURN(PlainValue value, Plain(node, place));
+    WEIR_ASSIGN_OR_RETURN(PlainValue value, ReadPlain(node, place));
     return EqualsTest{std::move(value)};
   }
   WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, place.where, kOperations));
@@ -98,24 +98,27 @@ Result<ValueTest> EventValueReader::Test(const YamlNode& node, const EventPlace&
                           fmt::format("{}: {} tests in one", place.where, node.entries.size()),
                           "one in each pair of braces");
   }
-  return Operation(node.entries[0], place.Below(node.entries[0].key->text));
+  return ReadOperation(node.entries[0], place.Below(node.entries[0].key->text));
 }
 
-Result<ValueTest> EventValueReader::Operation(const YamlEntry& operation, const EventPlace& place) {
+Result<ValueTest> EventValueReader::ReadOperation(const YamlEntry& operation,
+                                                  const EventPlace& place) {
   const std::string& name = operation.key->text;
-  if (name == "exists") return Exists(*operation.value, place);
-  if (name == "anything-but") return AnythingBut(*operation.value, place);
-  if (name == "numeric") return Numeric(*operation.value, place);
-  return Text(operation, place);
+  if (name == "exists") return ReadExists(*operation.value, place);
+  if (name == "anything-but") return ReadAnythingBut(*operation.value, place);
+  if (name == "numeric") return ReadNumeric(*operation.value, place);
+  return ReadText(operation, place);
 }
 
-Result<ExistsTest> EventValueReader::Exists(const YamlNode& node, const EventPlace& place) const {
+Result<ExistsTest> EventValueReader::ReadExists(const YamlNode& node,
+                                                const EventPlace& place) const {
   if (const auto truth = TruthIn(node)) return ExistsTest{*truth};
   return checks_.Refuse(node.line, place.where + " is neither true nor false", "one of them");
 }
 
-Result<TextTest> EventValueReader::Text(const YamlEntry& operation, const EventPlace& place) const {
-  const auto kind = Lookup(kTextKinds, operation.key->text);
+Result<TextTest> EventValueReader::ReadText(const YamlEntry& operation,
+                                            const EventPlace& place) const {
+  const auto kind = FindNamed(kTextKinds, operation.key->text);
   const YamlNode& text = *operation.value;
   WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, text, place.where, "a text"));
   if (kind && !text.text.empty()) return TextTest{*kind, text.text};
@@ -123,8 +126,8 @@ Result<TextTest> EventValueReader::Text(const YamlEntry& operation, const EventP
 }
 
 // Reads a value, a list of values, or a test of strings with one of these.
-Result<AnythingButTest> EventValueReader::AnythingBut(const YamlNode& node,
-                                                      const EventPlace& place) {
+Result<AnythingButTest> EventValueReader::ReadAnythingBut(const YamlNode& node,
+                                                          const EventPlace& place) {
   AnythingButTest test;
   const bool is_text_test = node.kind == Kind::kMapping;
   if (is_text_test) WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, place.where, kTextOperations));
@@ -136,19 +139,20 @@ Result<AnythingButTest> EventValueReader::AnythingBut(const YamlNode& node,
   const auto& values = given.kind == Kind::kSequence ? given.elements : one;
   if (values.empty()) return checks_.Refuse(given.line, place.where + " is empty", kValueExample);
   for (const YamlNode* value : values) {
-    WEIR_RETURN_IF_ERROR(Count(*value, place));
+    WEIR_RETURN_IF_ERROR(CountPart(*value, place));
     if (is_text_test) {
-      WEIR_ASSIGN_OR_RETURN(TextTest text, Text({node.entries[0].key, value}, place));
+      WEIR_ASSIGN_OR_RETURN(TextTest text, ReadText({node.entries[0].key, value}, place));
       test.none_of.emplace_back(std::move(text));
     } else {
-      WEIR_ASSIGN_OR_RETURN(PlainValue plain, Plain(*value, place));
+      WEIR_ASSIGN_OR_RETURN(PlainValue plain, ReadPlain(*value, place));
       test.none_of.emplace_back(EqualsTest{std::move(plain)});
     }
   }
   return test;
 }
 
-Result<NumericTest> EventValueReader::Numeric(const YamlNode& node, const EventPlace& place) const {
+Result<NumericTest> EventValueReader::ReadNumeric(const YamlNode& node,
+                                                  const EventPlace& place) const {
   WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kSequence, node, place.where, kNumericExample));
   const auto& elements = node.elements;
   if (elements.size() != 2 && elements.size() != 4) {
@@ -166,7 +170,7 @@ Result<NumericTest> EventValueReader::Numeric(const YamlNode& node, const EventP
 Result<EventValueReader::Bound> EventValueReader::ReadBound(const YamlNode& op,
                                                             const YamlNode& number,
                                                             const EventPlace& place) const {
-  const auto known = Lookup(kOperators, op.text);
+  const auto known = FindNamed(kOperators, op.text);
   if (!known) {
     return checks_.Refuse(op.line, fmt::format("{}: operator {}", place.where, Quoted(op.text)),
                           R"("=", "<", "<=", ">" or ">=")");
@@ -178,7 +182,8 @@ Result<EventValueReader::Bound> EventValueReader::ReadBound(const YamlNode& op,
                         kNumericExample);
 }
 
-Result<PlainValue> EventValueReader::Plain(const YamlNode& node, const EventPlace& place) const {
+Result<PlainValue> EventValueReader::ReadPlain(const YamlNode& node,
+                                               const EventPlace& place) const {
   if (node.kind == Kind::kNull) return std::monostate();
   WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, node, place.where, kValueExample));
   if (const auto truth = TruthIn(node)) return *truth;

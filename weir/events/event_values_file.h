@@ -28,24 +28,24 @@ class EventValueReader {
 
   /// Counts a part and refuses too many or too deep ones. Call it for each part: an alias may refer
   /// to one part many times, and to a part that contains the alias.
-  Status Count(const YamlNode& node, const EventPlace& place);
+  Status CountPart(const YamlNode& node, const EventPlace& place);
   /// Reads a list of tests.
-  Result<std::vector<ValueTest>> Tests(const YamlNode& node, const EventPlace& place);
+  Result<std::vector<ValueTest>> ReadTests(const YamlNode& node, const EventPlace& place);
   /// Reads a scalar. Without quotes it is parsed as JSON (a number, true, false, null); if it is
   /// not valid JSON, it is a string.
-  Result<PlainValue> Plain(const YamlNode& node, const EventPlace& place) const;
+  Result<PlainValue> ReadPlain(const YamlNode& node, const EventPlace& place) const;
 
   const YamlChecks& checks() const { return checks_; }
 
  private:
   using Bound = NumericTest::Bound;
 
-  Result<ValueTest> Test(const YamlNode& node, const EventPlace& place);
-  Result<ValueTest> Operation(const YamlEntry& operation, const EventPlace& place);
-  Result<ExistsTest> Exists(const YamlNode& node, const EventPlace& place) const;
-  Result<TextTest> Text(const YamlEntry& operation, const EventPlace& place) const;
-  Result<AnythingButTest> AnythingBut(const YamlNode& node, const EventPlace& place);
-  Result<NumericTest> Numeric(const YamlNode& node, const EventPlace& place) const;
+  Result<ValueTest> ReadTest(const YamlNode& node, const EventPlace& place);
+  Result<ValueTest> ReadOperation(const YamlEntry& operation, const EventPlace& place);
+  Result<ExistsTest> ReadExists(const YamlNode& node, const EventPlace& place) const;
+  Result<TextTest> ReadText(const YamlEntry& operation, const EventPlace& place) const;
+  Result<AnythingButTest> ReadAnythingBut(const YamlNode& node, const EventPlace& place);
+  Result<NumericTest> ReadNumeric(const YamlNode& node, const EventPlace& place) const;
   Result<Bound> ReadBound(const YamlNode& op, const YamlNode& number,
                           const EventPlace& place) const;
 

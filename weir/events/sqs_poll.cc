@@ -43,15 +43,15 @@ SqsPoll::Step SqsPoll::OnWake(Instant now) {
   began_ = now;
   has_failed_ = has_succeeded_ = false;
   was_empty_ = true;  // until OnReceived
-  Receive();
+  ReceiveIfRoom();
   HandleFailing();
   HideAgain(now);
-  return Go(now);
+  return FinishStep(now);
 }
 
 // While most_failing messages fail, every tenth round still receives one message, as a probe: if it
 // succeeds, LeaveWhatAlwaysFails may drop the failing ones.
-void SqsPoll::Receive() {
+void SqsPoll::ReceiveIfRoom() {
   const bool is_full = failing_ >= options_.most_failing;
   full_rounds_ = is_full ? full_rounds_ + 1 : 0;
   if (held_.size() + to_delete_.size() >= options_.most_held) return;
@@ -70,11 +70,11 @@ void SqsPoll::HideAgain(Instant now) {
   while (!hidden_until_.empty() && to_hide_.size() < kMostSqsMessages) {
     const auto [until, key] = *hidden_until_.begin();
     if (until - *options_.receive.visibility > now) return;
-    Hide(key, held_.at(key), now);
+    QueueHiding(key, held_.at(key), now);
   }
 }
 
-void SqsPoll::Hide(Key key, Held& held, Instant now) {
+void SqsPoll::QueueHiding(Key key, Held& held, Instant now) {
   const bool is_not_over = held.state == State::kNotOver;
   const auto time = is_not_over ? options_.hidden : *options_.receive.visibility;
   to_hide_.insert_or_assign(key, SqsHiding{held.message.receipt, time});
@@ -89,11 +89,11 @@ void SqsPoll::HandleFailing() {
   for (auto& [key, held] : held_) {
     if (held.state != State::kFailing) continue;
     --failing_;
-    Handle(key, held);
+    HandOverMessage(key, held);
   }
 }
 
-void SqsPoll::Handle(Key key, Held& held) {
+void SqsPoll::HandOverMessage(Key key, Held& held) {
   held.state = State::kHandling;
   ++handling_;
   step_.messages.push_back({key, held.message.body, held.message.sent});
@@ -107,18 +107,18 @@ SqsPoll::Step SqsPoll::OnReceived(Result<std::vector<SqsMessage>> received, Inst
       ended_ = true;
       step_.ended = std::move(received.error());
     } else {
-      Fault({}, std::move(received.error()));
+      ReportFault({}, std::move(received.error()));
     }
-    return Go(now);
+    return FinishStep(now);
   }
   ++stats_.receives;
   stats_.received += received->size();
   was_empty_ = received->empty();
   for (SqsMessage& message : *received) {
     const Key key = ++last_key_;
-    Handle(key, held_.emplace(key, Held{.message = std::move(message)}).first->second);
+    HandOverMessage(key, held_.emplace(key, Held{.message = std::move(message)}).first->second);
   }
-  return Go(now);
+  return FinishStep(now);
 }
 
 SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& handled, Instant now) {
@@ -127,32 +127,31 @@ SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& handled, Instant n
   --handling_;
   if (handled) {
     has_succeeded_ = true;
-    if (!*handled || !options_.holds) {
-      Delete(key);
+    if (!*handled || !options_.keeps_until_over) {
+      QueueDeletion(key);
     } else {
       held.state = State::kNotOver;
       std::string().swap(held.message.body);  // frees the memory; an assignment would keep it
-      Hide(key, held, now);
+      QueueHiding(key, held, now);
     }
   } else {
     OnFailed(key, held, handled.error(), now);
   }
-  return Go(now);
+  return FinishStep(now);
 }
 
 void SqsPoll::OnFailed(Key key, Held& held, const Error& error, Instant now) {
   if (IsOfTheMessage(error.code)) {
     ++(error.code == Code::kInvalidArgument ? stats_.bad : stats_.failed);
-    step_.notices.push_back({std::move(held.message.id), error, /*is_left=*/true});
-    held_.erase(key);
+    step_.notices.push_back({RemoveHeld(key).id, error, /*is_left=*/true});
     return;
   }
   ++stats_.failed;
   ++held.failures;
-  Fault(held.message.id, error);
+  ReportFault(held.message.id, error);
   held.state = State::kFailing;
   ++failing_;
-  Hide(key, held, now);
+  QueueHiding(key, held, now);
 }
 
 // Another message succeeded, so the store is available and these messages have a defect. They are
@@ -160,34 +159,30 @@ void SqsPoll::OnFailed(Key key, Held& held, const Error& error, Instant now) {
 void SqsPoll::LeaveWhatAlwaysFails() {
   if (failing_ == 0 || !has_succeeded_) return;
   for (auto at = held_.begin(); at != held_.end();) {
-    const auto next = std::next(at);
-    Held& held = at->second;
-    if (held.state == State::kFailing && held.failures >= options_.most_failures) {
-      --failing_;
-      step_.notices.push_back({std::move(held.message.id),
-                               {Code::kAborted, "its handling fails again and again"},
-                               /*is_left=*/true});
-      held_.erase(at);
-    }
-    at = next;
+    const auto& [key, held] = *at++;
+    if (held.state != State::kFailing || held.failures < options_.most_failures) continue;
+    --failing_;
+    step_.notices.push_back({RemoveHeld(key).id,
+                             {Code::kAborted, "its handling fails again and again"},
+                             /*is_left=*/true});
   }
 }
 
 // A message that is not held any more was given back, or deleted when it was handled.
 SqsPoll::Step SqsPoll::OnOver(Key key, const Status& over, Instant now) {
   const auto at = held_.find(key);
-  if (at == held_.end()) return Go(now);
+  if (at == held_.end()) return FinishStep(now);
   if (over) {
-    Delete(key);
+    QueueDeletion(key);
   } else {
-    step_.notices.push_back({LetGo(key).id, over.error()});
+    step_.notices.push_back({RemoveHeld(key).id, over.error()});
   }
-  return Go(now);
+  return FinishStep(now);
 }
 
-void SqsPoll::Delete(Key key) { to_delete_.push_back(LetGo(key).receipt); }
+void SqsPoll::QueueDeletion(Key key) { to_delete_.push_back(RemoveHeld(key).receipt); }
 
-SqsMessage SqsPoll::LetGo(Key key) {
+SqsMessage SqsPoll::RemoveHeld(Key key) {
   Held held = std::move(held_.extract(key).mapped());
   hidden_until_.erase({held.hidden_until, key});
   to_hide_.erase(key);
@@ -201,12 +196,12 @@ SqsPoll::Step SqsPoll::OnDeleted(const Result<SqsBatchOutcome>& deleted, Instant
   stats_.not_deleted += asked - gone;
   if (!deleted) {
     ++stats_.delete_errors;
-    Fault({}, deleted.error());
+    ReportFault({}, deleted.error());
     if (stopping_) to_delete_.clear();
   } else if (gone < asked) {
-    Fault({}, {Code::kUnavailable, "a message was not deleted: " + deleted->first_fault});
+    ReportFault({}, {Code::kUnavailable, "a message was not deleted: " + deleted->first_fault});
   }
-  return Go(now);
+  return FinishStep(now);
 }
 
 // A message that could not be hidden is received again, which does no harm. If the queue is
@@ -216,23 +211,23 @@ SqsPoll::Step SqsPoll::OnHidden(const Result<SqsBatchOutcome>& hidden, Instant n
   hiding_ = false;
   if (!hidden) {
     ++stats_.hide_errors;
-    Fault({}, hidden.error());
+    ReportFault({}, hidden.error());
     if (stopping_) to_hide_.clear();
   } else if (hidden->failed > 0) {
-    Fault({}, {Code::kUnavailable, "a message was not hidden: " + hidden->first_fault});
+    ReportFault({}, {Code::kUnavailable, "a message was not hidden: " + hidden->first_fault});
   }
   if (!stopping_) HideAgain(now);
-  return Go(now);
+  return FinishStep(now);
 }
 
-void SqsPoll::Fault(std::string message_id, Error error) {
+void SqsPoll::ReportFault(std::string message_id, Error error) {
   has_failed_ = true;
   step_.notices.push_back({std::move(message_id), std::move(error)});
 }
 
 SqsPoll::Step SqsPoll::Stop(Instant now) {
   stopping_ = true;
-  return Go(now);
+  return FinishStep(now);
 }
 
 bool SqsPoll::IsIdle() const {
@@ -255,9 +250,11 @@ void SqsPoll::GiveBack() {
   failing_ = 0;
 }
 
-// At most one deletion and one hiding are in flight. A round ends without waiting for them.
-SqsPoll::Step SqsPoll::Go(Instant now) {
+// At most one deletion and one hiding are in flight. A round ends without waiting for them, and
+// before them: messages that it leaves in the queue are not hidden.
+SqsPoll::Step SqsPoll::FinishStep(Instant now) {
   if (stopping_ && !receiving_ && handling_ == 0 && !held_.empty()) GiveBack();
+  if (!stopping_ && !receiving_ && handling_ == 0) EndRound(now);
   if (deleting_ == 0 && IsDue(to_delete_.size())) {
     step_.receipts = TakeBatch(to_delete_);
     deleting_ = step_.receipts.size();
@@ -267,7 +264,6 @@ SqsPoll::Step SqsPoll::Go(Instant now) {
     hiding_ = true;
   }
   if (stopping_ && IsIdle()) step_.stopped = !std::exchange(stopped_, true);
-  if (!stopping_ && !receiving_ && handling_ == 0) EndRound(now);
   return std::exchange(step_, {});
 }
 

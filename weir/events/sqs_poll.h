@@ -44,7 +44,7 @@ struct SqsPollOptions {
   std::chrono::seconds hidden{240};
   /// If false, a message is deleted when it is handled, even if its event is not over. For FIFO
   /// queues, in which a hidden message stops the messages behind it.
-  bool holds = true;
+  bool keeps_until_over = true;
   /// Minimum time between the starts of two calls if the first returned no messages, so that a
   /// service that does not wait for messages is not called in a tight loop.
   nanoseconds least_gap = std::chrono::seconds(1);
@@ -138,25 +138,25 @@ class SqsPoll {
   };
 
   /// Adds the round's call to receive to the step, unless too many messages are held or failing.
-  void Receive();
+  void ReceiveIfRoom();
   /// Takes the error of a handling.
   void OnFailed(Key key, Held& held, const Error& error, Instant now);
   /// Drops messages whose handling failed most_failures times, if another one succeeded.
   void LeaveWhatAlwaysFails();
   /// Hands over one message.
-  void Handle(Key key, Held& held);
+  void HandOverMessage(Key key, Held& held);
   /// Hands over the messages whose handling failed.
   void HandleFailing();
   /// Queues further hidings of messages that become visible soon.
   void HideAgain(Instant now);
   /// Queues the hiding of a message.
-  void Hide(Key key, Held& held, Instant now);
+  void QueueHiding(Key key, Held& held, Instant now);
   /// Queues the deletion of a message, which is then no longer held.
-  void Delete(Key key);
+  void QueueDeletion(Key key);
   /// Removes a message from the held ones and returns it.
-  SqsMessage LetGo(Key key);
+  SqsMessage RemoveHeld(Key key);
   /// Reports a failure, after which the round is followed by a pause.
-  void Fault(std::string message_id, Error error);
+  void ReportFault(std::string message_id, Error error);
   /// Returns whether nothing is in flight or queued.
   bool IsIdle() const;
   /// Returns whether this many queued receipts are sent now.
@@ -166,7 +166,7 @@ class SqsPoll {
   /// Ends the round and sets the time of the next.
   void EndRound(Instant now);
   /// Adds the calls that are due to the step and returns it.
-  Step Go(Instant now);
+  Step FinishStep(Instant now);
 
   const SqsPollOptions options_;
   Rng rng_;

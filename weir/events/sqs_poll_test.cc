@@ -84,7 +84,7 @@ TEST_F(SqsPollTest, R8WhatIsNotOverIsHiddenAndDeletedWhenItIs) {
 
 // R8. Fails if: a FIFO queue is blocked by an event that is not over.
 TEST_F(SqsPollTest, R8WithoutHoldingItIsDeletedWhenItIsHandled) {
-  options_.holds = false;
+  options_.keeps_until_over = false;
   SqsPoll poll(options_, 1);
   poll.OnWake(now_);
   const auto keys = Keys(poll.OnReceived(Messages(1), now_));
@@ -248,6 +248,43 @@ TEST_F(SqsPollTest, I14WhatIsNotOverForLongIsHiddenAgain) {
     EXPECT_THAT(begun.hidings, ElementsAre(SqsHiding{"r0", options_.hidden}));
     until = now_ + options_.hidden;
     Hidden(1);
+  }
+}
+
+// Fails if: a message that is left in the queue is hidden once more, and so comes back later.
+TEST_F(SqsPollTest, AMessageThatIsLeftAsNoEventIsNotHidden) {
+  const Key key = Receive(1)[0];
+  auto step = Fails(key);
+  ASSERT_THAT(step.hidings, SizeIs(1));  // in flight until the end
+  for (const Error& error : {Away(), NoEvent()}) {
+    now_ = *step.wake;
+    ASSERT_THAT(Keys(poll_.OnWake(now_)), ElementsAre(key));
+    poll_.OnReceived({}, now_);
+    step = Fails(key, error);
+  }
+  EXPECT_EQ(poll_.stats().held, 0U);
+  EXPECT_THAT(Hidden(1).hidings, IsEmpty());
+}
+
+// Fails if: the same for a message whose handling always fails.
+TEST_F(SqsPollTest, AMessageThatIsLeftBecauseItAlwaysFailsIsNotHidden) {
+  for (const bool hiding_in_flight : {false, true}) {
+    options_.most_failures = hiding_in_flight ? 2 : 1;
+    SqsPoll poll(options_, 1);
+    poll.OnWake(now_);
+    auto keys = Keys(poll.OnReceived(Messages(hiding_in_flight ? 1 : 2), now_));
+    auto step = poll.OnHandled(keys[0], Fail(Away()), now_);
+    if (hiding_in_flight) {
+      ASSERT_THAT(step.hidings, SizeIs(1));
+      now_ = *step.wake;
+      poll.OnWake(now_);
+      keys.push_back(Keys(poll.OnReceived(Messages(1), now_))[0]);
+      poll.OnHandled(keys[0], Fail(Away()), now_);
+    }
+    step = poll.OnHandled(keys[1], false, now_);
+    EXPECT_EQ(poll.stats().held, 0U);
+    EXPECT_THAT(step.hidings, IsEmpty());
+    EXPECT_THAT(poll.OnHidden(SqsBatchOutcome{.done = 1}, now_).hidings, IsEmpty());
   }
 }
 

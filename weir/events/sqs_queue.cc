@@ -59,8 +59,8 @@ Result<SqsQueue> ParseQueueUrl(std::string_view url) {
 Result<std::unique_ptr<ServiceConnection>> ConnectSqs(const SqsQueue& queue,
                                                       const SqsConnectionOptions& options,
                                                       const Clock& clock,
-                                                      const HostEnvironment& surroundings) {
-  const auto given = Given(options.region);
+                                                      const HostEnvironment& environment) {
+  const auto given = EmptyToNull(options.region);
   ServiceConnectionOptions how;
   how.service = {.service = "sqs",
                  .region = given ? given : queue.region,
@@ -70,7 +70,7 @@ Result<std::unique_ptr<ServiceConnection>> ConnectSqs(const SqsQueue& queue,
   how.client.attempt_timeout = kAnswerWithin;
   how.runtime.verify_certificate = options.verify_certificate;
   how.log = options.log;
-  return ServiceConnection::Open(std::move(how), clock, surroundings);
+  return ServiceConnection::Open(std::move(how), clock, environment);
 }
 
 }  // namespace weir

@@ -36,6 +36,6 @@ struct SqsConnectionOptions {
 /// ServiceConnection::Open. `clock` must be a real clock and must outlive the connection.
 [[nodiscard]] Result<std::unique_ptr<ServiceConnection>> ConnectSqs(
     const SqsQueue& queue, const SqsConnectionOptions& options, const Clock& clock,
-    const HostEnvironment& surroundings);
+    const HostEnvironment& environment);
 
 }  // namespace weir

@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 SqsSourceOptions ForQueue(SqsSourceOptions options) {
-  if (options.queue_url.ends_with(".fifo")) options.poll.holds = false;
+  if (options.queue_url.ends_with(".fifo")) options.poll.keeps_until_over = false;
   return options;
 }
 
@@ -38,12 +38,13 @@ class SqsSource::State : public std::enable_shared_from_this<State> {
   using Answer = tl::expected<JsonReply, AwsFailure>;
   using OnText = void (State::*)(Result<std::string> answer);
 
-  /// Makes a step and carries it out. Used by tasks of the scheduler only, as all below but Later.
+  /// Makes a step and carries it out. Used by tasks of the scheduler only, as all below but
+  /// PostStep.
   template <class MakeStep>
-  void Advance(const MakeStep& make);
+  void RunStep(const MakeStep& make);
   void CarryOut(SqsPoll::Step step);
   /// Calls the queue; a task passes the body of the response to `then`.
-  void Call(std::string operation, std::string body, OnText then);
+  void CallQueue(std::string operation, std::string body, OnText then);
   void OnReceived(Result<std::string> answer);
   void OnDeleted(Result<std::string> answer);
   void OnHidden(Result<std::string> answer);
@@ -51,10 +52,10 @@ class SqsSource::State : public std::enable_shared_from_this<State> {
   void HandOver(const SqsPoll::HandOver& message);
   /// Posts a task that makes a step, unless the source has been destroyed. Called on any thread.
   template <class MakeStep>
-  static void Later(const std::weak_ptr<State>& weak, MakeStep make);
+  static void PostStep(const std::weak_ptr<State>& weak, MakeStep make);
   /// Sets the timer of the next round.
-  void Arm(std::optional<Instant> wake);
-  void Stopped();
+  void SetTimer(std::optional<Instant> wake);
+  void CompleteStop();
 
   JsonClient& client_;
   Scheduler& scheduler_;
@@ -89,7 +90,7 @@ Status SqsSource::State::Start() {
   }
   scheduler_.Post([weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (self != nullptr) self->Advance([](SqsPoll& poll, Instant now) { return poll.OnWake(now); });
+    if (self != nullptr) self->RunStep([](SqsPoll& poll, Instant now) { return poll.OnWake(now); });
   });
   return {};
 }
@@ -99,12 +100,12 @@ void SqsSource::State::Stop(Done<void> done) {
     const auto self = weak.lock();
     if (self == nullptr) return done(Fail(Code::kCancelled, "the source was destroyed"));
     self->stopped_ = std::move(done);
-    self->Advance([](SqsPoll& poll, Instant now) { return poll.Stop(now); });
+    self->RunStep([](SqsPoll& poll, Instant now) { return poll.Stop(now); });
   });
 }
 
 template <class MakeStep>
-void SqsSource::State::Advance(const MakeStep& make) {
+void SqsSource::State::RunStep(const MakeStep& make) {
   SqsPoll::Step step;
   {
     const MutexLock lock(mutex_);
@@ -118,24 +119,25 @@ void SqsSource::State::CarryOut(SqsPoll::Step step) {
     if (options_.notice) options_.notice(notice);
   }
   if (step.ended && options_.ended) options_.ended(*step.ended);
-  Arm(step.wake);
+  SetTimer(step.wake);
   if (step.receive) {
-    Call("ReceiveMessage", ReceiveBody(options_.queue_url, *step.receive), &State::OnReceived);
+    CallQueue("ReceiveMessage", ReceiveBody(options_.queue_url, *step.receive), &State::OnReceived);
   }
   for (const SqsPoll::HandOver& message : step.messages) HandOver(message);
   if (!step.hidings.empty()) {
-    Call("ChangeMessageVisibilityBatch", HideBody(options_.queue_url, step.hidings),
-         &State::OnHidden);
+    CallQueue("ChangeMessageVisibilityBatch", HideBody(options_.queue_url, step.hidings),
+              &State::OnHidden);
   }
   if (!step.receipts.empty()) {
-    Call("DeleteMessageBatch", DeleteBody(options_.queue_url, step.receipts), &State::OnDeleted);
+    CallQueue("DeleteMessageBatch", DeleteBody(options_.queue_url, step.receipts),
+              &State::OnDeleted);
   }
-  if (step.stopped) Stopped();
+  if (step.stopped) CompleteStop();
 }
 
 // All operations are repeatable: a receive whose response was lost hides its messages for a while,
 // and deleting or hiding a receipt twice has the effect of once.
-void SqsSource::State::Call(std::string operation, std::string body, OnText then) {
+void SqsSource::State::CallQueue(std::string operation, std::string body, OnText then) {
   const nanoseconds within = options_.poll.receive.wait + options_.call_timeout;
   client_.Call({std::move(operation), std::move(body), /*repeatable=*/true},
                Deadline::After(scheduler_.clock(), within),
@@ -152,27 +154,27 @@ void SqsSource::State::Call(std::string operation, std::string body, OnText then
 
 void SqsSource::State::OnReceived(Result<std::string> answer) {
   auto received = answer.and_then([](const std::string& text) { return ReadReceived(text); });
-  Advance([&received](SqsPoll& poll, Instant now) {
+  RunStep([&received](SqsPoll& poll, Instant now) {
     return poll.OnReceived(std::move(received), now);
   });
 }
 
 void SqsSource::State::OnDeleted(Result<std::string> answer) {
   const auto deleted = answer.and_then([](const std::string& text) { return ReadDeleted(text); });
-  Advance([&deleted](SqsPoll& poll, Instant now) { return poll.OnDeleted(deleted, now); });
+  RunStep([&deleted](SqsPoll& poll, Instant now) { return poll.OnDeleted(deleted, now); });
 }
 
 void SqsSource::State::OnHidden(Result<std::string> answer) {
   const auto hidden = answer.and_then([](const std::string& text) { return ReadHidden(text); });
-  Advance([&hidden](SqsPoll& poll, Instant now) { return poll.OnHidden(hidden, now); });
+  RunStep([&hidden](SqsPoll& poll, Instant now) { return poll.OnHidden(hidden, now); });
 }
 
 template <class MakeStep>
-void SqsSource::State::Later(const std::weak_ptr<State>& weak, MakeStep make) {
+void SqsSource::State::PostStep(const std::weak_ptr<State>& weak, MakeStep make) {
   const auto self = weak.lock();
   if (self == nullptr) return;
   self->scheduler_.Post([weak, make = std::move(make)] {
-    if (const auto alive = weak.lock()) alive->Advance(make);
+    if (const auto alive = weak.lock()) alive->RunStep(make);
   });
 }
 
@@ -180,29 +182,29 @@ void SqsSource::State::HandOver(const SqsPoll::HandOver& message) {
   const std::weak_ptr<State> weak = weak_from_this();
   const SqsPoll::Key key = message.key;
   auto settled = [weak, key](Result<bool> handled) {
-    Later(weak, [key, handled = std::move(handled)](SqsPoll& poll, Instant now) {
+    PostStep(weak, [key, handled = std::move(handled)](SqsPoll& poll, Instant now) {
       return poll.OnHandled(key, handled, now);
     });
   };
   auto over = [weak, key](Status end) {
-    Later(weak, [key, end = std::move(end)](SqsPoll& poll, Instant now) {
+    PostStep(weak, [key, end = std::move(end)](SqsPoll& poll, Instant now) {
       return poll.OnOver(key, end, now);
     });
   };
   handle_(message.body, message.sent, {.settled = std::move(settled), .over = std::move(over)});
 }
 
-void SqsSource::State::Arm(std::optional<Instant> wake) {
+void SqsSource::State::SetTimer(std::optional<Instant> wake) {
   if (!wake) return;
   timer_ = scheduler_.At(*wake, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;
     self->timer_.reset();
-    self->Advance([](SqsPoll& poll, Instant now) { return poll.OnWake(now); });
+    self->RunStep([](SqsPoll& poll, Instant now) { return poll.OnWake(now); });
   });
 }
 
-void SqsSource::State::Stopped() {
+void SqsSource::State::CompleteStop() {
   if (timer_) scheduler_.Cancel(*std::exchange(timer_, std::nullopt));
   Done<void> done = *std::exchange(stopped_, std::nullopt);
   done({});

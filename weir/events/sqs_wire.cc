@@ -32,7 +32,7 @@ std::string OpenBody(std::string_view queue_url) {
   return body;
 }
 
-Result<json> ReadAnswer(std::string_view operation, std::string_view answer) {
+Result<json> ReadResponse(std::string_view operation, std::string_view answer) {
   json read = json::parse(answer, nullptr, /*allow_exceptions=*/false);
   if (read.is_object()) return read;
   return Malformed(operation, "no JSON object: " + Quoted(answer));
@@ -70,7 +70,7 @@ void AppendEntry(std::string& body, std::size_t place, std::string_view receipt)
 }
 
 Result<SqsBatchOutcome> ReadBatch(std::string_view operation, std::string_view answer) {
-  WEIR_ASSIGN_OR_RETURN(json read, ReadAnswer(operation, answer));
+  WEIR_ASSIGN_OR_RETURN(json read, ReadResponse(operation, answer));
   WEIR_ASSIGN_OR_RETURN(const json done, ListIn(read, "Successful", operation));
   WEIR_ASSIGN_OR_RETURN(const json failed, ListIn(read, "Failed", operation));
   SqsBatchOutcome result{.done = done.size(), .failed = failed.size(), .first_fault = {}};
@@ -106,7 +106,7 @@ std::string ReceiveBody(std::string_view queue_url, const ReceiveOptions& option
 
 Result<std::vector<SqsMessage>> ReadReceived(std::string_view answer) {
   constexpr std::string_view kOperation = "ReceiveMessage";
-  WEIR_ASSIGN_OR_RETURN(json read, ReadAnswer(kOperation, answer));
+  WEIR_ASSIGN_OR_RETURN(json read, ReadResponse(kOperation, answer));
   WEIR_ASSIGN_OR_RETURN(const json list, ListIn(read, "Messages", kOperation));
   std::vector<SqsMessage> messages;
   for (const json& entry : list) {

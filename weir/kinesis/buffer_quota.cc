@@ -16,18 +16,18 @@ bool IsWithin(const Load& load, const Load& most) {
   return load.records <= most.records && load.bytes <= most.bytes;
 }
 
-void Grow(Load& used, const Load& load) {
+void AddTo(Load& used, const Load& load) {
   used.records += load.records;
   used.bytes += load.bytes;
 }
 
-void Shrink(Load& used, const Load& load) {
+void SubtractFrom(Load& used, const Load& load) {
   used.records -= load.records;
   used.bytes -= load.bytes;
 }
 
 /// Returns the part of `most` that `used` leaves, or 0.
-Load Over(const Load& most, const Load& used) {
+Load SubtractSaturated(const Load& most, const Load& used) {
   return {.records = most.records - std::min(most.records, used.records),
           .bytes = most.bytes - std::min(most.bytes, used.bytes)};
 }
@@ -48,16 +48,17 @@ bool BufferQuota::Fits(const Tenant& tenant, Load load) const {
   // Even a load larger than the quota is accepted if nothing is held.
   if (IsNothing(used_)) return true;
   const Stream& stream = streams_[tenant.stream];
-  const Load free = Over({options_.max_records, options_.max_bytes}, used_);
+  const Load free = SubtractSaturated({options_.max_records, options_.max_bytes}, used_);
   // A stream may take the free space less its load, and a shard may take that less its own load.
   Load left = free;
-  if (streams_.size() > 1) left = Over(left, stream.used);
-  if (stream.shards > 1) left = Over(left, used(tenant));
+  if (streams_.size() > 1) left = SubtractSaturated(left, stream.used);
+  if (stream.shards > 1) left = SubtractSaturated(left, used(tenant));
   if (IsWithin(load, left)) return true;
   // In any case a shard may take its equal part of an eighth of the free space.
   const std::size_t parts = kPartsOfTheFree * stream.shards;
   return stream.shards > 1 &&
-         IsWithin(load, Over({free.records / parts, free.bytes / parts}, used(tenant)));
+         IsWithin(load,
+                  SubtractSaturated({free.records / parts, free.bytes / parts}, used(tenant)));
 }
 
 bool BufferQuota::Fits(const Waiting& waiting) const {
@@ -67,33 +68,33 @@ bool BufferQuota::Fits(const Waiting& waiting) const {
 }
 
 bool BufferQuota::IsOverdue(const Waiting& waiting) const {
-  const Load since = Over(let_in_, waiting.before);
-  return IsShort(waiting) &&
+  const Load since = SubtractSaturated(accepted_, waiting.before);
+  return HoldsNothing(waiting) &&
          (since.records >= options_.max_records || since.bytes >= options_.max_bytes);
 }
 
-void BufferQuota::Add(const Tenant& tenant, Load load) {
-  Grow(used_, load);
-  Grow(let_in_, load);
-  Grow(streams_[tenant.stream].used, load);
-  Grow(tenants_[tenant], load);
+void BufferQuota::AddHeld(const Tenant& tenant, Load load) {
+  AddTo(used_, load);
+  AddTo(accepted_, load);
+  AddTo(streams_[tenant.stream].used, load);
+  AddTo(tenants_[tenant], load);
 }
 
 bool BufferQuota::IsBehind(const Tenant& tenant, const Waiting& waiting) const {
   if (waiting.tenant.stream != tenant.stream) return false;
-  return waiting.tenant == tenant || IsShort(waiting);
+  return waiting.tenant == tenant || HoldsNothing(waiting);
 }
 
 bool BufferQuota::Take(const Tenant& tenant, Load load) {
   const bool others_first = std::ranges::any_of(
       waiting_, [&](const Waiting& waiting) { return IsBehind(tenant, waiting); });
   if (others_first || !Fits(tenant, load)) return false;
-  Add(tenant, load);
+  AddHeld(tenant, load);
   return true;
 }
 
 BufferQuota::Ticket BufferQuota::Wait(const Tenant& tenant, Load load) {
-  waiting_.push_back({next_ticket_, tenant, load, let_in_});
+  waiting_.push_back({next_ticket_, tenant, load, accepted_});
   return next_ticket_++;
 }
 
@@ -104,35 +105,35 @@ void BufferQuota::MoveWaiting(const absl::flat_hash_map<Ticket, Tenant>& tenants
   }
 }
 
-bool BufferQuota::Leave(Ticket ticket, std::vector<Ticket>& served) {
+bool BufferQuota::CancelWait(Ticket ticket, std::vector<Ticket>& served) {
   const auto is_it = [ticket](const Waiting& waiting) { return waiting.ticket == ticket; };
   if (std::erase_if(waiting_, is_it) == 0) return false;
-  Serve(served);
+  ServeWaiting(served);
   return true;
 }
 
 void BufferQuota::GiveBack(const Tenant& tenant, Load load) {
-  Shrink(used_, load);
-  Shrink(streams_[tenant.stream].used, load);
+  SubtractFrom(used_, load);
+  SubtractFrom(streams_[tenant.stream].used, load);
   const auto own = tenants_.find(tenant);
-  Shrink(own->second, load);
+  SubtractFrom(own->second, load);
   if (IsNothing(own->second)) tenants_.erase(own);
 }
 
-void BufferQuota::Serve(std::vector<Ticket>& served) {
+void BufferQuota::ServeWaiting(std::vector<Ticket>& served) {
   if (waiting_.empty()) return;
   // Tenants and streams with a load that was passed: later loads of them must not overtake it.
   absl::flat_hash_set<Tenant> stuck;
-  std::vector<bool> is_short(streams_.size());
+  std::vector<bool> is_held_back(streams_.size());
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    const bool is_behind = is_short[at->tenant.stream] || stuck.contains(at->tenant);
+    const bool is_behind = is_held_back[at->tenant.stream] || stuck.contains(at->tenant);
     if (is_behind || !Fits(*at)) {
       stuck.insert(at->tenant);
-      if (IsShort(*at)) is_short[at->tenant.stream] = true;
+      if (HoldsNothing(*at)) is_held_back[at->tenant.stream] = true;
       ++at;
       continue;
     }
-    Add(at->tenant, at->load);
+    AddHeld(at->tenant, at->load);
     served.push_back(at->ticket);
     at = waiting_.erase(at);
   }

@@ -49,10 +49,10 @@ struct Load {
 ///            Take: fits
 ///   load ------------------------------> held --GiveBack--> free again
 ///     |                                   ^
-///     | Wait                              | Serve: fits, or is overdue
+///     | Wait                              | ServeWaiting: fits, or is overdue
 ///     +------------------> waiting -------+
 ///                             |
-///                             +--Leave, LeaveAll--> not taken
+///                             +--CancelWait, CancelAllWaits--> not taken
 class BufferQuota {
  public:
   struct Tenant {
@@ -78,25 +78,26 @@ class BufferQuota {
   void SetShards(std::size_t stream, std::size_t shards) { streams_[stream].shards = shards; }
   /// Takes `load` if it fits and no load waits before it. Returns false if nothing was taken.
   bool Take(const Tenant& tenant, Load load);
-  /// Queues a load that Take refused. Serve and Leave report the tickets of loads that are taken.
+  /// Queues a load that Take refused. ServeWaiting and CancelWait report the tickets of loads that
+  /// are taken.
   Ticket Wait(const Tenant& tenant, Load load);
-  /// Moves these waiting tickets to other tenants. The caller must call Serve afterwards.
+  /// Moves these waiting tickets to other tenants. The caller must call ServeWaiting afterwards.
   void MoveWaiting(const absl::flat_hash_map<Ticket, Tenant>& tenants);
   /// Removes a waiting ticket. Returns false if this ticket does not wait any more. Tickets that
   /// waited behind it and fit now are taken and appended to `served`.
-  bool Leave(Ticket ticket, std::vector<Ticket>& served);
+  bool CancelWait(Ticket ticket, std::vector<Ticket>& served);
   /// Removes all waiting tickets; none is served.
-  void LeaveAll() { waiting_.clear(); }
-  /// Frees a load. The caller must call Serve afterwards. REQUIRES: `tenant` has taken it.
+  void CancelAllWaits() { waiting_.clear(); }
+  /// Frees a load. The caller must call ServeWaiting afterwards. REQUIRES: `tenant` has taken it.
   void GiveBack(const Tenant& tenant, Load load);
   /// Takes the waiting loads that fit now and appends their tickets to `served`.
-  void Serve(std::vector<Ticket>& served);
+  void ServeWaiting(std::vector<Ticket>& served);
 
   const Load& used() const { return used_; }
   Load used(const Tenant& tenant) const;
   /// Returns the number of tenants that hold anything. Other tenants are not stored.
   std::size_t tenants() const { return tenants_.size(); }
-  bool anybody_waits() const { return !waiting_.empty(); }
+  bool has_waiting() const { return !waiting_.empty(); }
 
  private:
   struct Stream {
@@ -107,7 +108,7 @@ class BufferQuota {
     Ticket ticket = 0;
     Tenant tenant;
     Load load;
-    Load before;  // let_in_ when it began to wait
+    Load before;  // accepted_ when it began to wait
   };
 
   /// Returns whether the load is within the bounds of quota, stream and tenant.
@@ -115,17 +116,17 @@ class BufferQuota {
   /// Returns whether a waiting load may be taken: it fits, or it is overdue and anything is free.
   bool Fits(const Waiting& waiting) const;
   /// Returns whether its tenant holds nothing, so that later loads of the stream wait behind it.
-  bool IsShort(const Waiting& waiting) const { return !tenants_.contains(waiting.tenant); }
+  bool HoldsNothing(const Waiting& waiting) const { return !tenants_.contains(waiting.tenant); }
   /// Returns whether a whole quota has been accepted since a short load began to wait.
   bool IsOverdue(const Waiting& waiting) const;
   /// Returns whether a load of `tenant` must wait behind this one.
   bool IsBehind(const Tenant& tenant, const Waiting& waiting) const;
-  void Add(const Tenant& tenant, Load load);
+  void AddHeld(const Tenant& tenant, Load load);
 
   BufferQuotaOptions options_;
   Load used_;
   // Everything that was accepted since the beginning.
-  Load let_in_;
+  Load accepted_;
   std::vector<Stream> streams_;
   absl::flat_hash_map<Tenant, Load> tenants_;  // the tenants that hold anything
   std::list<Waiting> waiting_;                 ///< in the order of Wait

@@ -14,7 +14,7 @@ constexpr BufferQuotaOptions kSmallQuota{.max_records = 10, .max_bytes = 1000};
 std::vector<BufferQuota::Ticket> Back(BufferQuota& quota, BufferQuota::Tenant tenant, Load load) {
   std::vector<BufferQuota::Ticket> served;
   quota.GiveBack(tenant, load);
-  quota.Serve(served);
+  quota.ServeWaiting(served);
   return served;
 }
 
@@ -67,7 +67,7 @@ TEST(BufferQuota, ServesWhoWaitsInOrder) {
       << "the small one does not pass the large one";
   EXPECT_FALSE(quota.Take(tenant, {1, 1})) << "nor does who comes now";
   EXPECT_THAT(Back(quota, tenant, {2, 2}), ElementsAre(large, small));
-  EXPECT_FALSE(quota.anybody_waits());
+  EXPECT_FALSE(quota.has_waiting());
 }
 
 TEST(BufferQuota, WhoLeavesIsNotServed) {
@@ -77,10 +77,10 @@ TEST(BufferQuota, WhoLeavesIsNotServed) {
   const auto first = quota.Wait(tenant, {1, 1});
   const auto second = quota.Wait(tenant, {1, 1});
   std::vector<BufferQuota::Ticket> served;
-  EXPECT_TRUE(quota.Leave(first, served));
-  EXPECT_FALSE(quota.Leave(first, served));
+  EXPECT_TRUE(quota.CancelWait(first, served));
+  EXPECT_FALSE(quota.CancelWait(first, served));
   EXPECT_THAT(Back(quota, tenant, {2, 2}), ElementsAre(second));
-  EXPECT_FALSE(quota.Leave(second, served)) << "it has its room";
+  EXPECT_FALSE(quota.CancelWait(second, served)) << "it has its room";
   EXPECT_THAT(served, IsEmpty());
   EXPECT_EQ(quota.used().records, 9U);
 }
@@ -93,9 +93,9 @@ TEST(BufferQuota, I14ALoadThatLeavesLetsThoseBehindItIn) {
   const auto large = quota.Wait(tenant, {1, kSmallQuota.max_bytes});
   const auto small = quota.Wait(tenant, {1, 1});
   std::vector<BufferQuota::Ticket> served;
-  EXPECT_TRUE(quota.Leave(large, served));
+  EXPECT_TRUE(quota.CancelWait(large, served));
   EXPECT_THAT(served, ElementsAre(small));
-  EXPECT_FALSE(quota.anybody_waits());
+  EXPECT_FALSE(quota.has_waiting());
   EXPECT_TRUE(quota.Take(tenant, {1, 1}));
 }
 

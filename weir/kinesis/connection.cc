@@ -48,12 +48,12 @@ ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config) {
 
 Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& options,
                                                    const Clock& clock,
-                                                   const HostEnvironment& surroundings) {
+                                                   const HostEnvironment& environment) {
   const bool is_kinesis = options.service == ConnectedService::kKinesis;
   ServiceConnectionOptions how;
   how.service = {.service = is_kinesis ? "kinesis" : "cloudwatch",
-                 .region = Given(options.region),
-                 .endpoint_url = Given(options.endpoint_url),
+                 .region = EmptyToNull(options.region),
+                 .endpoint_url = EmptyToNull(options.endpoint_url),
                  .profile = {}};
   how.client.target_prefix = is_kinesis ? kTargetPrefix : kCloudWatchTargetPrefix;
   how.client.content_type = options.content_type;
@@ -65,7 +65,7 @@ Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& opti
   how.transport.proxy = options.proxy;
   how.runtime = options.tls;
   how.log = options.log;
-  return ServiceConnection::Open(std::move(how), clock, surroundings);
+  return ServiceConnection::Open(std::move(how), clock, environment);
 }
 
 }  // namespace weir::kinesis

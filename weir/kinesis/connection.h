@@ -7,6 +7,7 @@
 #include <string>
 
 #include "weir/aws/service_connection.h"
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/kinesis/producer_config.h"
 #include "weir/telemetry/log.h"
@@ -34,13 +35,13 @@ struct ConnectionOptions {
 };
 
 /// Returns the options for a producer of this configuration. The caller sets content_type and log.
-ConnectionOptions ConnectionFor(const ProducerConfig& config);
+WEIR_API ConnectionOptions ConnectionFor(const ProducerConfig& config);
 /// Returns the options for the upload of its metrics (metrics_uploader.h). The caller sets log.
-ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config);
+WEIR_API ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config);
 
 /// Opens a connection. Reads files and environment, and sends no request yet. Returns the errors of
 /// ServiceConnection::Open. `clock` must be a real clock and outlive the connection.
-[[nodiscard]] Result<std::unique_ptr<ServiceConnection>> Connect(
-    const ConnectionOptions& options, const Clock& clock, const HostEnvironment& surroundings);
+[[nodiscard]] WEIR_API Result<std::unique_ptr<ServiceConnection>> Connect(
+    const ConnectionOptions& options, const Clock& clock, const HostEnvironment& environment);
 
 }  // namespace weir::kinesis

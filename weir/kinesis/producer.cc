@@ -23,25 +23,28 @@ Result<Producer::Stream*> Producer::Open(const StreamAddress& address) {
 }
 
 Status Producer::Put(Stream& stream, Record record, PutDone done) {
-  WEIR_ASSIGN_OR_RETURN(Incoming incoming, Receipt(state_->config, state_->parts.scheduler.clock(),
-                                                   std::move(record), std::move(done)));
+  WEIR_ASSIGN_OR_RETURN(Incoming incoming,
+                        MakeIncoming(state_->config, state_->parts.scheduler.clock(),
+                                     std::move(record), std::move(done)));
   return state_->Put(stream, std::move(incoming));
 }
 
 Status Producer::TryPut(Stream& stream, Record record, PutDone done) {
-  WEIR_ASSIGN_OR_RETURN(Incoming incoming, Receipt(state_->config, state_->parts.scheduler.clock(),
-                                                   std::move(record), std::move(done)));
+  WEIR_ASSIGN_OR_RETURN(Incoming incoming,
+                        MakeIncoming(state_->config, state_->parts.scheduler.clock(),
+                                     std::move(record), std::move(done)));
   return state_->TryPut(stream, std::move(incoming));
 }
 
 Result<RecordResult> Producer::PutBlocking(Stream& stream, Record record) {
   WEIR_RETURN_IF_ERROR(state_->CheckMayAwaitResult());
-  WEIR_ASSIGN_OR_RETURN(Incoming incoming, Receipt(state_->config, state_->parts.scheduler.clock(),
-                                                   std::move(record), nullptr));
-  incoming.debt.is_awaited = true;
+  WEIR_ASSIGN_OR_RETURN(
+      Incoming incoming,
+      MakeIncoming(state_->config, state_->parts.scheduler.clock(), std::move(record), nullptr));
+  incoming.pending.is_awaited = true;
   Status put;
   auto result = Await<RecordResult>([&](Done<RecordResult> done) {
-    incoming.debt.done = [done = std::move(done)](RecordResult got) mutable {
+    incoming.pending.done = [done = std::move(done)](RecordResult got) mutable {
       done(std::move(got));
     };
     put = state_->Put(stream, std::move(incoming));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weir/aws/json_client.h"
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/base/result.h"
 #include "weir/kinesis/metrics/producer_metrics.h"
@@ -52,7 +53,7 @@ struct ProducerStats {
 
 /// Objects that the producer uses and does not own: all must outlive it. No call on `client` may
 /// itself retry a request that was throttled or may have been applied: the producer does this.
-struct ProducerParts {
+struct WEIR_API ProducerParts {
   JsonClient& client;
   Scheduler& scheduler;  ///< runs all of its work
   /// The budget of producers on several hosts that share the shards; null: no other producer uses
@@ -68,10 +69,10 @@ struct ProducerParts {
 /// the scheduler or of the callbacks' executor. Calls that wait must not be made from such tasks
 /// either; within a `done` they return kFailedPrecondition, since they might wait for that `done`
 /// without end.
-class Producer {
+class WEIR_API Producer {
  public:
   /// One of the producer's streams. Lives as long as the producer.
-  class Stream;
+  class WEIR_INTERNAL Stream;
 
   /// REQUIRES: ParseProperties would accept the values of `config`.
   Producer(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed);
@@ -138,7 +139,7 @@ class Producer {
   nanoseconds oldest_age() const;
 
  private:
-  struct State;
+  struct WEIR_INTERNAL State;
   std::shared_ptr<State> state_;
 };
 

@@ -7,7 +7,9 @@
 namespace weir::kinesis {
 namespace {
 
-tl::unexpected<Error> Closed() { return Fail(Code::kCancelled, "the producer is closed"); }
+tl::unexpected<Error> ProducerIsClosed() {
+  return Fail(Code::kCancelled, "the producer is closed");
+}
 
 tl::unexpected<Error> WouldNotEnd() {
   return Fail(Code::kFailedPrecondition,
@@ -15,7 +17,7 @@ tl::unexpected<Error> WouldNotEnd() {
               "for ever: use TryPut, or Flush and Close with a callback");
 }
 
-tl::unexpected<Error> Full() {
+tl::unexpected<Error> QuotaIsFull() {
   return Fail(Code::kResourceExhausted,
               "the producer holds as many records as it may, or as many of this record's shard or "
               "stream as leave room for the others (max_outstanding_records, "
@@ -43,7 +45,7 @@ Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64
 Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
   WEIR_RETURN_IF_ERROR(CheckAddress(address));
   const MutexLock lock(mutex);
-  if (closed_) return Closed();
+  if (closed_) return ProducerIsClosed();
   std::unique_ptr<Stream>& stream = streams_[{address.name, address.arn}];
   if (stream == nullptr) {
     PipelineOptions options = config.Pipeline();
@@ -55,7 +57,7 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
                                  metrics.Stream(name), parts.log);
     // The first step requests the listing of the stream's shards.
     parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
-      self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
+      self->CarryOut(*opened, opened->pipeline.OnWake(self->Now()));
     });
   }
   return stream.get();
@@ -64,11 +66,11 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
 void Producer::State::PutIn(Stream& stream, Incoming incoming) {
   ++stats.records;
   stats.bytes += incoming.record.data.size();
-  incoming.debt.epoch = stream.epochs.Put(incoming.debt.origin.put);
+  incoming.pending.epoch = stream.epochs.Put(incoming.pending.origin.put);
   stream.inbox.push_back(std::move(incoming));
   // If the inbox had records, the task that empties it is already posted.
   if (stream.inbox.size() > 1) return;
-  parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
+  parts.scheduler.Post([self = shared_from_this(), &stream] { self->EmptyInbox(stream); });
 }
 
 BufferQuota::Tenant Producer::State::TenantOf(const Stream& stream, HashKey hash) const {
@@ -76,9 +78,9 @@ BufferQuota::Tenant Producer::State::TenantOf(const Stream& stream, HashKey hash
 }
 
 Result<bool> Producer::State::PutIfRoom(Stream& stream, Incoming& incoming) {
-  if (closed_) return Closed();
-  incoming.debt.tenant = TenantOf(stream, incoming.record.hash);
-  if (!buffer_quota.Take(incoming.debt.tenant, {1, incoming.debt.bytes})) return false;
+  if (closed_) return ProducerIsClosed();
+  incoming.pending.tenant = TenantOf(stream, incoming.record.hash);
+  if (!buffer_quota.Take(incoming.pending.tenant, {1, incoming.pending.bytes})) return false;
   PutIn(stream, std::move(incoming));
   return true;
 }
@@ -92,7 +94,7 @@ Status Producer::State::Put(Stream& stream, Incoming incoming) {
 Status Producer::State::TryPut(Stream& stream, Incoming incoming) {
   const MutexLock lock(mutex);
   WEIR_ASSIGN_OR_RETURN(const bool is_in, PutIfRoom(stream, incoming));
-  if (!is_in) return Full();
+  if (!is_in) return QuotaIsFull();
   return {};
 }
 
@@ -123,14 +125,14 @@ void Producer::State::PutWhenRoom(Stream& stream, Incoming& incoming, Done<void>
   {
     const MutexLock lock(mutex);
     is_in = PutIfRoom(stream, incoming);
-    if (is_in && !*is_in) return Queue({stream, incoming, {.done = std::move(done)}});
+    if (is_in && !*is_in) return QueuePutter({stream, incoming, {.done = std::move(done)}});
   }
   done(is_in ? Status() : Fail(std::move(is_in.error())));
 }
 
-void Producer::State::Queue(Putter putter) {
-  const Debt& debt = putter.incoming.debt;
-  const BufferQuota::Ticket ticket = buffer_quota.Wait(debt.tenant, {1, debt.bytes});
+void Producer::State::QueuePutter(Putter putter) {
+  const PendingRecord& pending = putter.incoming.pending;
+  const BufferQuota::Ticket ticket = buffer_quota.Wait(pending.tenant, {1, pending.bytes});
   const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
   // Without a timer the caller waits for as long as it takes.
   if (config.put_timeout != milliseconds::max() && !end.is_never()) {
@@ -146,17 +148,17 @@ void Producer::State::GiveUpWaiting(BufferQuota::Ticket ticket) {
   {
     const MutexLock lock(mutex);
     std::vector<BufferQuota::Ticket> tickets;
-    if (!buffer_quota.Leave(ticket, tickets)) return;
+    if (!buffer_quota.CancelWait(ticket, tickets)) return;
     done = std::move(putters_.extract(ticket).mapped().waiter.done);
     served = PutServed(tickets);
   }
-  done(Full());
-  for (Waiter& waiter : served) Tell(waiter);
+  done(QuotaIsFull());
+  for (Waiter& waiter : served) Notify(waiter);
 }
 
 void Producer::State::Flush(const std::vector<Stream*>& streams, Deadline deadline,
                             Done<void> done) {
-  if (IsClosed()) return done(Closed());
+  if (IsClosed()) return done(ProducerIsClosed());
   AwaitResults(streams, deadline, std::move(done));
 }
 
@@ -172,15 +174,15 @@ void Producer::State::AwaitResults(const std::vector<Stream*>& streams, Deadline
     std::vector<Stream*> busy;
     Flusher::Awaits awaits;
     for (Stream* stream : streams) {
-      const std::uint64_t last = stream->epochs.End();
-      if (stream->epochs.IsThrough(last)) continue;
+      const std::uint64_t last = stream->epochs.EndPresent();
+      if (stream->epochs.IsDone(last)) continue;
       busy.push_back(stream);
       awaits.emplace(stream, last);
     }
     if (!busy.empty()) {
       Flusher& flusher = flushes_.Add(std::move(awaits), std::move(done));
       const auto self = shared_from_this();
-      parts.scheduler.Post([self, busy = std::move(busy)] { self->Hurry(busy); });
+      parts.scheduler.Post([self, busy = std::move(busy)] { self->FlushPipelines(busy); });
       if (deadline.is_never()) return;
       flusher.waiter.timer =
           parts.scheduler.At(deadline.at(), [self, id = flusher.id] { self->EndFlusher(id); });
@@ -190,9 +192,9 @@ void Producer::State::AwaitResults(const std::vector<Stream*>& streams, Deadline
   done({});
 }
 
-std::vector<Waiter> Producer::State::Refused() {
+std::vector<Waiter> Producer::State::TakeAllPutters() {
   std::vector<Waiter> refused;
-  buffer_quota.LeaveAll();
+  buffer_quota.CancelAllWaits();
   for (auto& [ticket, putter] : std::exchange(putters_, {})) {
     refused.push_back(std::move(putter.waiter));
   }
@@ -204,17 +206,17 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
   {
     const MutexLock lock(mutex);
     closed_ = true;
-    refused = Refused();
+    refused = TakeAllPutters();
     ++deliveries_;  // one for `done`
   }
-  for (Waiter& waiter : refused) Tell(waiter, Closed());
+  for (Waiter& waiter : refused) Notify(waiter, ProducerIsClosed());
   // Runs when the flush has ended, or at `deadline`.
   auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
     self->parts.scheduler.Post([self, done = std::move(done)]() mutable {
       self->CutOff();
       self->AwaitResults(self->Streams(), Deadline::Never(),
                          [self, done = std::move(done)](const Status&) mutable {
-                           self->TellClosed(std::move(done));
+                           self->NotifyClosed(std::move(done));
                          });
     });
   };

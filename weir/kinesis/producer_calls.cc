@@ -44,7 +44,7 @@ void Producer::State::EnterRing(Stream& stream) {
 }
 
 // Streams take turns with one request each. No stream passes one whose request waits for bytes.
-void Producer::State::Dispatch() {
+void Producer::State::SendPending() {
   while (!ring_.empty() && std::cmp_less(requests_, config.max_connections)) {
     Stream& stream = *ring_.front();
     const Instant now = Now();
@@ -60,11 +60,11 @@ void Producer::State::Dispatch() {
     const PipelineStep::Send send = *stream.pipeline.TakeSend(now);
     EnterRing(stream);
     stream.metrics.OnSend(*send.records);
-    Send(stream, send, *bytes);
+    SendRequest(stream, send, *bytes);
   }
 }
 
-void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t bytes) {
+void Producer::State::SendRequest(Stream& stream, PipelineStep::Send send, std::size_t bytes) {
   ++calls_;
   JsonCall call{.operation = "PutRecords",
                 .body = PutRecordsBody(config.wire, stream.address, *send.records)};
@@ -87,13 +87,13 @@ void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t 
 void Producer::State::OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) {
   const Instant now = Now();
   stream.events.OnAnswer(answer, now);
-  if (const RequestWindow::Flight* flight = stream.pipeline.UnderWay(id)) {
+  if (const RequestWindow::Flight* flight = stream.pipeline.FindInFlight(id)) {
     stream.metrics.OnAnswer(flight->records, answer, flight->began, now);
   }
-  Follow(stream, stream.pipeline.OnAnswer(id, std::move(answer), now));
+  CarryOut(stream, stream.pipeline.OnAnswer(id, std::move(answer), now));
 }
 
-void Producer::State::List(Stream& stream, const std::string& token) {
+void Producer::State::SendListing(Stream& stream, const std::string& token) {
   ++calls_;
   JsonCall call{.operation = "ListShards",
                 .body = ListShardsBody(config.wire, stream.address, token),
@@ -106,18 +106,18 @@ void Producer::State::List(Stream& stream, const std::string& token) {
                             const Instant now = self->Now();
                             // Without records the failure of a listing does not matter yet.
                             if (stream.pipeline.pending() > 0) stream.events.OnListed(page, now);
-                            self->Follow(stream, stream.pipeline.OnListed(std::move(page), now));
+                            self->CarryOut(stream, stream.pipeline.OnListed(std::move(page), now));
                             self->EndCall();
                           });
                     });
 }
 
-void Producer::State::Ask(Stream& stream, const BudgetAsk& ask) {
+void Producer::State::SendBudgetRequest(Stream& stream, const BudgetRequest& request) {
   ++calls_;
-  parts.budget->Ask(
-      stream.address, ask,
+  parts.budget->RequestBudget(
+      stream.address, request,
       [self = shared_from_this(), &stream,
-       shard = ask.shard](Result<BudgetDecision> answer) mutable {
+       shard = request.shard](Result<BudgetDecision> answer) mutable {
         self->parts.scheduler.Post([self, &stream, shard, answer = std::move(answer)] {
           self->OnBudget(stream, shard, answer);
           self->EndCall();
@@ -131,7 +131,7 @@ void Producer::State::OnBudget(Stream& stream, ShardId shard,
   const Instant now = Now();
   stream.events.OnBudget(answer, now);
   const BudgetDecision decision = answer.value_or(BudgetDecision{.granted = true});
-  Follow(stream, stream.pipeline.OnBudget(shard, decision, now));
+  CarryOut(stream, stream.pipeline.OnBudget(shard, decision, now));
 }
 
 Deadline Producer::State::CallDeadline() const {

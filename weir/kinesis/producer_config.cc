@@ -25,7 +25,7 @@ constexpr std::int64_t kByteFlow = 97;
 
 using Setter = std::function<Status(ProducerConfig&, const Property&)>;
 
-tl::unexpected<Error> Bad(const Property& property, std::string_view right) {
+tl::unexpected<Error> BadSetting(const Property& property, std::string_view right) {
   return Fail(Code::kInvalidArgument, fmt::format("line {}: {} is '{}': give {}", property.line,
                                                   property.name, property.value, right));
 }
@@ -35,7 +35,7 @@ Setter NumberFrom(std::int64_t least, std::int64_t most, Number ProducerConfig::
   return [least, most, member](ProducerConfig& config, const Property& property) -> Status {
     const auto number = ReadInteger<std::int64_t>(property.value);
     if (!number || *number < least || *number > most) {
-      return Bad(property, fmt::format("a whole number from {} to {}", least, most));
+      return BadSetting(property, fmt::format("a whole number from {} to {}", least, most));
     }
     config.*member = Number(*number);
     return {};
@@ -46,7 +46,7 @@ Setter Flag(bool ProducerConfig::* member) {
   return [member](ProducerConfig& config, const Property& property) -> Status {
     const bool is_true = absl::EqualsIgnoreCase(property.value, "true");
     if (!is_true && !absl::EqualsIgnoreCase(property.value, "false")) {
-      return Bad(property, "true or false");
+      return BadSetting(property, "true or false");
     }
     config.*member = is_true;
     return {};
@@ -64,7 +64,7 @@ Setter OneOf(std::vector<std::string_view> words, std::string ProducerConfig::* 
   return [words = std::move(words), member](ProducerConfig& config,
                                             const Property& property) -> Status {
     if (std::ranges::find(words, property.value) == words.end()) {
-      return Bad(property, fmt::format("one of {}", fmt::join(words, ", ")));
+      return BadSetting(property, fmt::format("one of {}", fmt::join(words, ", ")));
     }
     config.*member = property.value;
     return {};
@@ -72,16 +72,18 @@ Setter OneOf(std::vector<std::string_view> words, std::string ProducerConfig::* 
 }
 
 Status SetWire(ProducerConfig& config, const Property& property) {
-  if (property.value != "cbor" && property.value != "json") return Bad(property, "cbor or json");
+  if (property.value != "cbor" && property.value != "json")
+    return BadSetting(property, "cbor or json");
   config.wire = property.value == "json" ? WireFormat::kJson : WireFormat::kCbor;
   return {};
 }
 
 Status SetNamespace(ProducerConfig& config, const Property& property) {
   if (!IsMetricsNamespace(property.value)) {
-    return Bad(property,
-               "1 to 255 letters, digits, '.', '-', '_', '/', '#', ':' and blanks, without 'AWS/' "
-               "or ':' first");
+    return BadSetting(
+        property,
+        "1 to 255 letters, digits, '.', '-', '_', '/', '#', ':' and blanks, without 'AWS/' "
+        "or ':' first");
   }
   config.metrics_namespace = property.value;
   return {};
@@ -234,7 +236,7 @@ PipelineOptions ProducerConfig::Pipeline() const {
                         .linger = LingerFor(record_max_buffered_time)},
           .retry = {.fail_if_throttled = fail_if_throttled,
                     .max_attempts = static_cast<std::uint32_t>(max_attempts),
-                    .hold = Bounded(hold_time)},
+                    .hold_time = Bounded(hold_time)},
           .window = {.max_requests = Size(max_connections),
                      .max_bytes = Size(max_in_flight_bytes),
                      .max_shard_requests = Size(max_requests_per_shard)},

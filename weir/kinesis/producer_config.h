@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/kinesis/metrics/metric_dimensions.h"
@@ -18,7 +19,7 @@ namespace weir::kinesis {
 /// Next to each member: the property that sets it, its unit if it has one, and its range. Names,
 /// defaults and ranges are those of the Kinesis Producer Library 1.0.7 (class
 /// KinesisProducerConfiguration), except where a comment says otherwise.
-struct ProducerConfig {
+struct WEIR_API ProducerConfig {
   bool aggregation_enabled = true;                  ///< AggregationEnabled
   std::int64_t aggregation_max_count = 4294967295;  ///< AggregationMaxCount: 1 to 2^63 - 1
   std::int64_t aggregation_max_bytes = 51'200;      ///< AggregationMaxSize: 64 to 10485760
@@ -118,7 +119,7 @@ struct LoadedConfig {
 /// names the last one counts). Properties that the file does not have are as in `defaults`.
 /// kInvalidArgument, with line and property: a value that cannot be parsed or is out of its range,
 /// which the message has.
-[[nodiscard]] Result<LoadedConfig> ParseProperties(std::string_view text,
-                                                   const ProducerConfig& defaults = {});
+[[nodiscard]] WEIR_API Result<LoadedConfig> ParseProperties(std::string_view text,
+                                                            const ProducerConfig& defaults = {});
 
 }  // namespace weir::kinesis

@@ -37,6 +37,7 @@ TEST(PropertiesFile, ReadsWhatJavaReads) {
   EXPECT_EQ(Read("a = one \\\n   two\nb=\\\\\nc=3"), "1[a][one two]3[b][\\]4[c][3]");
   EXPECT_EQ(Read("a\\ b\\=c = \\u00e4\\t\\x"), "1[a b=c][\xC3\xA4\tx]");
   EXPECT_EQ(Read("a == 1"), "1[a][= 1]");
+  EXPECT_EQ(Read("a=1\r#no\r\rb=2\n\rc=3\\\r  4\r\nd=5"), "1[a][1]4[b][2]6[c][34]8[d][5]");
   EXPECT_EQ(Read("a=1\\"), "1[a][1]");
   EXPECT_EQ(Read(""), "");
   EXPECT_THAT(Read("x=1\na=\\u12"), HasSubstr("line 2"));

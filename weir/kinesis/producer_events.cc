@@ -20,7 +20,7 @@ void ProducerEvents::OnBudget(const Result<BudgetDecision>& answer, Instant now)
 void ProducerEvents::Warn(std::string_view event, RepeatedEvent& repeated, const Error& error,
                           Instant now) {
   if (!log_.IsEnabled(LogLevel::kWarning)) return;
-  const auto suppressed = repeated.Take(now);
+  const auto suppressed = repeated.ShouldWrite(now);
   if (!suppressed) return;
   const std::array fields{LogField{"stream", stream_},
                           LogField{"message", std::string_view(error.message)},

@@ -9,13 +9,14 @@
 namespace weir::kinesis {
 namespace {
 
-// The number of debts to prefetch ahead: as many as a processor fetches from memory at a time.
+// The number of pending records to prefetch ahead: as many as a processor fetches from memory at a
+// time.
 constexpr std::size_t kAhead = 8;
 
 }  // namespace
 
-void Producer::State::Pay(Stream& stream, PipelineStep step) {
-  Settled settled;
+void Producer::State::DeliverResults(Stream& stream, PipelineStep step) {
+  StepEffects effects;
   std::shared_ptr<const ShardRanges> shards = stream.pipeline.shards();
   {
     const MutexLock lock(mutex);
@@ -25,18 +26,18 @@ void Producer::State::Pay(Stream& stream, PipelineStep step) {
       buffer_quota.SetShards(stream.number, stream.shards->size());
       MoveWaiting(stream);
     }
-    settled = Settle(stream, step);
+    effects = ApplyResults(stream, step);
   }
-  TellMetrics(stream, settled);
-  for (Delivery& delivery : settled.elsewhere) {
+  RecordMetrics(stream, effects);
+  for (Delivery& delivery : effects.on_executor) {
     parts.callbacks->Post(
         [self = shared_from_this(), &stream, delivery = std::move(delivery)]() mutable {
-          self->DeliverElsewhere(stream, std::move(delivery));
+          self->DeliverOnExecutor(stream, std::move(delivery));
         });
   }
-  const bool are_elsewhere = !settled.elsewhere.empty();
-  Deliver(stream, std::move(settled));
-  if (are_elsewhere) EndHurry(stream);  // callbacks on the executor may take long
+  const bool are_on_executor = !effects.on_executor.empty();
+  RunCallbacks(stream, std::move(effects));
+  if (are_on_executor) EndFlushIfUnneeded(stream);  // callbacks on the executor may take long
 }
 
 // Otherwise a caller that waits for space of a tenant that no longer exists would wait longer than
@@ -46,57 +47,58 @@ void Producer::State::MoveWaiting(const Stream& stream) {
   for (auto& [ticket, putter] : putters_) {
     if (&putter.stream != &stream) continue;
     Incoming& incoming = putter.incoming;
-    incoming.debt.tenant = TenantOf(stream, incoming.record.hash);
-    tenants.emplace(ticket, incoming.debt.tenant);
+    incoming.pending.tenant = TenantOf(stream, incoming.record.hash);
+    tenants.emplace(ticket, incoming.pending.tenant);
   }
   buffer_quota.MoveWaiting(tenants);
 }
 
-void Producer::State::TellMetrics(Stream& stream, const Settled& settled) {
+void Producer::State::RecordMetrics(Stream& stream, const StepEffects& effects) {
   const Instant now = Now();
-  for (const auto* deliveries : {&settled.here, &settled.elsewhere}) {
-    for (const auto& [result, debt] : *deliveries) {
-      stream.metrics.OnResult(result, debt.origin, now);
+  for (const auto* deliveries : {&effects.on_scheduler, &effects.on_executor}) {
+    for (const auto& [result, pending] : *deliveries) {
+      stream.metrics.OnResult(result, pending.origin, now);
     }
   }
   stream.metrics.Publish(now);
 }
 
-Settled Producer::State::Settle(Stream& stream, PipelineStep& step) {
-  Settled settled;
-  settled.here.reserve(parts.callbacks == nullptr ? step.results.size() : 0);
+StepEffects Producer::State::ApplyResults(Stream& stream, PipelineStep& step) {
+  StepEffects effects;
+  effects.on_scheduler.reserve(parts.callbacks == nullptr ? step.results.size() : 0);
   for (std::size_t i = 0; i < step.results.size(); ++i) {
     if (i + kAhead < step.results.size()) {
-      stream.ledger.Prefetch(step.results[i + kAhead].number);
+      stream.pending_table.Prefetch(step.results[i + kAhead].number);
     }
     RecordResult& result = step.results[i];
     ++(result.stored ? stats.stored : stats.failed);
     stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
-    Debt debt = TakeDebt(stream, result);
-    stream.epochs.Answer(debt.epoch);
-    const bool is_elsewhere = parts.callbacks != nullptr && !debt.is_awaited;
-    if (!is_elsewhere) buffer_quota.GiveBack(debt.tenant, {.records = 1, .bytes = debt.bytes});
-    (is_elsewhere ? settled.elsewhere : settled.here)
-        .push_back({std::move(result), std::move(debt)});
+    PendingRecord pending = TakePending(stream, result);
+    stream.epochs.OnResult(pending.epoch);
+    const bool is_on_executor = parts.callbacks != nullptr && !pending.is_awaited;
+    if (!is_on_executor)
+      buffer_quota.GiveBack(pending.tenant, {.records = 1, .bytes = pending.bytes});
+    (is_on_executor ? effects.on_executor : effects.on_scheduler)
+        .push_back({std::move(result), std::move(pending)});
   }
   for (const std::uint64_t number : step.released) {
-    const Debt debt = stream.ledger.Take(number);
-    buffer_quota.GiveBack(debt.tenant, {.records = 0, .bytes = debt.bytes});
+    const PendingRecord pending = stream.pending_table.Take(number);
+    buffer_quota.GiveBack(pending.tenant, {.records = 0, .bytes = pending.bytes});
   }
-  deliveries_ += settled.elsewhere.size();
-  settled.served = Serve();
-  return settled;
+  deliveries_ += effects.on_executor.size();
+  effects.served = ServeWaiting();
+  return effects;
 }
 
 // A request in flight occupies the memory of its records, also of those that have their results.
-Debt Producer::State::TakeDebt(Stream& stream, const RecordResult& result) {
-  return result.is_in_flight ? stream.ledger.TakeAllButBytes(result.number)
-                             : stream.ledger.Take(result.number);
+PendingRecord Producer::State::TakePending(Stream& stream, const RecordResult& result) {
+  return result.is_in_flight ? stream.pending_table.TakeAllButBytes(result.number)
+                             : stream.pending_table.Take(result.number);
 }
 
-std::vector<Waiter> Producer::State::Serve() {
+std::vector<Waiter> Producer::State::ServeWaiting() {
   std::vector<BufferQuota::Ticket> tickets;
-  buffer_quota.Serve(tickets);
+  buffer_quota.ServeWaiting(tickets);
   return PutServed(tickets);
 }
 
@@ -112,77 +114,78 @@ std::vector<Waiter> Producer::State::PutServed(const std::vector<BufferQuota::Ti
 }
 
 // Callbacks come last, since they may take time and may put again.
-void Producer::State::Deliver(Stream& stream, Settled settled) {
+void Producer::State::RunCallbacks(Stream& stream, StepEffects effects) {
   {
     const CallbackScope callbacks(&parts.scheduler);
-    for (Delivery& delivery : settled.here) {
-      PutDone done = std::move(delivery.debt.done);  // is destroyed before a Flush ends
+    for (Delivery& delivery : effects.on_scheduler) {
+      PutDone done = std::move(delivery.pending.done);  // is destroyed before a Flush ends
       done(std::move(delivery.result));
     }
-    for (Waiter& waiter : settled.served) Tell(waiter);
+    for (Waiter& waiter : effects.served) Notify(waiter);
   }
-  if (settled.here.empty()) return;
-  Concluded concluded;
+  if (effects.on_scheduler.empty()) return;
+  FlushedCallers flushed_callers;
   {
     const MutexLock lock(mutex);
     bool are_fewer = false;
-    for (const Delivery& delivery : settled.here) {
-      are_fewer |= stream.epochs.Settle(delivery.debt.epoch);
+    for (const Delivery& delivery : effects.on_scheduler) {
+      are_fewer |= stream.epochs.OnCallbackRan(delivery.pending.epoch);
     }
     if (!are_fewer) return;
-    concluded = Conclude(stream);
+    flushed_callers = CollectFlushed(stream);
   }
-  TellFlushed(stream, std::move(concluded));
+  NotifyFlushed(stream, std::move(flushed_callers));
 }
 
 // The producer does not hold the record any more, and its callback may put again.
-void Producer::State::DeliverElsewhere(Stream& stream, Delivery delivery) {
+void Producer::State::DeliverOnExecutor(Stream& stream, Delivery delivery) {
   std::vector<Waiter> served;
   {
     const MutexLock lock(mutex);
-    buffer_quota.GiveBack(delivery.debt.tenant, {.records = 1, .bytes = delivery.debt.bytes});
-    served = Serve();
+    buffer_quota.GiveBack(delivery.pending.tenant, {.records = 1, .bytes = delivery.pending.bytes});
+    served = ServeWaiting();
   }
-  for (Waiter& waiter : served) Tell(waiter);
+  for (Waiter& waiter : served) Notify(waiter);
   {
     const CallbackScope callbacks(parts.callbacks);
-    PutDone done = std::move(delivery.debt.done);
+    PutDone done = std::move(delivery.pending.done);
     done(std::move(delivery.result));
   }
-  ConcludeElsewhere(stream, delivery.debt.epoch);
+  CollectFlushedOnExecutor(stream, delivery.pending.epoch);
   EndDelivery();
 }
 
-Concluded Producer::State::Conclude(Stream& stream) {
-  Concluded concluded;
-  concluded.ended_wait = flushes_.OnSettled(stream, stream.epochs, concluded.flushed);
-  return concluded;
+FlushedCallers Producer::State::CollectFlushed(Stream& stream) {
+  FlushedCallers flushed_callers;
+  flushed_callers.ended_wait =
+      flushes_.OnCallbacksRan(stream, stream.epochs, flushed_callers.flushed);
+  return flushed_callers;
 }
 
 // A task of the scheduler notifies the callers; it counts as a delivery until then.
-void Producer::State::ConcludeElsewhere(Stream& stream, std::uint64_t epoch) {
-  Concluded concluded;
+void Producer::State::CollectFlushedOnExecutor(Stream& stream, std::uint64_t epoch) {
+  FlushedCallers flushed_callers;
   {
     const MutexLock lock(mutex);
-    if (!stream.epochs.Settle(epoch)) return;
-    concluded = Conclude(stream);
-    if (!concluded.ended_wait) return;
+    if (!stream.epochs.OnCallbackRan(epoch)) return;
+    flushed_callers = CollectFlushed(stream);
+    if (!flushed_callers.ended_wait) return;
     ++deliveries_;
   }
   parts.scheduler.Post(
-      [self = shared_from_this(), &stream, concluded = std::move(concluded)]() mutable {
-        self->TellFlushed(stream, std::move(concluded));
+      [self = shared_from_this(), &stream, flushed_callers = std::move(flushed_callers)]() mutable {
+        self->NotifyFlushed(stream, std::move(flushed_callers));
         self->EndDelivery();
       });
 }
 
-void Producer::State::TellFlushed(Stream& stream, Concluded concluded) {
-  if (concluded.ended_wait) EndHurry(stream);
+void Producer::State::NotifyFlushed(Stream& stream, FlushedCallers flushed_callers) {
+  if (flushed_callers.ended_wait) EndFlushIfUnneeded(stream);
   const CallbackScope callbacks(&parts.scheduler);
-  for (Flusher& flusher : concluded.flushed) Tell(flusher.waiter);
+  for (Flusher& flusher : flushed_callers.flushed) Notify(flusher.waiter);
 }
 
-void Producer::State::TellClosed(Done<void> done) {
+void Producer::State::NotifyClosed(Done<void> done) {
   {
     const CallbackScope callbacks(&parts.scheduler);
     Done<void> closed = std::move(done);  // is destroyed before the producer may be
@@ -196,12 +199,12 @@ void Producer::State::EndDelivery() {
   {
     const MutexLock lock(mutex);
     --deliveries_;
-    done = EndIfIdle();
+    done = MarkEndedIfIdle();
   }
   if (done) done({});
 }
 
-void Producer::State::Tell(Waiter& waiter, Status status) {
+void Producer::State::Notify(Waiter& waiter, Status status) {
   if (waiter.timer) parts.scheduler.Cancel(*waiter.timer);
   waiter.done(std::move(status));
 }

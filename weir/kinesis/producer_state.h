@@ -3,21 +3,22 @@
 //   caller                   scheduler, one task at a time          other threads
 //   ------                   -----------------------------          -------------
 //   Put, TryPut: take
-//   space, fill inbox --->   Receive: inbox into the pipeline
+//   space, fill inbox --->   EmptyInbox: inbox into the pipeline
 //                              |
 //                              v                                    client, shared budget
-//                            Follow: carries out a step ----------> Send, List, Ask
-//                              |    ^                                  |
+//                            CarryOut: a step --------------------> SendRequest, SendListing,
+//                              |    ^                             SendBudgetRequest
+//                              |    |                                  |
 //                              |    +--- OnAnswer, OnListed, OnBudget -+
 //                              v
-//                            Pay: Settle, metrics                   callbacks' executor
+//                            DeliverResults: ApplyResults, metrics  callbacks' executor
 //                              |       |
-//                              |       +-------------------------> DeliverElsewhere
+//                              |       +-------------------------> DeliverOnExecutor
 //                              v                                        |
-//                            Deliver: callbacks                      ConcludeElsewhere
+//                            RunCallbacks                          CollectFlushedOnExecutor
 //                              |                                        |
 //                              v                                        |
-//                            TellFlushed: callers of Flush <------------+
+//                            NotifyFlushed: callers of Flush <--------+
 //
 // The end: Close sets closed_ (no more puts) and flushes; at its deadline or after the flush CutOff
 // sets cut_off_ (no more requests) and gives each record its result. When no call is in flight,
@@ -101,80 +102,80 @@ struct Producer::State : std::enable_shared_from_this<State> {
   /// Puts a record; if there is no space, queues the caller until there is.
   void PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) WEIR_EXCLUDES(mutex);
   /// Queues a caller that waits for space, with a timer for put_timeout.
-  void Queue(Putter putter) WEIR_REQUIRES(mutex);
+  void QueuePutter(Putter putter) WEIR_REQUIRES(mutex);
   /// Ends the wait of a caller that has waited for space for put_timeout.
   void GiveUpWaiting(BufferQuota::Ticket ticket) WEIR_EXCLUDES(mutex);
   bool IsClosed() const WEIR_EXCLUDES(mutex);
   /// Ends the wait of a caller of Flush whose deadline has come.
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
   /// Removes all callers that wait for space and returns them; their puts fail with kCancelled.
-  std::vector<Waiter> Refused() WEIR_REQUIRES(mutex);
+  std::vector<Waiter> TakeAllPutters() WEIR_REQUIRES(mutex);
 
   // producer_results.cc: called by tasks of the scheduler, unless said otherwise.
   /// Delivers the results of a step, and publishes its counts and shards.
-  void Pay(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
+  void DeliverResults(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
   /// Frees the space of the records whose callbacks run here, and of those that the pipeline does
   /// not hold any more, and serves callers that wait.
-  Settled Settle(Stream& stream, PipelineStep& step) WEIR_REQUIRES(mutex);
+  StepEffects ApplyResults(Stream& stream, PipelineStep& step) WEIR_REQUIRES(mutex);
   /// Moves callers that wait for space to the tenants of the new listing.
   void MoveWaiting(const Stream& stream) WEIR_REQUIRES(mutex);
-  void TellMetrics(Stream& stream, const Settled& settled);
-  /// Removes the debt of a result; its bytes stay if its request is still in flight.
-  static Debt TakeDebt(Stream& stream, const RecordResult& result);
+  void RecordMetrics(Stream& stream, const StepEffects& effects);
+  /// Removes the pending of a result; its bytes stay if its request is still in flight.
+  static PendingRecord TakePending(Stream& stream, const RecordResult& result);
   /// Puts the records of callers for which there is space now. Returns these callers. Also called
   /// on threads of the executor.
-  std::vector<Waiter> Serve() WEIR_REQUIRES(mutex);
+  std::vector<Waiter> ServeWaiting() WEIR_REQUIRES(mutex);
   /// Puts the records of tickets that the quota has served. Returns their callers.
   std::vector<Waiter> PutServed(const std::vector<BufferQuota::Ticket>& tickets)
       WEIR_REQUIRES(mutex);
   /// Runs the callbacks of results on this thread, and notifies the callers that were served.
-  void Deliver(Stream& stream, Settled settled) WEIR_EXCLUDES(mutex);
+  void RunCallbacks(Stream& stream, StepEffects effects) WEIR_EXCLUDES(mutex);
   /// Runs one callback and what follows from it. On a thread of the callbacks' executor, as
-  /// ConcludeElsewhere.
-  void DeliverElsewhere(Stream& stream, Delivery delivery) WEIR_EXCLUDES(mutex);
-  void ConcludeElsewhere(Stream& stream, std::uint64_t epoch) WEIR_EXCLUDES(mutex);
+  /// CollectFlushedOnExecutor.
+  void DeliverOnExecutor(Stream& stream, Delivery delivery) WEIR_EXCLUDES(mutex);
+  void CollectFlushedOnExecutor(Stream& stream, std::uint64_t epoch) WEIR_EXCLUDES(mutex);
   /// Counts that a delivery has ended; if it was the last one after Close, runs the caller of
   /// WhenEnded.
   void EndDelivery() WEIR_EXCLUDES(mutex);
   /// Runs the `done` of Close.
-  void TellClosed(Done<void> done) WEIR_EXCLUDES(mutex);
+  void NotifyClosed(Done<void> done) WEIR_EXCLUDES(mutex);
   /// Ends the wait of a caller with this status.
-  void Tell(Waiter& waiter, Status status = {});
+  void Notify(Waiter& waiter, Status status = {});
   /// Returns the callers of Flush that have nothing to wait for any more. Called after the
   /// callbacks of a record, since a Flush must not end while they run.
-  Concluded Conclude(Stream& stream) WEIR_REQUIRES(mutex);
-  void TellFlushed(Stream& stream, Concluded concluded) WEIR_EXCLUDES(mutex);
+  FlushedCallers CollectFlushed(Stream& stream) WEIR_REQUIRES(mutex);
+  void NotifyFlushed(Stream& stream, FlushedCallers flushed_callers) WEIR_EXCLUDES(mutex);
 
   // producer_tasks.cc: called by tasks of the scheduler.
   /// Moves the records of the inbox into the pipeline.
-  void Receive(Stream& stream) WEIR_EXCLUDES(mutex);
+  void EmptyInbox(Stream& stream) WEIR_EXCLUDES(mutex);
   /// Flushes the pipelines of these streams.
-  void Hurry(const std::vector<Stream*>& streams) WEIR_EXCLUDES(mutex);
+  void FlushPipelines(const std::vector<Stream*>& streams) WEIR_EXCLUDES(mutex);
   /// Carries out a step of a pipeline.
-  void Follow(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
+  void CarryOut(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
   /// Sets the timer of a stream for the pipeline's next wake-up.
-  void Arm(Stream& stream, std::optional<Instant> wake);
+  void SetTimer(Stream& stream, std::optional<Instant> wake);
   /// Ends the Flush of the pipeline, unless a caller waits for results of the stream.
-  void EndHurry(Stream& stream) WEIR_EXCLUDES(mutex);
+  void EndFlushIfUnneeded(Stream& stream) WEIR_EXCLUDES(mutex);
   /// Counts that a request, listing or budget request has ended.
   void EndCall() WEIR_EXCLUDES(mutex);
   /// Ends all pipelines: each record has its result, and no more requests are sent.
   void CutOff() WEIR_EXCLUDES(mutex);
   /// Notes whether all calls have ended after CutOff.
-  void EndIfThrough() WEIR_EXCLUDES(mutex);
+  void OnCallsEnded() WEIR_EXCLUDES(mutex);
   /// Sets ended_ if nothing is pending any more. Returns the caller of WhenEnded, to be run; empty
   /// if none waits.
-  Done<void> EndIfIdle() WEIR_REQUIRES(mutex);
+  Done<void> MarkEndedIfIdle() WEIR_REQUIRES(mutex);
 
   // producer_calls.cc: called by tasks of the scheduler.
   /// Sends requests while there are connections and bytes for them.
-  void Dispatch();
+  void SendPending();
   /// Queues a stream in the ring if its pipeline has a request that may be sent.
   void EnterRing(Stream& stream);
-  void Send(Stream& stream, PipelineStep::Send send, std::size_t bytes);
+  void SendRequest(Stream& stream, PipelineStep::Send send, std::size_t bytes);
   void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
-  void List(Stream& stream, const std::string& token);
-  void Ask(Stream& stream, const BudgetAsk& ask);
+  void SendListing(Stream& stream, const std::string& token);
+  void SendBudgetRequest(Stream& stream, const BudgetRequest& request);
   void OnBudget(Stream& stream, ShardId shard, const Result<BudgetDecision>& answer)
       WEIR_EXCLUDES(mutex);
   /// Returns the deadline of a call that begins now.

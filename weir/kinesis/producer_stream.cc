@@ -17,15 +17,15 @@ std::size_t CharactersIn(std::string_view utf8) {
       std::ranges::count_if(utf8, [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
-tl::unexpected<Error> Bad(std::string message) {
+tl::unexpected<Error> BadRecord(std::string message) {
   return Fail(Code::kInvalidArgument, std::move(message));
 }
 
 Status CheckKey(std::string_view key) {
-  if (key.empty()) return Bad("the partition key is empty: give 1 to 256 characters");
-  if (!simdjson::validate_utf8(key)) return Bad("the partition key is not UTF-8");
+  if (key.empty()) return BadRecord("the partition key is empty: give 1 to 256 characters");
+  if (!simdjson::validate_utf8(key)) return BadRecord("the partition key is not UTF-8");
   if (key.size() > kMostKeyCharacters && CharactersIn(key) > kMostKeyCharacters) {
-    return Bad(
+    return BadRecord(
         fmt::format("the partition key has {} characters: give 1 to 256", CharactersIn(key)));
   }
   return {};
@@ -33,14 +33,14 @@ Status CheckKey(std::string_view key) {
 
 Status CheckData(const ProducerConfig& config, const Record& record) {
   if (std::cmp_greater(record.data.size(), config.max_user_record_bytes)) {
-    return Bad(fmt::format("the record has {} bytes: give at most {} (MaxUserRecordSize)",
-                           record.data.size(), config.max_user_record_bytes));
+    return BadRecord(fmt::format("the record has {} bytes: give at most {} (MaxUserRecordSize)",
+                                 record.data.size(), config.max_user_record_bytes));
   }
   if (record.buffered_time && *record.buffered_time < milliseconds(0)) {
-    return Bad("the record's buffered time is negative: give 0 or more");
+    return BadRecord("the record's buffered time is negative: give 0 or more");
   }
   if (record.ttl && *record.ttl <= milliseconds(0)) {
-    return Bad("the record's time to live is not positive: give 1 ms or more");
+    return BadRecord("the record's time to live is not positive: give 1 ms or more");
   }
   return {};
 }
@@ -73,48 +73,48 @@ std::size_t BytesOf(const UserRecord& record) {
 }  // namespace
 
 void BeginAt(Incoming& incoming, Instant now) {
-  const nanoseconds waited = now - incoming.debt.origin.put;
+  const nanoseconds waited = now - incoming.pending.origin.put;
   const Instant never = Deadline::Never().at();
   for (Instant* at : {&incoming.record.deadline, &incoming.record.expires}) {
     *at = never - *at > waited ? *at + waited : never;
   }
-  incoming.debt.origin.put = now;
+  incoming.pending.origin.put = now;
 }
 
 nanoseconds Saturated(milliseconds time) {
   return std::min(time, std::chrono::floor<milliseconds>(nanoseconds::max()));
 }
 
-std::uint64_t Ledger::Add(Debt debt) {
+std::uint64_t PendingTable::Add(PendingRecord pending) {
   if (free_.empty()) {
-    debts_.push_back(std::move(debt));
-    return debts_.size() - 1;
+    records_.push_back(std::move(pending));
+    return records_.size() - 1;
   }
   const std::uint64_t number = free_.back();
   free_.pop_back();
-  debts_[number] = std::move(debt);
+  records_[number] = std::move(pending);
   return number;
 }
 
-Debt Ledger::Take(std::uint64_t number) {
+PendingRecord PendingTable::Take(std::uint64_t number) {
   free_.push_back(number);
-  return std::exchange(debts_[number], {});
+  return std::exchange(records_[number], {});
 }
 
-Debt Ledger::TakeAllButBytes(std::uint64_t number) {
-  Debt kept{.tenant = debts_[number].tenant, .bytes = debts_[number].bytes};
-  Debt taken = std::exchange(debts_[number], std::move(kept));
+PendingRecord PendingTable::TakeAllButBytes(std::uint64_t number) {
+  PendingRecord kept{.tenant = records_[number].tenant, .bytes = records_[number].bytes};
+  PendingRecord taken = std::exchange(records_[number], std::move(kept));
   taken.bytes = 0;
   return taken;
 }
 
-Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock, Record record,
-                         PutDone done) {
+Result<Incoming> MakeIncoming(const ProducerConfig& config, const Clock& clock, Record record,
+                              PutDone done) {
   WEIR_ASSIGN_OR_RETURN(UserRecord user, Prepare(config, std::move(record), clock));
-  Debt debt{.done = std::move(done),
-            .bytes = BytesOf(user),
-            .origin = {.put = clock.Now(), .bytes = user.data.size()}};
-  return Incoming{std::move(user), std::move(debt)};
+  PendingRecord pending{.done = std::move(done),
+                        .bytes = BytesOf(user),
+                        .origin = {.put = clock.Now(), .bytes = user.data.size()}};
+  return Incoming{std::move(user), std::move(pending)};
 }
 
 }  // namespace weir::kinesis

@@ -18,7 +18,7 @@ namespace weir::kinesis {
 
 /// The obligations of a record: its result to its caller, its space to the quota, and the end of
 /// its epoch to Flush.
-struct Debt {
+struct PendingRecord {
   PutDone done;
   BufferQuota::Tenant tenant;  ///< the tenant that took its space
   std::size_t bytes = 0;
@@ -31,25 +31,25 @@ struct Debt {
 /// A record that was accepted and has not reached its pipeline.
 struct Incoming {
   UserRecord record;
-  Debt debt;
+  PendingRecord pending;
 };
 
-/// Stores debts under small numbers, which are reused. Not thread-safe.
-class Ledger {
+/// Stores pending records under small numbers, which are reused. Not thread-safe.
+class PendingTable {
  public:
-  /// Stores a debt. Returns its number.
-  std::uint64_t Add(Debt debt);
-  /// Removes and returns a debt. REQUIRES: Add returned this number, and it was not taken since.
-  Debt Take(std::uint64_t number);
-  /// Removes and returns all of a debt but its bytes, which its tenant owes until Take. REQUIRES:
-  /// as Take; at most once for each number.
-  Debt TakeAllButBytes(std::uint64_t number);
-  /// Prefetches a debt that is taken soon. Debts are far apart in memory, and one that is not in
+  /// Stores a pending. Returns its number.
+  std::uint64_t Add(PendingRecord pending);
+  /// Removes and returns a pending. REQUIRES: Add returned this number, and it was not taken since.
+  PendingRecord Take(std::uint64_t number);
+  /// Removes and returns all of a pending but its bytes, which its tenant owes until Take.
+  /// REQUIRES: as Take; at most once for each number.
+  PendingRecord TakeAllButBytes(std::uint64_t number);
+  /// Prefetches a pending that is taken soon. Debts are far apart in memory, and one that is not in
   /// the processor's cache delays Take by 100 ns.
-  void Prefetch(std::uint64_t number) const { __builtin_prefetch(&debts_[number], 1); }
+  void Prefetch(std::uint64_t number) const { __builtin_prefetch(&records_[number], 1); }
 
  private:
-  std::vector<Debt> debts_;
+  std::vector<PendingRecord> records_;
   std::vector<std::uint64_t> free_;
 };
 
@@ -70,7 +70,7 @@ class Producer::Stream {
   Pipeline pipeline;
   StreamMetrics& metrics;
   ProducerEvents events;
-  Ledger ledger;
+  PendingTable pending_table;
   bool is_in_ring = false;
   std::optional<std::pair<Instant, TimerId>> timer;
 
@@ -90,7 +90,7 @@ nanoseconds Saturated(milliseconds time);
 
 /// Checks and hashes a record that is put now. kInvalidArgument, with the reason: the record can
 /// never be put.
-[[nodiscard]] Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock,
-                                       Record record, PutDone done);
+[[nodiscard]] Result<Incoming> MakeIncoming(const ProducerConfig& config, const Clock& clock,
+                                            Record record, PutDone done);
 
 }  // namespace weir::kinesis

@@ -7,7 +7,7 @@
 
 namespace weir::kinesis {
 
-void Producer::State::Receive(Stream& stream) {
+void Producer::State::EmptyInbox(Stream& stream) {
   std::vector<Incoming> inbox;
   {
     const MutexLock lock(mutex);
@@ -16,34 +16,34 @@ void Producer::State::Receive(Stream& stream) {
   std::vector<UserRecord> records;
   records.reserve(inbox.size());
   for (Incoming& incoming : inbox) {
-    stream.metrics.OnPut(incoming.debt.origin.bytes);
-    incoming.record.number = stream.ledger.Add(std::move(incoming.debt));
+    stream.metrics.OnPut(incoming.pending.origin.bytes);
+    incoming.record.number = stream.pending_table.Add(std::move(incoming.pending));
     records.push_back(std::move(incoming.record));
   }
-  if (!records.empty()) Follow(stream, stream.pipeline.PutAll(std::move(records), Now()));
+  if (!records.empty()) CarryOut(stream, stream.pipeline.PutAll(std::move(records), Now()));
 }
 
-void Producer::State::Hurry(const std::vector<Stream*>& streams) {
+void Producer::State::FlushPipelines(const std::vector<Stream*>& streams) {
   for (Stream* stream : streams) {
-    Receive(*stream);
-    Follow(*stream, stream->pipeline.Flush(Now()));
-    EndHurry(*stream);  // its caller's deadline may have passed before this task runs
+    EmptyInbox(*stream);
+    CarryOut(*stream, stream->pipeline.Flush(Now()));
+    EndFlushIfUnneeded(*stream);  // its caller's deadline may have passed before this task runs
   }
 }
 
-void Producer::State::Follow(Stream& stream, PipelineStep step) {
+void Producer::State::CarryOut(Stream& stream, PipelineStep step) {
   EnterRing(stream);
-  Arm(stream, step.wake);
+  SetTimer(stream, step.wake);
   // After CutOff no new call begins.
   if (!cut_off_) {
-    if (step.list) List(stream, *std::move(step.list));
-    for (const BudgetAsk& ask : step.asks) Ask(stream, ask);
-    Dispatch();
+    if (step.list) SendListing(stream, *std::move(step.list));
+    for (const BudgetRequest& request : step.budget_requests) SendBudgetRequest(stream, request);
+    SendPending();
   }
-  Pay(stream, std::move(step));
+  DeliverResults(stream, std::move(step));
 }
 
-void Producer::State::EndHurry(Stream& stream) {
+void Producer::State::EndFlushIfUnneeded(Stream& stream) {
   {
     const MutexLock lock(mutex);
     if (flushes_.AwaitsResults(stream, stream.epochs)) return;
@@ -58,19 +58,19 @@ void Producer::State::EndFlusher(std::uint64_t id) {
     flusher = flushes_.Take(id);
   }
   if (!flusher) return;
-  for (const auto& [stream, epoch] : flusher->awaits) EndHurry(*stream);
+  for (const auto& [stream, epoch] : flusher->awaits) EndFlushIfUnneeded(*stream);
   // Under a CallbackScope, since `done` runs on the scheduler like a callback.
   const CallbackScope callbacks(&parts.scheduler);
   flusher->waiter.done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
 }
 
 // A timer that fires too early costs less than a timer that is canceled at each step.
-void Producer::State::Arm(Stream& stream, std::optional<Instant> wake) {
+void Producer::State::SetTimer(Stream& stream, std::optional<Instant> wake) {
   if (!wake || cut_off_ || (stream.timer && stream.timer->first <= *wake)) return;
   if (stream.timer) parts.scheduler.Cancel(stream.timer->second);
   const TimerId timer = parts.scheduler.At(*wake, [self = shared_from_this(), &stream] {
     stream.timer.reset();
-    if (!self->cut_off_) self->Follow(stream, stream.pipeline.OnWake(self->Now()));
+    if (!self->cut_off_) self->CarryOut(stream, stream.pipeline.OnWake(self->Now()));
   });
   stream.timer = {*wake, timer};
 }
@@ -78,30 +78,30 @@ void Producer::State::Arm(Stream& stream, std::optional<Instant> wake) {
 void Producer::State::CutOff() {
   cut_off_ = true;
   for (Stream* stream : Streams()) {
-    Receive(*stream);
+    EmptyInbox(*stream);
     if (stream->timer) parts.scheduler.Cancel(stream->timer->second);
-    Follow(*stream, stream->pipeline.Close(Now()));
+    CarryOut(*stream, stream->pipeline.Close(Now()));
   }
-  EndIfThrough();
+  OnCallsEnded();
 }
 
 void Producer::State::EndCall() {
   --calls_;
-  EndIfThrough();
+  OnCallsEnded();
 }
 
-void Producer::State::EndIfThrough() {
+void Producer::State::OnCallsEnded() {
   if (!cut_off_ || calls_ > 0) return;
   Done<void> done;
   {
     const MutexLock lock(mutex);
     calls_have_ended_ = true;
-    done = EndIfIdle();
+    done = MarkEndedIfIdle();
   }
   if (done) done({});
 }
 
-Done<void> Producer::State::EndIfIdle() {
+Done<void> Producer::State::MarkEndedIfIdle() {
   // Called after each call and each delivery that ends, as either may be the last one.
   if (!calls_have_ended_ || deliveries_ > 0) return nullptr;
   ended_ = true;

@@ -27,7 +27,8 @@ using ::testing::SizeIs;
 /// Decides as the test sets it.
 class FakeBudget final : public SharedBudget {
  public:
-  void Ask(const StreamAddress& stream, const BudgetAsk& ask, Done<BudgetDecision> done) override {
+  void RequestBudget(const StreamAddress& stream, const BudgetRequest& ask,
+                     Done<BudgetDecision> done) override {
     asked.push_back(fmt::format("{} {} {}", stream.name, ask.records, ask.bytes));
     waiting.push_back(std::move(done));
   }
@@ -474,15 +475,15 @@ TEST_F(ProducerTest, K15AFlushAfterCloseIsCancelled) {
 // Fails if: a record that waited for space has less time than others.
 TEST_F(ProducerTest, K11TheTimeInWhichARecordWaitsForRoomIsNoneOfItsTimes) {
   const ProducerConfig config;
-  auto incoming = Receipt(config, scheduler_.clock(), {.partition_key = "k"}, Keep());
+  auto incoming = MakeIncoming(config, scheduler_.clock(), {.partition_key = "k"}, Keep());
   ASSERT_TRUE(incoming);
   const Instant put = scheduler_.clock().Now();
   BeginAt(*incoming, put + seconds(20));
   EXPECT_EQ(incoming->record.deadline, put + seconds(20) + milliseconds(100));
   EXPECT_EQ(incoming->record.expires, put + seconds(50));
-  EXPECT_EQ(incoming->debt.origin.put, put + seconds(20));
-  auto endless = Receipt(config, scheduler_.clock(),
-                         {.partition_key = "k", .ttl = milliseconds::max()}, Keep());
+  EXPECT_EQ(incoming->pending.origin.put, put + seconds(20));
+  auto endless = MakeIncoming(config, scheduler_.clock(),
+                              {.partition_key = "k", .ttl = milliseconds::max()}, Keep());
   ASSERT_TRUE(endless);
   BeginAt(*endless, put + seconds(20));
   EXPECT_GT(endless->record.expires, put + std::chrono::hours(24 * 365));

@@ -51,10 +51,12 @@ class Lines {
  private:
   std::string_view TakeOne() {
     ++number_;
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    std::string_view line = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    // A line ends with "\n", "\r" or "\r\n".
+    if (rest_.starts_with('\r')) rest_.remove_prefix(1);
+    if (rest_.starts_with('\n')) rest_.remove_prefix(1);
     return line;
   }
 

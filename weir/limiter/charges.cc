@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weir/base/bucket_time.h"
-#include "weir/model/set_aside.h"
+#include "weir/model/reserved_allowance.h"
 #include "weir/store/bucket/bucket_state.h"
 
 namespace weir {
@@ -19,7 +19,7 @@ std::optional<std::size_t> IndexOf(const Target& target, std::string_view name) 
   return std::nullopt;
 }
 
-std::string Where(const Target& target) {
+std::string NameOf(const Target& target) {
   return fmt::format("{}/{}", target.key.entity, target.key.resource);
 }
 
@@ -53,14 +53,14 @@ Error UnknownLimit(const Target& target, std::string_view name) {
   known.reserve(target.limits.size());
   for (const Limit& limit : target.limits) known.push_back(limit.name);
   return {Code::kInvalidArgument, fmt::format("{}: no limit is called '{}'; known are {}",
-                                              Where(target), name, fmt::join(known, ", "))};
+                                              NameOf(target), name, fmt::join(known, ", "))};
 }
 
-Error Never(const Target& target, const Limit& limit, Tokens tokens) {
+Error NeverPossible(const Target& target, const Limit& limit, Tokens tokens) {
   std::string message = fmt::format(
       "{}: limit {} is asked for {} tokens, which is never possible; its capacity is {}",
-      Where(target), limit.name, FormatTokens(tokens.milli()), FormatTokens(limit.quota.capacity));
-  if (const std::int64_t aside = AsideOf(limit); aside > 0) {
+      NameOf(target), limit.name, FormatTokens(tokens.milli()), FormatTokens(limit.quota.capacity));
+  if (const std::int64_t aside = ReservedFor(limit); aside > 0) {
     message += fmt::format(", after {} of {} were set aside for its allowance", FormatTokens(aside),
                            FormatTokens(limit.quota.capacity + aside));
   }
@@ -68,7 +68,7 @@ Error Never(const Target& target, const Limit& limit, Tokens tokens) {
 }
 
 // Sets the amounts of the limits that the target has. Returns false if it has none of them.
-Result<bool> Fill(Charge& charge, const Amounts& amounts, bool needs_all) {
+Result<bool> FillAmounts(Charge& charge, const Amounts& amounts, bool needs_all) {
   const Target& target = *charge.target;
   bool any = false;
   for (const auto& [name, tokens] : amounts) {
@@ -76,7 +76,7 @@ Result<bool> Fill(Charge& charge, const Amounts& amounts, bool needs_all) {
     if (!index && needs_all) return Fail(UnknownLimit(target, name));
     if (!index) continue;
     const Limit& limit = target.limits[*index];
-    if (tokens.milli() > limit.quota.capacity) return Fail(Never(target, limit, tokens));
+    if (tokens.milli() > limit.quota.capacity) return Fail(NeverPossible(target, limit, tokens));
     charge.amounts[*index] = tokens.milli();
     any = true;
   }
@@ -87,7 +87,7 @@ Status CheckSize(const Target& target, std::size_t index, std::int64_t delta) {
   if (delta >= -kMaxMillitokens && delta <= kMaxMillitokens) return {};
   return Fail(
       Code::kInvalidArgument,
-      fmt::format("{}: limit {} is adjusted by {} tokens; at most {} either way", Where(target),
+      fmt::format("{}: limit {} is adjusted by {} tokens; at most {} either way", NameOf(target),
                   target.limits[index].name, FormatTokens(delta), FormatTokens(kMaxMillitokens)));
 }
 
@@ -95,15 +95,15 @@ Status CheckHeld(const Charge& held, const Charge& delta) {
   for (std::size_t i = 0; i < delta.amounts.size(); ++i) {
     if (delta.amounts[i] >= 0 || held.amounts[i] + delta.amounts[i] >= 0) continue;
     return Fail(Code::kInvalidArgument,
-                fmt::format("{}: {} tokens of limit {} are given back; the lease stands for {}",
-                            Where(*held.target), FormatTokens(-delta.amounts[i]),
+                fmt::format("{}: {} tokens of limit {} are given back; the lease holds {}",
+                            NameOf(*held.target), FormatTokens(-delta.amounts[i]),
                             held.target->limits[i].name, FormatTokens(held.amounts[i])));
   }
   return {};
 }
 
 template <class Held>
-auto& Of(Held& held, const TargetPtr& target) {
+auto& ChargeOf(Held& held, const TargetPtr& target) {
   return *std::ranges::find(held, target, &Charge::target);
 }
 
@@ -117,7 +117,7 @@ std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
 template <class Part>
 void AddParts(std::vector<Charge>& held, std::span<const Charge> deltas, Part part) {
   for (const Charge& delta : deltas) {
-    Charge& charge = Of(held, delta.target);
+    Charge& charge = ChargeOf(held, delta.target);
     for (std::size_t i = 0; i < delta.amounts.size(); ++i) {
       charge.amounts[i] = SaturatingAdd(charge.amounts[i], part(delta.amounts[i]));
     }
@@ -128,7 +128,7 @@ bool ChangesNothing(const Charge& charge) {
   return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
 }
 
-Charge Blank(const TargetPtr& target) {
+Charge EmptyCharge(const TargetPtr& target) {
   return {.target = target, .amounts = std::vector<std::int64_t>(target->limits.size(), 0)};
 }
 
@@ -146,8 +146,9 @@ Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
   std::vector<Charge> charges;
   charges.reserve(targets.size());
   for (const TargetPtr& target : targets) {
-    charges.push_back(Blank(target));
-    WEIR_ASSIGN_OR_RETURN(const bool any, Fill(charges.back(), amounts, charges.size() == 1));
+    charges.push_back(EmptyCharge(target));
+    WEIR_ASSIGN_OR_RETURN(const bool any,
+                          FillAmounts(charges.back(), amounts, charges.size() == 1));
     if (!any) charges.pop_back();
   }
   return charges;
@@ -164,7 +165,7 @@ Result<std::vector<Charge>> MakeDeltas(std::span<const Charge> held, const Amoun
   WEIR_RETURN_IF_ERROR(CheckNamedOnce(amounts));
   std::vector<Charge> deltas;
   for (const Charge& charge : held) {
-    deltas.push_back(Blank(charge.target));
+    deltas.push_back(EmptyCharge(charge.target));
     deltas.back().shard = charge.shard;
   }
   for (const auto& [name, tokens] : amounts) {
@@ -184,7 +185,7 @@ Result<std::vector<Charge>> MakeDeltas(std::span<const Charge> held, const Amoun
 
 Status CheckHeld(std::span<const Charge> held, std::span<const Charge> deltas) {
   for (const Charge& delta : deltas) {
-    WEIR_RETURN_IF_ERROR(CheckHeld(Of(held, delta.target), delta));
+    WEIR_RETURN_IF_ERROR(CheckHeld(ChargeOf(held, delta.target), delta));
   }
   return {};
 }
@@ -201,7 +202,7 @@ void RestoreNegative(std::vector<Charge>& held, std::span<const Charge> deltas) 
   AddParts(held, deltas, [](std::int64_t delta) { return -std::min<std::int64_t>(delta, 0); });
 }
 
-std::vector<Charge> Opposite(std::span<const Charge> held) {
+std::vector<Charge> OppositeOf(std::span<const Charge> held) {
   std::vector<Charge> deltas(held.begin(), held.end());
   for (Charge& charge : deltas) {
     // An adjust is bounded by kMaxMillitokens. Held tokens beyond it, which only positive adjusts

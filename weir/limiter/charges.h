@@ -41,7 +41,7 @@ void AddPositive(std::vector<Charge>& held, std::span<const Charge> deltas);
 void RestoreNegative(std::vector<Charge>& held, std::span<const Charge> deltas);
 
 /// Returns the deltas that give back all held tokens.
-std::vector<Charge> Opposite(std::span<const Charge> held);
+std::vector<Charge> OppositeOf(std::span<const Charge> held);
 
 /// Returns the index of the charge whose bucket has the longest wait. REQUIRES: `refusal` is a
 /// refusal of these charges.

@@ -110,7 +110,7 @@ TEST(HeldTest, NoMoreIsGivenBackThanIsHeld) {
   EXPECT_TRUE(CheckHeld(held, *MakeDeltas(held, {{"tpm", 500}})));
   const Status more = CheckHeld(held, *MakeDeltas(held, {{"tpm", Tokens::Milli(-5001)}}));
   ASSERT_FALSE(more);
-  EXPECT_THAT(more.error().message, AllOf(HasSubstr("5.001"), HasSubstr("stands for 5")));
+  EXPECT_THAT(more.error().message, AllOf(HasSubstr("5.001"), HasSubstr("holds 5")));
   EXPECT_FALSE(CheckHeld(held, *MakeDeltas(held, {{"rpm", -1}})));
 }
 
@@ -133,11 +133,11 @@ TEST(HeldTest, SumsDoNotWrap) {
 
 TEST(OppositeTest, GivesBackWhatIsHeldAndLeavesTheRestOut) {
   const auto held = *MakeCharges(std::vector{kChild, kParent}, {{"tpm", 5}, {"rpm", 1}});
-  const auto back = Opposite(held);
+  const auto back = OppositeOf(held);
   ASSERT_EQ(back.size(), 2U);
   EXPECT_THAT(back[0].amounts, ElementsAre(-1000, -5000));
   EXPECT_THAT(back[1].amounts, ElementsAre(-5000));
-  EXPECT_TRUE(Opposite(*MakeCharges(std::vector{kChild}, {{"rpm", 0}})).empty());
+  EXPECT_TRUE(OppositeOf(*MakeCharges(std::vector{kChild}, {{"rpm", 0}})).empty());
 }
 
 TEST(LongestRefusalTest, NamesTheBucketThatRefusesForTheLongest) {

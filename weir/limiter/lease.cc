@@ -17,7 +17,7 @@ Lease::Lease(Limiter& limiter, std::vector<Charge> charges)
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  if (active()) Leave();
+  if (active()) EndWithoutWaiting();
   limiter_ = std::exchange(other.limiter_, nullptr);
   charges_ = std::exchange(other.charges_, {});
   unsettled_ = std::exchange(other.unsettled_, {});
@@ -26,7 +26,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 }
 
 std::span<const Charge> Lease::charges() const {
-  Fold();
+  ApplyResults();
   return charges_;
 }
 
@@ -35,10 +35,10 @@ Status Lease::Adjust(const Amounts& amounts) {
 }
 
 void Lease::Adjust(const Amounts& amounts, Done<void> done) {
-  Result<Adjustments> plan = Plan(amounts);
+  Result<Adjustments> plan = PlanAdjust(amounts);
   if (!plan) return done(Fail(std::move(plan.error())));
   if (plan->empty()) return done({});
-  limiter_->state_->Send({.unsent = std::move(*plan), .done = std::move(done)});
+  limiter_->state_->adjusts().SendRun({.unsent = std::move(*plan), .done = std::move(done)});
 }
 
 Status Lease::Release(const Amounts& amounts) {
@@ -60,15 +60,16 @@ Status Lease::Settle() {
 
 void Lease::Settle(Done<void> done) {
   if (Status is_active = CheckActive(); !is_active) return done(std::move(is_active));
-  Fold();
+  ApplyResults();
   Adjustments doubts = TakeDoubts();
   if (doubts.empty()) return done({});
-  limiter_->state_->Send({.unsent = std::move(doubts), .done = std::move(done), .settles = true});
+  limiter_->state_->adjusts().SendRun(
+      {.unsent = std::move(doubts), .done = std::move(done), .settles = true});
 }
 
 Status Lease::Commit() {
   WEIR_RETURN_IF_ERROR(SettleAll());
-  End();
+  Deactivate();
   return {};
 }
 
@@ -76,14 +77,14 @@ Status Lease::Commit() {
 // so a repeated Cancel only sends it again under its id.
 Status Lease::Cancel() {
   WEIR_RETURN_IF_ERROR(SettleAll());
-  std::vector<Charge> all = Opposite(charges_);
+  std::vector<Charge> all = OppositeOf(charges_);
   if (!all.empty()) {
-    const AdjustmentPtr back = Begin(std::move(all));
+    const AdjustmentPtr back = AddUnsettled(std::move(all));
     WEIR_RETURN_IF_ERROR(Await<void>([&](Done<void> done) {
-      limiter_->state_->Send({.unsent = {back}, .done = std::move(done)});
+      limiter_->state_->adjusts().SendRun({.unsent = {back}, .done = std::move(done)});
     }));
   }
-  End();
+  Deactivate();
   return {};
 }
 
@@ -93,9 +94,9 @@ Status Lease::CheckActive() const {
               "the lease has ended or was moved from; acquire again for a new one");
 }
 
-Result<Lease::Adjustments> Lease::Plan(const Amounts& amounts) {
+Result<Lease::Adjustments> Lease::PlanAdjust(const Amounts& amounts) {
   WEIR_RETURN_IF_ERROR(CheckActive());
-  Fold();
+  ApplyResults();
   WEIR_ASSIGN_OR_RETURN(std::vector<Charge> deltas, MakeDeltas(charges_, amounts));
   if (deltas.empty()) return Adjustments{};
   // charges_ excludes the tokens of returns in flight or in doubt, so none is returned twice.
@@ -107,12 +108,12 @@ Result<Lease::Adjustments> Lease::Plan(const Amounts& amounts) {
                     unsettled_.size()));
   }
   Adjustments plan = TakeDoubts();
-  plan.push_back(Begin(std::move(deltas)));
+  plan.push_back(AddUnsettled(std::move(deltas)));
   return plan;
 }
 
-AdjustmentPtr Lease::Begin(std::vector<Charge> deltas) {
-  AdjustmentPtr adjustment = limiter_->state_->NewAdjustment(std::move(deltas));
+AdjustmentPtr Lease::AddUnsettled(std::vector<Charge> deltas) {
+  AdjustmentPtr adjustment = limiter_->state_->adjusts().NewAdjustment(std::move(deltas));
   AddNegative(charges_, adjustment->deltas);
   unsettled_.push_back(adjustment);
   return adjustment;
@@ -122,10 +123,10 @@ AdjustmentPtr Lease::Begin(std::vector<Charge> deltas) {
 // doubts count as an error.
 Status Lease::SettleAll() {
   WEIR_RETURN_IF_ERROR(CheckActive());
-  Fold();
+  ApplyResults();
   if (!HasDoubts()) return {};
   Status settled = Settle();
-  Fold();
+  ApplyResults();
   if (HasDoubts()) return settled;
   return {};
 }
@@ -145,9 +146,9 @@ Lease::Adjustments Lease::TakeDoubts() {
   return doubts;
 }
 
-// Begin has already subtracted the tokens that the adjust returns; this adds the tokens that it
-// took, or, if it was refused, restores the subtracted tokens.
-void Lease::Fold() const {
+// AddUnsettled has already subtracted the tokens that the adjust returns; this adds the tokens that
+// it took, or, if it was refused, restores the subtracted tokens.
+void Lease::ApplyResults() const {
   std::erase_if(unsettled_, [&](const AdjustmentPtr& one) {
     const auto state = one->state.load();
     if (state == Adjustment::State::kCounts) AddPositive(charges_, one->deltas);
@@ -156,7 +157,7 @@ void Lease::Fold() const {
   });
 }
 
-void Lease::End() {
+void Lease::Deactivate() {
   limiter_ = nullptr;
   charges_.clear();
   unsettled_.clear();
@@ -164,14 +165,15 @@ void Lease::End() {
 
 // Accesses the Limiter only if there is something to send: a waiting request may complete, and
 // destroy its lease, while the Limiter is being destroyed.
-void Lease::Leave() {
-  Fold();
+void Lease::EndWithoutWaiting() {
+  ApplyResults();
   if (std::uncaught_exceptions() > exceptions_) {
-    limiter_->state_->GiveBack(charges_);
+    limiter_->state_->adjusts().GiveBack(charges_);
   } else if (Adjustments doubts = TakeDoubts(); !doubts.empty()) {
-    limiter_->state_->Send({.unsent = std::move(doubts), .done = [](const Status&) {}});
+    limiter_->state_->adjusts().SendRun(
+        {.unsent = std::move(doubts), .done = [](const Status&) {}});
   }
-  End();
+  Deactivate();
 }
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/model/tokens.h"
 #include "weir/store/bucket/charge.h"
@@ -40,7 +41,7 @@ using AdjustmentPtr = std::shared_ptr<Adjustment>;
 /// given up: it may count or not, and charges() assumes the case with fewer tokens in the buckets.
 ///
 /// Blocking calls must not be made on the scheduler's thread; use the forms with a `done` there.
-class Lease {
+class WEIR_API Lease {
  public:
   /// An inactive lease, like one that was moved from.
   Lease() = default;
@@ -55,7 +56,7 @@ class Lease {
   /// Ends this lease as the destructor does, then takes over `other`.
   Lease& operator=(Lease&& other) noexcept;
   ~Lease() {
-    if (active()) Leave();
+    if (active()) EndWithoutWaiting();
   }
 
   /// Returns true until the lease ends or is moved from.
@@ -101,20 +102,20 @@ class Lease {
   Status CheckActive() const;
   /// Returns the adjusts to send for this one: the kept adjusts, then this one. Empty if `amounts`
   /// change nothing.
-  Result<Adjustments> Plan(const Amounts& amounts);
+  Result<Adjustments> PlanAdjust(const Amounts& amounts);
   /// Adds an adjust to unsettled_ and subtracts the tokens that it returns from charges_.
-  AdjustmentPtr Begin(std::vector<Charge> deltas);
+  AdjustmentPtr AddUnsettled(std::vector<Charge> deltas);
   /// Sends the kept adjusts and blocks. Returns success if none is in doubt afterwards.
   Status SettleAll();
   bool HasDoubts() const;
   /// Returns the adjusts that are in doubt and marks them as in flight.
   Adjustments TakeDoubts();
   /// Applies the results of completed adjusts to charges_ and removes them from unsettled_.
-  void Fold() const;
+  void ApplyResults() const;
   /// Makes the lease inactive, without a call to the store.
-  void End();
+  void Deactivate();
   /// The end by destruction or assignment.
-  void Leave();
+  void EndWithoutWaiting();
 
   Limiter* limiter_ = nullptr;
   mutable std::vector<Charge> charges_;

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "weir/limiter/adjustment.h"
+#include "weir/limiter/idempotent_adjust.h"
 #include "weir/limiter/testing/lease_fixture.h"
 
 namespace weir {
@@ -106,7 +106,7 @@ TEST_F(LeaseSettleTest, C7AnAdjustIsNotSentAgainAfterTheStoreMayHaveForgottenIt)
   Lease lease = Take({{"tpm", 30}});
   Lose();
   EXPECT_FALSE(lease.Release({{"tpm", 20}}));
-  scheduler_.Advance(kTokenMemory - milliseconds(1));
+  scheduler_.Advance(kAdjustIdLifetime - milliseconds(1));
   EXPECT_EQ(lease.Settle().error().code, Code::kUnavailable);
   ASSERT_EQ(store_.adjusts.size(), 2U);
   EXPECT_EQ(store_.adjusts[1].deadline, Deadline::After(scheduler_.clock(), milliseconds(1)))
@@ -128,7 +128,7 @@ TEST_F(LeaseSettleTest, C7OneThatIsGivenUpDoesNotHoldUpThoseBehindIt) {
   Lease lease = Take({{"tpm", 30}});
   Fail();
   EXPECT_FALSE(lease.Adjust({{"tpm", 7}}));
-  scheduler_.Advance(kTokenMemory);
+  scheduler_.Advance(kAdjustIdLifetime);
   Heal();
   EXPECT_TRUE(lease.Adjust({{"tpm", 5}}));
   EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 35'000));

@@ -202,8 +202,8 @@ TEST_F(LeaseTest, BadAmountsAreRefusedAndChangeNothing) {
   Lease lease = Take({{"tpm", 30}});
   EXPECT_THAT(lease.Adjust({{"tmp", 1}}).error().message, HasSubstr("known are rpm, tpm"));
   EXPECT_EQ(lease.Adjust({{"tpm", 1}, {"tpm", 1}}).error().code, Code::kInvalidArgument);
-  EXPECT_THAT(lease.Release({{"tpm", 31}}).error().message, HasSubstr("stands for 30"));
-  EXPECT_THAT(lease.Adjust({{"rpm", -1}}).error().message, HasSubstr("stands for 0"));
+  EXPECT_THAT(lease.Release({{"tpm", 31}}).error().message, HasSubstr("holds 30"));
+  EXPECT_THAT(lease.Adjust({{"rpm", -1}}).error().message, HasSubstr("holds 0"));
   EXPECT_TRUE(lease.Adjust({{"tpm", 0}}));
   EXPECT_TRUE(store_.adjusts.empty());
   EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 30'000));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/limiter/lease.h"
 #include "weir/limiter/limiter_stats.h"
@@ -20,7 +21,7 @@
 
 namespace weir {
 
-struct LimiterOptions {
+struct WEIR_API LimiterOptions {
   /// Time for which resolved limits and entities are cached; 0 disables the cache. Changes made
   /// through this Limiter apply at once, independent of this time; changes by other processes apply
   /// within it.
@@ -74,7 +75,7 @@ struct AcquireRequest {
 /// plus those that this Limiter holds. A decision has no statuses if it is unprotected or
 /// contended, or if the request was refused behind waiting requests and its buckets could not be
 /// read.
-class Outcome {
+class WEIR_API Outcome {
  public:
   Outcome(Decision decision, Lease lease)
       : decision_(std::move(decision)), lease_(std::move(lease)) {}
@@ -98,7 +99,7 @@ class Outcome {
 /// It may be destroyed only when no call is in flight, except for requests with `wait_until`: these
 /// complete with kCancelled. A waiting request whose try is in flight completes when the store
 /// responds, and tokens that the try took are given back.
-class Limiter {
+class WEIR_API Limiter {
  public:
   Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options = {});
   ~Limiter();
@@ -147,7 +148,7 @@ class Limiter {
 
  private:
   friend class Lease;
-  class State;
+  class WEIR_INTERNAL State;
   std::shared_ptr<State> state_;
 };
 

@@ -6,9 +6,9 @@
 
 namespace weir {
 
-void OutdatedLog::Renewed(const BucketKey& bucket, bool changed) {
+void OutdatedLog::LogRenewed(const BucketKey& bucket, bool changed) {
   if (!log_.IsEnabled(LogLevel::kInfo)) return;
-  const std::optional<std::int64_t> suppressed = event_.Take(clock_.Now());
+  const std::optional<std::int64_t> suppressed = event_.ShouldWrite(clock_.Now());
   if (!suppressed) return;
   const std::array<LogField, 4> fields{{{"entity", std::string_view(bucket.entity)},
                                         {"resource", std::string_view(bucket.resource)},

@@ -19,7 +19,7 @@ class OutdatedLog {
   /// The log and the clock must outlive it.
   OutdatedLog(Log& log, const Clock& clock) : log_(log), clock_(clock) {}
 
-  void Renewed(const BucketKey& bucket, bool changed);
+  void LogRenewed(const BucketKey& bucket, bool changed);
 
  private:
   Log& log_;

@@ -11,10 +11,10 @@ RepeatedEvent& UnchargedLog::EventOf(Code cause) {
   return cause == Code::kResourceExhausted ? exhausted_ : away_;
 }
 
-void UnchargedLog::Admitted(std::string_view entity, std::string_view resource,
-                            const Error& cause) {
+void UnchargedLog::LogAdmission(std::string_view entity, std::string_view resource,
+                                const Error& cause) {
   if (!log_.IsEnabled(LogLevel::kWarning)) return;
-  const std::optional<std::int64_t> suppressed = EventOf(cause.code).Take(clock_.Now());
+  const std::optional<std::int64_t> suppressed = EventOf(cause.code).ShouldWrite(clock_.Now());
   if (!suppressed) return;
   const std::array<LogField, 5> fields{{{"entity", entity},
                                         {"resource", resource},

@@ -18,7 +18,7 @@ class UnchargedLog {
   /// The log and the clock must outlive it.
   UnchargedLog(Log& log, const Clock& clock) : log_(log), clock_(clock) {}
 
-  void Admitted(std::string_view entity, std::string_view resource, const Error& cause);
+  void LogAdmission(std::string_view entity, std::string_view resource, const Error& cause);
 
  private:
   static constexpr nanoseconds kInterval = milliseconds(1000);

@@ -9,95 +9,95 @@ namespace {
 constexpr Instant kForEver{INT64_MAX};
 
 // Returns a non-owning pointer for lookups.
-TargetPtr Unowned(const Target& target) { return TargetPtr(TargetPtr(), &target); }
+TargetPtr NonOwning(const Target& target) { return TargetPtr(TargetPtr(), &target); }
 
 }  // namespace
 
-const WaitQueue::Line* WaitQueue::LineOf(const Target& bucket) const {
-  const auto found = lines_.find(Unowned(bucket));
-  return found == lines_.end() ? nullptr : &found->second;
+const WaitQueue::BucketQueue* WaitQueue::QueueOf(const Target& bucket) const {
+  const auto found = queues_.find(NonOwning(bucket));
+  return found == queues_.end() ? nullptr : &found->second;
 }
 
 bool WaitQueue::HasEarlier(const Target& bucket, Id id) const {
-  const Line* line = LineOf(bucket);
-  return line != nullptr && *line->begin() < id;
+  const BucketQueue* queue = QueueOf(bucket);
+  return queue != nullptr && *queue->begin() < id;
 }
 
 std::optional<Instant> WaitQueue::HeadRetry(const Target& bucket) const {
-  const Line* line = LineOf(bucket);
-  return line == nullptr ? std::nullopt : waiters_.at(*line->begin()).retry_at;
+  const BucketQueue* queue = QueueOf(bucket);
+  return queue == nullptr ? std::nullopt : waiters_.at(*queue->begin()).retry_at;
 }
 
-void WaitQueue::Enter(Waiter waiter, const TargetPtr& bucket, std::optional<Instant> retry_at) {
+void WaitQueue::AddWaiter(Waiter waiter, const TargetPtr& bucket, std::optional<Instant> retry_at) {
   const Id id = waiter.id;
   if (waiter.until != kForEver) ends_.emplace(waiter.until, id);
-  Place& place = waiters_[id];
-  place.waiter = std::move(waiter);
-  Insert(place, bucket, retry_at);
+  Entry& entry = waiters_[id];
+  entry.waiter = std::move(waiter);
+  Insert(entry, bucket, retry_at);
 }
 
-void WaitQueue::Refused(Id id, std::vector<TargetPtr> buckets, const TargetPtr& bucket,
-                        Instant retry_at) {
-  Place& place = waiters_.at(id);
-  Remove(place);
-  place.trying = false;
-  place.waiter.buckets = std::move(buckets);
-  if (place.waiter.until != kForEver) ends_.emplace(place.waiter.until, id);
-  Insert(place, bucket, retry_at);
+void WaitQueue::OnRefused(Id id, std::vector<TargetPtr> buckets, const TargetPtr& bucket,
+                          Instant retry_at) {
+  Entry& entry = waiters_.at(id);
+  Remove(entry);
+  entry.trying = false;
+  entry.waiter.buckets = std::move(buckets);
+  if (entry.waiter.until != kForEver) ends_.emplace(entry.waiter.until, id);
+  Insert(entry, bucket, retry_at);
 }
 
-void WaitQueue::Leave(Id id) {
+void WaitQueue::RemoveWaiter(Id id) {
   const auto found = waiters_.find(id);
   Remove(found->second);
   ends_.erase({found->second.waiter.until, id});
   waiters_.erase(found);
 }
 
-void WaitQueue::Insert(Place& place, const TargetPtr& bucket, std::optional<Instant> retry_at) {
-  place.bucket = bucket;
-  Line& line = lines_[bucket];
-  const auto [at, inserted] = line.insert(place.waiter.id);
-  if (at != line.begin()) return;
+void WaitQueue::Insert(Entry& entry, const TargetPtr& bucket, std::optional<Instant> retry_at) {
+  entry.bucket = bucket;
+  BucketQueue& queue = queues_[bucket];
+  const auto [at, inserted] = queue.insert(entry.waiter.id);
+  if (at != queue.begin()) return;
   // The waiter arrived before the previous head, but was refused later. The previous head tries
-  // when it is the head again; if it is trying, Refused or Leave follows anyway.
-  if (const auto second = std::next(at); second != line.end()) {
+  // when it is the head again; if it is trying, OnRefused or RemoveWaiter follows anyway.
+  if (const auto second = std::next(at); second != queue.end()) {
     SetRetry(waiters_.at(*second), std::nullopt);
     ready_.erase(*second);
   }
-  SetRetry(place, retry_at);
-  if (!retry_at) ready_.insert(place.waiter.id);
+  SetRetry(entry, retry_at);
+  if (!retry_at) ready_.insert(entry.waiter.id);
 }
 
-void WaitQueue::Remove(Place& place) {
-  SetRetry(place, std::nullopt);
-  ready_.erase(place.waiter.id);
-  const auto found = lines_.find(place.bucket);
-  Line& line = found->second;
-  const bool was_head = *line.begin() == place.waiter.id;
-  line.erase(place.waiter.id);
-  if (line.empty()) {
-    lines_.erase(found);
+void WaitQueue::Remove(Entry& entry) {
+  SetRetry(entry, std::nullopt);
+  ready_.erase(entry.waiter.id);
+  const auto found = queues_.find(entry.bucket);
+  BucketQueue& queue = found->second;
+  const bool was_head = *queue.begin() == entry.waiter.id;
+  queue.erase(entry.waiter.id);
+  if (queue.empty()) {
+    queues_.erase(found);
   } else if (was_head) {
-    WakeHead(line);
+    WakeHead(queue);
   }
 }
 
-void WaitQueue::SetRetry(Place& place, std::optional<Instant> retry_at) {
-  if (place.retry_at) retries_.erase({*place.retry_at, place.waiter.id});
-  place.retry_at = retry_at;
-  if (retry_at) retries_.emplace(*retry_at, place.waiter.id);
+void WaitQueue::SetRetry(Entry& entry, std::optional<Instant> retry_at) {
+  if (entry.retry_at) retries_.erase({*entry.retry_at, entry.waiter.id});
+  entry.retry_at = retry_at;
+  if (retry_at) retries_.emplace(*retry_at, entry.waiter.id);
 }
 
 void WaitQueue::Wake(const Target& bucket) {
-  if (const Line* line = LineOf(bucket)) WakeHead(*line);
+  if (const BucketQueue* queue = QueueOf(bucket)) WakeHead(*queue);
 }
 
 void WaitQueue::WakeAll() {
-  for (const auto& [bucket, line] : lines_) WakeHead(line);
+  for (const auto& [bucket, queue] : queues_) WakeHead(queue);
 }
 
-void WaitQueue::WakeHead(const Line& line) {
-  Place& head = waiters_.at(*line.begin());
+void WaitQueue::WakeHead(const BucketQueue& queue) {
+  Entry& head = waiters_.at(*queue.begin());
   if (head.trying) return;  // its result decides
   SetRetry(head, std::nullopt);
   ready_.insert(head.waiter.id);
@@ -107,11 +107,11 @@ void WaitQueue::WakeHead(const Line& line) {
 // more; expired waiters are removed before moves, so that none moves behind them.
 WaitQueue::Step WaitQueue::Advance(Instant now) {
   Step step;
-  Ring(now);
+  WakeDueHeads(now);
   Expire(now, step);
   MoveBehindEarlier();
   for (const Id id : std::exchange(ready_, {})) {
-    Place& head = waiters_.at(id);
+    Entry& head = waiters_.at(id);
     head.trying = true;
     ends_.erase({head.waiter.until, id});
     step.tries.push_back(id);
@@ -119,9 +119,9 @@ WaitQueue::Step WaitQueue::Advance(Instant now) {
   return step;
 }
 
-void WaitQueue::Ring(Instant now) {
+void WaitQueue::WakeDueHeads(Instant now) {
   while (!retries_.empty() && retries_.begin()->first <= now) {
-    Place& head = waiters_.at(retries_.begin()->second);
+    Entry& head = waiters_.at(retries_.begin()->second);
     SetRetry(head, std::nullopt);
     ready_.insert(head.waiter.id);
   }
@@ -132,7 +132,7 @@ void WaitQueue::Expire(Instant now, Step& step) {
     const Id id = end->second;
     ++end;
     if (ready_.contains(id)) continue;  // a ready head tries once more
-    Leave(id);
+    RemoveWaiter(id);
     step.expired.push_back(id);
   }
 }
@@ -141,7 +141,7 @@ void WaitQueue::Expire(Instant now, Step& step) {
 void WaitQueue::MoveBehindEarlier() {
   for (auto next = ready_.begin(); next != ready_.end();) {
     const Id id = *next;
-    Place& head = waiters_.at(id);
+    Entry& head = waiters_.at(id);
     if (const TargetPtr elsewhere = EarlierElsewhere(head)) {
       Remove(head);
       Insert(head, elsewhere, std::nullopt);
@@ -150,9 +150,9 @@ void WaitQueue::MoveBehindEarlier() {
   }
 }
 
-TargetPtr WaitQueue::EarlierElsewhere(const Place& place) const {
-  for (const TargetPtr& bucket : place.waiter.buckets) {
-    if (HasEarlier(*bucket, place.waiter.id)) return bucket;
+TargetPtr WaitQueue::EarlierElsewhere(const Entry& entry) const {
+  for (const TargetPtr& bucket : entry.waiter.buckets) {
+    if (HasEarlier(*bucket, entry.waiter.id)) return bucket;
   }
   return nullptr;
 }

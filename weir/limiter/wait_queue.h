@@ -4,16 +4,16 @@
 // States of a waiter:
 //
 //   state            event                                         next state
-//   (new)            Enter                                         behind, or timed if it is a head
+//   (new)            AddWaiter                                     behind, or timed if it is a head
 //   behind a head    it becomes the head                           ready
 //   timed (a head    retry_at has come; Wake                       ready
 //     with retry_at)
 //   timed, ready     an earlier waiter enters the queue            behind
-//   ready            Advance, an earlier waiter waits for another  behind, in that queue
-//                      of its buckets
+//   ready            Advance; another of its buckets has an        behind, in that queue
+//                      earlier waiter
 //   ready            Advance                                       trying (Step::tries)
-//   trying           Refused                                       timed, or behind
-//   trying           Leave                                         (gone)
+//   trying           OnRefused                                     timed, or behind
+//   trying           RemoveWaiter                                  (gone)
 //   behind, timed    Advance, `until` has come                     (gone; Step::expired)
 #pragma once
 
@@ -57,12 +57,12 @@ class WaitQueue {
   /// Adds a new waiter to a queue. `retry_at` is the time at which it may try, if a try of its own
   /// was just refused; if it is not set, the waiter tries when it is the head. REQUIRES: the id is
   /// new.
-  void Enter(Waiter waiter, const TargetPtr& bucket, std::optional<Instant> retry_at);
+  void AddWaiter(Waiter waiter, const TargetPtr& bucket, std::optional<Instant> retry_at);
   /// Queues a waiter for `bucket` after its try was refused. `buckets` are all buckets that it
   /// charges now. REQUIRES: the waiter is trying.
-  void Refused(Id id, std::vector<TargetPtr> buckets, const TargetPtr& bucket, Instant retry_at);
+  void OnRefused(Id id, std::vector<TargetPtr> buckets, const TargetPtr& bucket, Instant retry_at);
   /// Removes the waiter. If it was a head, the next waiter becomes ready.
-  void Leave(Id id);
+  void RemoveWaiter(Id id);
 
   /// Makes the head of this queue ready before its instant, because tokens were returned.
   void Wake(const Target& bucket);
@@ -70,7 +70,8 @@ class WaitQueue {
   void WakeAll();
 
   struct Step {
-    std::vector<Id> tries;    ///< must try now, in order of arrival; call Refused or Leave for each
+    std::vector<Id>
+        tries;  ///< must try now, in order of arrival; call OnRefused or RemoveWaiter for each
     std::vector<Id> expired;  ///< their time is over; they have been removed
   };
   /// Returns the work at `now`. A waiter that is trying does not expire.
@@ -85,44 +86,36 @@ class WaitQueue {
   void Clear() { *this = WaitQueue(); }
 
  private:
-  struct Place {
+  struct Entry {
     Waiter waiter;
     TargetPtr bucket;                 ///< the bucket whose queue it is in
     std::optional<Instant> retry_at;  ///< set for a head that waits for its instant
     bool trying = false;
   };
-  struct HashTarget {
-    std::size_t operator()(const TargetPtr& target) const { return target->hash; }
-  };
-  struct SameBucket {
-    bool operator()(const TargetPtr& a, const TargetPtr& b) const {
-      return a == b || (a->hash == b->hash && a->key == b->key);
-    }
-  };
-  using Line = std::set<Id>;
+  using BucketQueue = std::set<Id>;
   using Timers = std::set<std::pair<Instant, Id>>;
 
   /// Returns the queue of the bucket, or null if no request waits for it.
-  const Line* LineOf(const Target& bucket) const;
+  const BucketQueue* QueueOf(const Target& bucket) const;
   /// Adds the waiter to the queue. If it becomes the head, the previous head waits behind it.
-  void Insert(Place& place, const TargetPtr& bucket, std::optional<Instant> retry_at);
+  void Insert(Entry& entry, const TargetPtr& bucket, std::optional<Instant> retry_at);
   /// Removes the waiter from its queue; if it was the head, wakes the next one.
-  void Remove(Place& place);
+  void Remove(Entry& entry);
   /// Sets retry_at and keeps retries_ consistent.
-  void SetRetry(Place& place, std::optional<Instant> retry_at);
+  void SetRetry(Entry& entry, std::optional<Instant> retry_at);
   /// Makes the head of the queue ready unless it is trying.
-  void WakeHead(const Line& line);
+  void WakeHead(const BucketQueue& queue);
   /// Makes the heads ready whose retry_at has come.
-  void Ring(Instant now);
+  void WakeDueHeads(Instant now);
   /// Removes the waiters whose time is over and which are not ready.
   void Expire(Instant now, Step& step);
   /// Moves ready heads to queues of their other buckets in which earlier waiters are.
   void MoveBehindEarlier();
   /// Returns a bucket of the waiter for which an earlier waiter waits, or null.
-  TargetPtr EarlierElsewhere(const Place& place) const;
+  TargetPtr EarlierElsewhere(const Entry& entry) const;
 
-  std::unordered_map<Id, Place> waiters_;
-  std::unordered_map<TargetPtr, Line, HashTarget, SameBucket> lines_;  ///< none is empty
+  std::unordered_map<Id, Entry> waiters_;
+  std::unordered_map<TargetPtr, BucketQueue, TargetHash, TargetEqual> queues_;  ///< none is empty
   std::set<Id> ready_;  ///< heads that are not trying and do not wait for an instant
   Timers retries_;      ///< retry_at of heads
   Timers ends_;         ///< `until` of the waiters that are not trying

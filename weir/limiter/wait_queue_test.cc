@@ -24,7 +24,7 @@ class WaitQueueTest : public ::testing::Test {
  protected:
   void Enter(WaitQueue::Id id, const TargetPtr& bucket, std::optional<Instant> retry_at,
              Instant until = kForEver) {
-    queue_.Enter({id, until, {bucket}}, bucket, retry_at);
+    queue_.AddWaiter({id, until, {bucket}}, bucket, retry_at);
   }
   Ids Tries(Instant now) { return queue_.Advance(now).tries; }
 
@@ -54,10 +54,10 @@ TEST_F(WaitQueueTest, TheNextOneTriesAtOnceWhenTheHeadHasLeft) {
   Enter(2, a_, std::nullopt);
   Enter(3, a_, std::nullopt);
   EXPECT_EQ(Tries(AtSecond(10)), Ids{1});
-  queue_.Leave(1);
+  queue_.RemoveWaiter(1);
   EXPECT_TRUE(queue_.due());
   EXPECT_EQ(Tries(AtSecond(10)), Ids{2});
-  queue_.Refused(2, {a_}, a_, AtSecond(15));
+  queue_.OnRefused(2, {a_}, a_, AtSecond(15));
   EXPECT_EQ(Tries(AtSecond(14)), Ids{}) << "3 is behind 2, which was refused until 15";
   EXPECT_EQ(Tries(AtSecond(15)), Ids{2});
 }
@@ -80,28 +80,28 @@ TEST_F(WaitQueueTest, ArrivalDecidesNotTheOrderOfRefusals) {
   Enter(1, a_, AtSecond(12));  // arrived first, was refused later
   EXPECT_EQ(Tries(AtSecond(11)), Ids{}) << "2 is no longer the head";
   EXPECT_EQ(Tries(AtSecond(12)), Ids{1});
-  queue_.Leave(1);
+  queue_.RemoveWaiter(1);
   EXPECT_EQ(Tries(AtSecond(12)), Ids{2});
 }
 
 TEST_F(WaitQueueTest, OneThatIsRefusedElsewhereMovesThereByArrival) {
-  queue_.Enter({1, kForEver, {a_, b_}}, a_, AtSecond(10));
+  queue_.AddWaiter({1, kForEver, {a_, b_}}, a_, AtSecond(10));
   Enter(2, a_, std::nullopt);
   Enter(3, b_, AtSecond(30));
   EXPECT_EQ(Tries(AtSecond(10)), Ids{1});
-  queue_.Refused(1, {a_, b_}, b_, AtSecond(20));
+  queue_.OnRefused(1, {a_, b_}, b_, AtSecond(20));
   EXPECT_EQ(Tries(AtSecond(10)), Ids{2}) << "1 left the queue of a";
   EXPECT_EQ(Tries(AtSecond(20)), Ids{1}) << "1 is ahead of 3 on b";
 }
 
 TEST_F(WaitQueueTest, AHeadGoesBehindThoseWhoCameEarlierOnItsOtherBucket) {
   Enter(1, b_, AtSecond(50));
-  queue_.Enter({2, kForEver, {a_, b_}}, a_, AtSecond(10));
+  queue_.AddWaiter({2, kForEver, {a_, b_}}, a_, AtSecond(10));
   Enter(3, a_, std::nullopt);
   EXPECT_EQ(Tries(AtSecond(10)), Ids{3}) << "2 waits behind 1 on b; nobody is before 3 on a";
-  queue_.Leave(3);
+  queue_.RemoveWaiter(3);
   EXPECT_EQ(Tries(AtSecond(50)), Ids{1});
-  queue_.Leave(1);
+  queue_.RemoveWaiter(1);
   EXPECT_EQ(Tries(AtSecond(50)), Ids{2});
 }
 
@@ -142,14 +142,14 @@ TEST_F(WaitQueueTest, ATryIsDueBeforeAnEndAtTheSameInstant) {
   EXPECT_EQ(step.tries, Ids{1});
   EXPECT_EQ(step.expired, Ids{});
   EXPECT_EQ(queue_.Advance(AtSecond(20)).expired, Ids{}) << "the answer decides";
-  queue_.Refused(1, {a_}, a_, AtSecond(30));
+  queue_.OnRefused(1, {a_}, a_, AtSecond(30));
   EXPECT_EQ(queue_.Advance(AtSecond(20)).expired, Ids{1});
 }
 
 TEST_F(WaitQueueTest, OneWhoLeavesWhileItTriesMakesRoom) {
   Enter(1, a_, AtSecond(10));
   EXPECT_EQ(Tries(AtSecond(10)), Ids{1});
-  queue_.Leave(1);
+  queue_.RemoveWaiter(1);
   EXPECT_EQ(queue_.size(), 0U);
   EXPECT_FALSE(queue_.HasEarlier(*a_, 99));
   EXPECT_FALSE(queue_.NextWake());
@@ -211,7 +211,7 @@ class Oracle {
     Waiter waiter{.buckets = SomeBuckets(), .at = {}, .not_before = Soon(), .until = kForEver};
     waiter.at = waiter.buckets[rng_.Below(waiter.buckets.size())];
     if (rng_.Chance(0.5)) waiter.until = now_ + nanoseconds(rng_.Between(1, 40));
-    queue_.Enter({id, waiter.until, waiter.buckets}, waiter.at, waiter.not_before);
+    queue_.AddWaiter({id, waiter.until, waiter.buckets}, waiter.at, waiter.not_before);
     Stand(id, waiter);
   }
 
@@ -234,7 +234,7 @@ class Oracle {
     if (trying.empty()) return;
     const WaitQueue::Id id = trying[rng_.Below(trying.size())];
     if (rng_.Chance(0.5)) {
-      queue_.Leave(id);
+      queue_.RemoveWaiter(id);
       waiting_.erase(id);
       return;
     }
@@ -243,7 +243,7 @@ class Oracle {
     waiter.trying = false;
     waiter.at = waiter.buckets[rng_.Below(waiter.buckets.size())];
     waiter.not_before = Soon();
-    queue_.Refused(id, waiter.buckets, waiter.at, *waiter.not_before);
+    queue_.OnRefused(id, waiter.buckets, waiter.at, *waiter.not_before);
     Stand(id, waiter);
   }
 

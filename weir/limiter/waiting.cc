@@ -18,7 +18,7 @@ void Waiting::Bind(const std::weak_ptr<Host>& host) {
 
 // Buckets with the same hash share a counter, so a stamp may change without a return to these
 // buckets. That causes one more try.
-std::uint64_t Waiting::Stamp(std::span<const Charge> charges) const {
+std::uint64_t Waiting::StampOf(std::span<const Charge> charges) const {
   std::uint64_t sum = changes_.load();
   for (const Charge& charge : charges) sum += stamps_[charge.target->hash % kStamps].load();
   return sum;
@@ -37,34 +37,34 @@ std::optional<Waiting::Ahead> Waiting::FindAhead(std::span<const Charge> charges
 
 // A call with several buckets is queued for the first one with an earlier waiter. When it becomes
 // ready there, WaitQueue moves it behind the earlier waiters for its other buckets.
-Waiting::Verdict Waiting::Join(CallPtr& call) {
+Waiting::Verdict Waiting::JoinBehind(CallPtr& call) {
   {
     const MutexLock lock(mutex_);
     if (closed()) return Verdict::kClosed;
-    const Patience& patience = *call->patience;
+    const WaitState& wait = *call->wait;
     const TargetPtr* bucket = nullptr;
     for (const Charge& charge : call->charges) {
-      if (!queue_.HasEarlier(*charge.target, patience.id)) continue;
-      if (queue_.HeadRetry(*charge.target) > patience.until) return Verdict::kTooLate;
+      if (!queue_.HasEarlier(*charge.target, wait.id)) continue;
+      if (queue_.HeadRetry(*charge.target) > wait.until) return Verdict::kTooLate;
       if (bucket == nullptr) bucket = &charge.target;
     }
     if (bucket == nullptr) return Verdict::kTry;
-    if (!Place(call, *bucket, std::nullopt)) return Verdict::kFull;
+    if (!Enqueue(call, *bucket, std::nullopt)) return Verdict::kFull;
   }
   pump_.Kick();
   return Verdict::kQueued;
 }
 
-Waiting::Verdict Waiting::Stay(CallPtr& call, const TargetPtr& bucket, Instant retry_at) {
+Waiting::Verdict Waiting::StayQueued(CallPtr& call, const TargetPtr& bucket, Instant retry_at) {
   {
     const MutexLock lock(mutex_);
     if (closed()) return Verdict::kClosed;
-    const Patience& patience = *call->patience;
+    const WaitState& wait = *call->wait;
     const std::vector<Charge>& charges = call->charges;
-    if (!Place(call, bucket, retry_at)) return Verdict::kFull;
-    // The stamp is compared after size_ was updated. GaveBack changes the stamp first and then
-    // reads size_, so one of the two sees the other.
-    if (Stamp(charges) != patience.stamp) queue_.Wake(*bucket);
+    if (!Enqueue(call, bucket, retry_at)) return Verdict::kFull;
+    // The stamp is compared after size_ was updated. OnTokensReturned changes the stamp first and
+    // then reads size_, so one of the two sees the other.
+    if (StampOf(charges) != wait.stamp) queue_.Wake(*bucket);
   }
   pump_.Kick();
   return Verdict::kQueued;
@@ -72,34 +72,34 @@ Waiting::Verdict Waiting::Stay(CallPtr& call, const TargetPtr& bucket, Instant r
 
 // A call that was queued before keeps its id, and so its position in the order of arrival. The
 // bound applies to new calls only.
-bool Waiting::Place(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at) {
-  Patience& patience = *call->patience;
+bool Waiting::Enqueue(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at) {
+  WaitState& wait = *call->wait;
   std::vector<TargetPtr> targets = TargetsOf(call->charges);
-  if (patience.queued) {
-    queue_.Refused(patience.id, std::move(targets), bucket, *retry_at);
+  if (wait.queued) {
+    queue_.OnRefused(wait.id, std::move(targets), bucket, *retry_at);
   } else {
     if (queue_.size() >= max_) return false;
-    queue_.Enter({patience.id, patience.until, std::move(targets)}, bucket, retry_at);
-    patience.queued = true;
+    queue_.AddWaiter({wait.id, wait.until, std::move(targets)}, bucket, retry_at);
+    wait.queued = true;
   }
-  const WaitQueue::Id id = patience.id;
+  const WaitQueue::Id id = wait.id;
   calls_.emplace(id, std::move(call));
-  Count();
+  UpdateSize();
   return true;
 }
 
-void Waiting::Leave(Call& call) {
-  if (call.patience == nullptr || !std::exchange(call.patience->queued, false)) return;
+void Waiting::RemoveCall(PendingAcquire& call) {
+  if (call.wait == nullptr || !std::exchange(call.wait->queued, false)) return;
   {
     const MutexLock lock(mutex_);
     if (closed()) return;  // Close has cleared the queue
-    queue_.Leave(call.patience->id);
-    Count();
+    queue_.RemoveWaiter(call.wait->id);
+    UpdateSize();
   }
   pump_.Kick();
 }
 
-void Waiting::GaveBack(std::span<const Charge> charges) {
+void Waiting::OnTokensReturned(std::span<const Charge> charges) {
   for (const Charge& charge : charges) ++stamps_[charge.target->hash % kStamps];
   if (size_.load() == 0) return;
   {
@@ -129,12 +129,12 @@ void Waiting::Close() {
     closed_ = true;
     calls.swap(calls_);
     queue_.Clear();
-    Count();
+    UpdateSize();
   }
   pump_.Close();
   const auto host = host_.lock();
   for (auto& [id, call] : calls) {
-    call->patience->queued = false;
+    call->wait->queued = false;
     host->Abandon(std::move(call));
   }
 }
@@ -145,7 +145,8 @@ std::optional<Instant> Waiting::NextTurn() const {
   return queue_.due() ? std::optional(clock_.Now()) : queue_.NextWake();
 }
 
-// The host is called without the lock, because it may call GaveBack, Stay or Leave.
+// The host is called without the lock, because it may call OnTokensReturned, StayQueued or
+// RemoveCall.
 bool Waiting::TakeTurns() {
   const auto host = host_.lock();
   const Instant now = clock_.Now();
@@ -156,18 +157,18 @@ bool Waiting::TakeTurns() {
     if (closed()) return false;
     const WaitQueue::Step step = queue_.Advance(now);
     for (const WaitQueue::Id id : step.expired) {
-      expired.push_back(Take(id));
-      expired.back()->patience->queued = false;
+      expired.push_back(TakeCall(id));
+      expired.back()->wait->queued = false;
     }
-    for (const WaitQueue::Id id : step.tries) tries.push_back(Take(id));
-    Count();
+    for (const WaitQueue::Id id : step.tries) tries.push_back(TakeCall(id));
+    UpdateSize();
   }
   for (CallPtr& call : expired) host->Expire(std::move(call));
   for (CallPtr& call : tries) host->TakeTurn(std::move(call));
   return !expired.empty() || !tries.empty();
 }
 
-CallPtr Waiting::Take(WaitQueue::Id id) {
+CallPtr Waiting::TakeCall(WaitQueue::Id id) {
   const auto found = calls_.find(id);
   CallPtr call = std::move(found->second);
   calls_.erase(found);

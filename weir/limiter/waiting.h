@@ -1,10 +1,11 @@
 // The driver of the wait queue: keeps the waiting calls, and starts their tries and ends them on
 // time. Mechanism: docs/design/waiting.md.
 //
-//   Join (new call) --+                          +--> Host::TakeTurn --> Stay | Leave
-//   Stay (refused) ---+--> WaitQueue --> pump ---+--> Host::Expire
-//   GaveBack, WakeAll +        |                       (scheduler's thread)
-//                              +--- Close -----------> Host::Abandon
+//   JoinBehind (new call) ------+                        +--> Host::TakeTurn --> StayQueued, or
+//   StayQueued (refused) -------+--> WaitQueue --> pump -+                       RemoveCall
+//   OnTokensReturned, WakeAll --+        |               +--> Host::Expire
+//                                        |                      (scheduler's thread)
+//                                        +--- Close ---------> Host::Abandon
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@
 #include <utility>
 
 #include "weir/base/mutex.h"
-#include "weir/limiter/call.h"
+#include "weir/limiter/pending_acquire.h"
 #include "weir/limiter/wait_queue.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/runtime/turn_pump.h"
@@ -31,7 +32,7 @@ class Waiting {
   class Host {
    public:
     virtual ~Host() = default;
-    /// The call is to try now. The try ends in Stay or Leave.
+    /// The call is to try now. The try ends in StayQueued or RemoveCall.
     virtual void TakeTurn(CallPtr call) = 0;
     /// The time of the call is over and it was removed: refuse it.
     virtual void Expire(CallPtr call) = 0;
@@ -46,14 +47,15 @@ class Waiting {
 
   /// Returns true if no request waits for any bucket. One relaxed load.
   bool idle() const { return size_.load(std::memory_order_relaxed) == 0; }
+  std::size_t max() const { return max_; }
   std::size_t size() const { return size_.load(std::memory_order_relaxed); }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
   /// Returns the id of a new request that may wait. Ids ascend in the order of arrival.
   WaitQueue::Id NextId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   /// Returns a number that changes when tokens are returned to one of these buckets. It is read
-  /// before a try, so that Stay can detect a return that crossed the refusal.
-  std::uint64_t Stamp(std::span<const Charge> charges) const;
+  /// before a try, so that StayQueued can detect a return that crossed the refusal.
+  std::uint64_t StampOf(std::span<const Charge> charges) const;
 
   /// A request waits for one of these buckets. `retry_at` is the latest time at which a head tries
   /// again, if it is known.
@@ -71,15 +73,15 @@ class Waiting {
   };
   /// Queues a new call that may wait behind the requests that wait for one of its buckets. Takes
   /// the call only if it returns kQueued.
-  Verdict Join(CallPtr& call);
+  Verdict JoinBehind(CallPtr& call);
   /// Queues a call whose try was refused by this bucket until `retry_at`. Takes the call only if it
   /// returns kQueued. Never returns kTry or kTooLate.
-  Verdict Stay(CallPtr& call, const TargetPtr& bucket, Instant retry_at);
+  Verdict StayQueued(CallPtr& call, const TargetPtr& bucket, Instant retry_at);
   /// Removes a call whose try has ended. Has no effect if the call is not queued.
-  void Leave(Call& call);
+  void RemoveCall(PendingAcquire& call);
 
   /// Reports that tokens were returned to these buckets; the heads of their queues try.
-  void GaveBack(std::span<const Charge> charges);
+  void OnTokensReturned(std::span<const Charge> charges);
   /// Reports that limits changed; the heads of all queues try.
   void WakeAll();
   /// Abandons the waiting calls and takes no more.
@@ -93,12 +95,12 @@ class Waiting {
   /// Starts the tries and ends that are due; returns false if there were none.
   bool TakeTurns();
   /// Adds the call to the queue and to calls_. Returns false if the queue is full.
-  bool Place(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at)
+  bool Enqueue(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at)
       WEIR_REQUIRES(mutex_);
   /// Removes a call from calls_ and returns it.
-  CallPtr Take(WaitQueue::Id id) WEIR_REQUIRES(mutex_);
+  CallPtr TakeCall(WaitQueue::Id id) WEIR_REQUIRES(mutex_);
   /// Updates size_ after a change of the queue.
-  void Count() WEIR_REQUIRES(mutex_) { size_.store(queue_.size(), std::memory_order_seq_cst); }
+  void UpdateSize() WEIR_REQUIRES(mutex_) { size_.store(queue_.size(), std::memory_order_seq_cst); }
 
   const Clock& clock_;
   const std::size_t max_;

@@ -23,39 +23,41 @@ constexpr TextRule kDetailText = {.what = "text of an audit detail",
 // Adds up what one event holds.
 class DetailCheck {
  public:
-  Status Parts(const AuditDetail::Parts& parts) {
-    WEIR_RETURN_IF_ERROR(Enter());
+  Status CheckParts(const AuditDetail::Parts& parts) {
+    WEIR_RETURN_IF_ERROR(EnterLevel());
     for (const auto& [name, part] : parts) {
-      WEIR_RETURN_IF_ERROR(Text(kDetailName, name));
-      WEIR_RETURN_IF_ERROR(One(part));
+      WEIR_RETURN_IF_ERROR(CheckDetailText(kDetailName, name));
+      WEIR_RETURN_IF_ERROR(CheckDetail(part));
     }
     --depth_;
     return {};
   }
 
  private:
-  Status One(const AuditDetail& detail) {
-    if (const auto* text = std::get_if<std::string>(&detail.held)) return Text(kDetailText, *text);
-    if (const auto* parts = std::get_if<AuditDetail::Parts>(&detail.held)) return Parts(*parts);
-    if (const auto* list = std::get_if<AuditDetail::List>(&detail.held)) return List(*list);
+  Status CheckDetail(const AuditDetail& detail) {
+    if (const auto* text = std::get_if<std::string>(&detail.value))
+      return CheckDetailText(kDetailText, *text);
+    if (const auto* parts = std::get_if<AuditDetail::Parts>(&detail.value))
+      return CheckParts(*parts);
+    if (const auto* list = std::get_if<AuditDetail::List>(&detail.value)) return CheckList(*list);
     return {};
   }
 
-  Status List(const AuditDetail::List& list) {
-    WEIR_RETURN_IF_ERROR(Enter());
-    for (const AuditDetail& detail : list) WEIR_RETURN_IF_ERROR(One(detail));
+  Status CheckList(const AuditDetail::List& list) {
+    WEIR_RETURN_IF_ERROR(EnterLevel());
+    for (const AuditDetail& detail : list) WEIR_RETURN_IF_ERROR(CheckDetail(detail));
     --depth_;
     return {};
   }
 
-  Status Enter() {
+  Status EnterLevel() {
     if (++depth_ <= kDeepestDetail) return {};
     return Fail(Code::kInvalidArgument,
                 fmt::format("audit details are nested deeper than {}; right would be at most that",
                             kDeepestDetail));
   }
 
-  Status Text(const TextRule& rule, std::string_view text) {
+  Status CheckDetailText(const TextRule& rule, std::string_view text) {
     WEIR_RETURN_IF_ERROR(CheckText(rule, text));
     bytes_ += text.size();
     if (bytes_ <= kLongestDetails) return {};
@@ -82,7 +84,7 @@ Status CheckSubject(std::string_view subject) {
   return CheckEntityId(subject);
 }
 
-Status CheckDetails(const AuditDetail::Parts& details) { return DetailCheck().Parts(details); }
+Status CheckDetails(const AuditDetail::Parts& details) { return DetailCheck().CheckParts(details); }
 
 Status CheckPrincipal(std::string_view principal) {
   if (!principal.starts_with("arn:")) return CheckEntityId(principal);

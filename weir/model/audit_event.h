@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 
@@ -18,12 +19,12 @@ namespace weir {
 struct AuditDetail {
   using List = std::vector<AuditDetail>;
   using Parts = std::map<std::string, AuditDetail>;
-  std::variant<std::monostate, bool, std::int64_t, std::string, List, Parts> held;
+  std::variant<std::monostate, bool, std::int64_t, std::string, List, Parts> value;
 
   friend bool operator==(const AuditDetail&, const AuditDetail&);
 };
 
-inline bool operator==(const AuditDetail& a, const AuditDetail& b) { return a.held == b.held; }
+inline bool operator==(const AuditDetail& a, const AuditDetail& b) { return a.value == b.value; }
 
 struct AuditEvent {
   std::string id;       ///< a ULID: sorts by time
@@ -50,10 +51,10 @@ inline constexpr std::string_view kBucketToppedUp = "bucket_topped_up";
 
 /// The subject of changes to the system limits, and to the limits of a resource.
 inline constexpr std::string_view kSystemSubject = "$SYSTEM";
-std::string ResourceSubject(std::string_view resource);
+WEIR_API std::string ResourceSubject(std::string_view resource);
 
 /// Returns kInvalidArgument unless `subject` is an entity id, kSystemSubject or a ResourceSubject.
-[[nodiscard]] Status CheckSubject(std::string_view subject);
+[[nodiscard]] WEIR_API Status CheckSubject(std::string_view subject);
 /// Bounds of one event: the deepest nesting of lists and parts, the longest text, and the sum of
 /// all names and texts. Lengths are in bytes.
 inline constexpr std::size_t kDeepestDetail = 16;
@@ -61,10 +62,10 @@ inline constexpr std::size_t kLongestDetail = 16'384;
 inline constexpr std::size_t kLongestDetails = 131'072;
 /// Returns kInvalidArgument unless the names and texts satisfy stored_text.h (texts may have
 /// several lines) and all details are within the bounds above.
-[[nodiscard]] Status CheckDetails(const AuditDetail::Parts& details);
+[[nodiscard]] WEIR_API Status CheckDetails(const AuditDetail::Parts& details);
 
 /// Returns kInvalidArgument unless `principal` has the form of an entity id, or begins with `arn:`
 /// and has at most 2048 bytes, all of them printable ASCII other than the space.
-[[nodiscard]] Status CheckPrincipal(std::string_view principal);
+[[nodiscard]] WEIR_API Status CheckPrincipal(std::string_view principal);
 
 }  // namespace weir

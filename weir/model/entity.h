@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 
@@ -33,9 +34,9 @@ inline constexpr std::size_t kLongestMetadata = 65'536;
 
 /// Each returns kInvalidArgument with the id of the entity, unless the text satisfies stored_text.h
 /// and the bounds above. A name may be empty; a metadata value may be empty and have several lines.
-[[nodiscard]] Status CheckEntityName(const Entity& entity);
-[[nodiscard]] Status CheckMetadata(const Entity& entity);
+[[nodiscard]] WEIR_API Status CheckEntityName(const Entity& entity);
+[[nodiscard]] WEIR_API Status CheckMetadata(const Entity& entity);
 /// Checks the id, the parent's id, the name and the metadata.
-[[nodiscard]] Status Check(const Entity& entity);
+[[nodiscard]] WEIR_API Status Check(const Entity& entity);
 
 }  // namespace weir

@@ -23,13 +23,13 @@ constexpr Rule kNamespace = {"namespace", Rule::First::kLetterOrDigit, "_.-", 64
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-bool Allows(const Rule& rule, std::size_t at, char c) {
+bool AllowsCharacter(const Rule& rule, std::size_t at, char c) {
   if (IsLetter(c)) return true;
   if (at == 0) return IsDigit(c) && rule.first == Rule::First::kLetterOrDigit;
   return IsDigit(c) || rule.marks.find(c) != std::string_view::npos;
 }
 
-tl::unexpected<Error> Refuse(const Rule& rule, std::string_view name, std::string_view what) {
+tl::unexpected<Error> RefuseName(const Rule& rule, std::string_view name, std::string_view what) {
   const char* first = rule.first == Rule::First::kLetter ? "a letter" : "a letter or digit";
   return Fail(Code::kInvalidArgument,
               fmt::format("{} {} {}; right would be {}, then letters, digits and {}, at most {} "
@@ -38,14 +38,14 @@ tl::unexpected<Error> Refuse(const Rule& rule, std::string_view name, std::strin
 }
 
 Status Check(const Rule& rule, std::string_view name) {
-  if (name.empty()) return Refuse(rule, name, "is empty");
+  if (name.empty()) return RefuseName(rule, name, "is empty");
   if (name.size() > rule.longest) {
-    return Refuse(rule, name, fmt::format("is {} bytes long", name.size()));
+    return RefuseName(rule, name, fmt::format("is {} bytes long", name.size()));
   }
   for (std::size_t at = 0; at < name.size(); ++at) {
-    if (Allows(rule, at, name[at])) continue;
-    return Refuse(rule, name,
-                  fmt::format("has {} at position {}", Quoted(name.substr(at, 1)), at + 1));
+    if (AllowsCharacter(rule, at, name[at])) continue;
+    return RefuseName(rule, name,
+                      fmt::format("has {} at position {}", Quoted(name.substr(at, 1)), at + 1));
   }
   return {};
 }
@@ -56,18 +56,18 @@ Status CheckEntityId(std::string_view id) { return Check(kEntity, id); }
 
 Status CheckResource(std::string_view resource) {
   if (resource == kDefaultResource) {
-    return Refuse(kResource, resource, "stands for all resources of an entity");
+    return RefuseName(kResource, resource, "means all resources of an entity");
   }
   return Check(kResource, resource);
 }
 
 Status CheckLimitName(std::string_view name) {
-  if (name == "wcu") return Refuse(kLimit, name, "is reserved");
+  if (name == "wcu") return RefuseName(kLimit, name, "is reserved");
   return Check(kLimit, name);
 }
 
 Status CheckNamespace(std::string_view name) {
-  if (name == "_") return Refuse(kNamespace, name, "is reserved");
+  if (name == "_") return RefuseName(kNamespace, name, "is reserved");
   return Check(kNamespace, name);
 }
 

@@ -81,8 +81,7 @@ TEST(Identifier, ARefusalNamesTheThingThePositionAndTheRule) {
 TEST(Identifier, ReservedNamesAreRefusedAndSaidToBe) {
   EXPECT_THAT(MessageOf(CheckLimitName("wcu")), HasSubstr("'wcu' is reserved"));
   EXPECT_THAT(MessageOf(CheckNamespace("_")), HasSubstr("'_' is reserved"));
-  EXPECT_THAT(MessageOf(CheckResource("_default_")),
-              HasSubstr("stands for all resources of an entity"));
+  EXPECT_THAT(MessageOf(CheckResource("_default_")), HasSubstr("means all resources of an entity"));
   EXPECT_TRUE(CheckLimitName("WCU"));
   EXPECT_TRUE(CheckLimitName("wcu2"));
   EXPECT_TRUE(CheckResource("wcu"));

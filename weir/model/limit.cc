@@ -12,11 +12,11 @@
 namespace weir {
 namespace {
 
-tl::unexpected<Error> Refuse(std::string message) {
+tl::unexpected<Error> InvalidLimit(std::string message) {
   return Fail(Code::kInvalidArgument, std::move(message));
 }
 
-std::string_view Trimmed(std::string_view text) {
+std::string_view TrimSpaces(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
   const std::size_t end = text.find_last_not_of(" \t") + 1;
   return text.substr(begin, end > begin ? end - begin : 0);
@@ -24,7 +24,8 @@ std::string_view Trimmed(std::string_view text) {
 
 Status CheckCount(std::size_t count) {
   if (count >= 1 && count <= kMaxLimits) return {};
-  return Refuse(fmt::format("{} limits on one bucket; right would be 1 to {}", count, kMaxLimits));
+  return InvalidLimit(
+      fmt::format("{} limits on one bucket; right would be 1 to {}", count, kMaxLimits));
 }
 
 }  // namespace
@@ -34,25 +35,25 @@ Result<Limit> ParseLimit(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   WEIR_RETURN_IF_ERROR(CheckLimitName(name));
   if (colon == std::string_view::npos) {
-    return Refuse(
+    return InvalidLimit(
         fmt::format("limit '{0}' has no rate; right would be '{0}:1000' or "
                     "'{0}:1000/min:1500'",
                     name));
   }
   auto terms = ParseTerms(text.substr(colon + 1));
-  if (!terms) return Refuse(fmt::format("limit '{}': {}", name, terms.error().message));
+  if (!terms) return InvalidLimit(fmt::format("limit '{}': {}", name, terms.error().message));
   return Limit{.name = std::string(name), .quota = terms->quota, .allowance = terms->allowance};
 }
 
 Result<std::vector<Limit>> ParseLimits(std::string_view text) {
-  if (Trimmed(text).empty()) {
-    return Refuse("no limits; right would be a list such as 'rpm:1000,tpm:10000/min:15000'");
+  if (TrimSpaces(text).empty()) {
+    return InvalidLimit("no limits; right would be a list such as 'rpm:1000,tpm:10000/min:15000'");
   }
   WEIR_RETURN_IF_ERROR(CheckCount(1 + static_cast<std::size_t>(std::ranges::count(text, ','))));
   std::vector<Limit> limits;
   while (true) {
     const std::size_t comma = text.find(',');
-    WEIR_ASSIGN_OR_RETURN(Limit limit, ParseLimit(Trimmed(text.substr(0, comma))));
+    WEIR_ASSIGN_OR_RETURN(Limit limit, ParseLimit(TrimSpaces(text.substr(0, comma))));
     limits.push_back(std::move(limit));
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
@@ -72,13 +73,14 @@ Status Validate(const std::vector<Limit>& limits) {
   for (auto limit = limits.begin(); limit != limits.end(); ++limit) {
     WEIR_RETURN_IF_ERROR(CheckLimitName(limit->name));
     const auto quota = Validate(limit->quota);
-    if (!quota) return Refuse(fmt::format("limit '{}': {}", limit->name, quota.error().message));
+    if (!quota)
+      return InvalidLimit(fmt::format("limit '{}': {}", limit->name, quota.error().message));
     const auto allowance = CheckAllowance(limit->allowance);
     if (!allowance) {
-      return Refuse(fmt::format("limit '{}': {}", limit->name, allowance.error().message));
+      return InvalidLimit(fmt::format("limit '{}': {}", limit->name, allowance.error().message));
     }
     if (std::ranges::find(limits.begin(), limit, limit->name, &Limit::name) != limit) {
-      return Refuse(
+      return InvalidLimit(
           fmt::format("limit '{}' appears twice; right would be each name once", limit->name));
     }
   }
@@ -88,7 +90,7 @@ Status Validate(const std::vector<Limit>& limits) {
 Result<std::int64_t> ParseTokens(std::string_view text) {
   const auto value = ParseThousandths(text);
   if (value) return *value;
-  return Refuse(
+  return InvalidLimit(
       fmt::format("{} {}; right would be tokens with up to three decimals, such as 1000 "
                   "or 0.125",
                   Quoted(text), Describe(value.error())));

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 #include "weir/bucket/quota.h"
 
@@ -35,25 +36,25 @@ inline constexpr milliseconds kMaxAllowance{60'000};
 /// `rps:1000/sec~500ms`. Errors are kInvalidArgument; the message names the wrong part and shows a
 /// correct one. (The syntax of zae-limiter's command line at commit ced59de, extended by decimals,
 /// ms and allowances.)
-[[nodiscard]] Result<Limit> ParseLimit(std::string_view text);
+[[nodiscard]] WEIR_API Result<Limit> ParseLimit(std::string_view text);
 
 /// Parses a list of 1 to kMaxLimits such limits with distinct names, separated by commas and
 /// optional blanks.
-[[nodiscard]] Result<std::vector<Limit>> ParseLimits(std::string_view text);
+[[nodiscard]] WEIR_API Result<std::vector<Limit>> ParseLimits(std::string_view text);
 
 /// Returns the shortest text that ParseLimit reads back as `limit`. REQUIRES: Validate({limit}).
-std::string FormatLimit(const Limit& limit);
+WEIR_API std::string FormatLimit(const Limit& limit);
 
 /// Returns kInvalidArgument unless there are 1 to kMaxLimits limits with valid and distinct names,
 /// valid quotas, and allowances from 0 to kMaxAllowance.
-[[nodiscard]] Status Validate(const std::vector<Limit>& limits);
+[[nodiscard]] WEIR_API Status Validate(const std::vector<Limit>& limits);
 
 /// Parses a number of tokens with up to three decimals and an optional sign into millitokens.
 /// Errors are kInvalidArgument: the text is not such a number, or the result exceeds 64 bits.
-[[nodiscard]] Result<std::int64_t> ParseTokens(std::string_view text);
+[[nodiscard]] WEIR_API Result<std::int64_t> ParseTokens(std::string_view text);
 
 /// Formats millitokens as tokens without trailing zeros: 1500 -> "1.5", -250 -> "-0.25", 3000 ->
 /// "3".
-std::string FormatTokens(std::int64_t millitokens);
+WEIR_API std::string FormatTokens(std::int64_t millitokens);
 
 }  // namespace weir

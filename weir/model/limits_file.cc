@@ -39,7 +39,7 @@ class Reader {
  public:
   explicit Reader(std::string_view file_name) : checks_(file_name) {}
 
-  Result<LimitsFile> File(const YamlNode& root);
+  Result<LimitsFile> ReadFile(const YamlNode& root);
 
  private:
   using Check = Status (*)(std::string_view name);
@@ -49,18 +49,18 @@ class Reader {
   /// Checks a name of the file; the error has the line of `name`.
   Status CheckName(const YamlNode& name, Check check) const;
 
-  Status System(const YamlNode& node, LimitsFile& file);
+  Status ReadSystem(const YamlNode& node, LimitsFile& file);
   /// Reads the resources of the entity `owner`, or those of the namespace if `owner` is empty.
   Result<Resources> ResourceMap(const YamlNode& node, const std::string& owner);
-  Result<std::vector<Limit>> Limits(const YamlNode& node, const std::string& owner);
+  Result<std::vector<Limit>> ReadLimits(const YamlNode& node, const std::string& owner);
   /// Reads the quota and allowance of one limit, as short text or as a mapping.
-  Result<Terms> ReadTerms(const YamlNode& node, const std::string& where) const;
+  Result<LimitTerms> ReadTerms(const YamlNode& node, const std::string& where) const;
   /// Reads a number into `number`, which is unchanged if the entry is null. `part` names the number
   /// in errors.
   Status ReadNumber(const YamlEntry* entry, const std::string& part, ParseNumber parse,
                     std::int64_t& number) const;
-  Status Entities(const YamlNode& node, LimitsFile& file);
-  Result<EntityDeclaration> Entity(const YamlNode& node, const std::string& where);
+  Status ReadEntities(const YamlNode& node, LimitsFile& file);
+  Result<EntityDeclaration> ReadEntity(const YamlNode& node, const std::string& where);
   /// Checks all parents together. The error has the line of the parent that is wrong.
   Status CheckParents(const LimitsFile& file, const YamlNode& entities) const;
 
@@ -74,7 +74,7 @@ Status Reader::CheckName(const YamlNode& name, Check check) const {
   return checks_.At(name, status.error());
 }
 
-Result<LimitsFile> Reader::File(const YamlNode& root) {
+Result<LimitsFile> Reader::ReadFile(const YamlNode& root) {
   LimitsFile file;
   WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(root, "the file", kFileKeys));
   const YamlEntry* name = Find(root, "namespace");
@@ -84,19 +84,19 @@ Result<LimitsFile> Reader::File(const YamlNode& root) {
   file.namespace_name = name->value->text;
 
   if (const YamlEntry* system = Find(root, "system")) {
-    WEIR_RETURN_IF_ERROR(System(*system->value, file));
+    WEIR_RETURN_IF_ERROR(ReadSystem(*system->value, file));
   }
   if (const YamlEntry* resources = Find(root, "resources")) {
     WEIR_ASSIGN_OR_RETURN(file.resources, ResourceMap(*resources->value, ""));
   }
   if (const YamlEntry* entities = Find(root, "entities")) {
-    WEIR_RETURN_IF_ERROR(Entities(*entities->value, file));
+    WEIR_RETURN_IF_ERROR(ReadEntities(*entities->value, file));
     WEIR_RETURN_IF_ERROR(CheckParents(file, *entities->value));
   }
   return file;
 }
 
-Status Reader::System(const YamlNode& node, LimitsFile& file) {
+Status Reader::ReadSystem(const YamlNode& node, LimitsFile& file) {
   WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, "system", kSystemKeys));
   if (node.entries.empty()) {
     return checks_.Refuse(node.line, "system is empty", "limits, or no system");
@@ -107,7 +107,7 @@ Status Reader::System(const YamlNode& node, LimitsFile& file) {
     file.on_unavailable = value.text == "allow" ? OnUnavailable::kAllow : OnUnavailable::kBlock;
   }
   if (const YamlEntry* limits = Find(node, "limits")) {
-    WEIR_ASSIGN_OR_RETURN(file.system, Limits(*limits->value, "system"));
+    WEIR_ASSIGN_OR_RETURN(file.system, ReadLimits(*limits->value, "system"));
   }
   return {};
 }
@@ -128,12 +128,12 @@ Result<Reader::Resources> Reader::ResourceMap(const YamlNode& node, const std::s
       return checks_.Refuse(entry.key->line, fmt::format("{} has no limits", where),
                             kLimitsExample);
     }
-    WEIR_ASSIGN_OR_RETURN(resources[name], Limits(*limits->value, where));
+    WEIR_ASSIGN_OR_RETURN(resources[name], ReadLimits(*limits->value, where));
   }
   return resources;
 }
 
-Result<std::vector<Limit>> Reader::Limits(const YamlNode& node, const std::string& owner) {
+Result<std::vector<Limit>> Reader::ReadLimits(const YamlNode& node, const std::string& owner) {
   const std::string where = "limits of " + owner;
   WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kMapping, node, where, kLimitsExample));
   if (node.entries.empty()) return checks_.Refuse(node.line, where + " are empty", kLimitsExample);
@@ -150,14 +150,14 @@ Result<std::vector<Limit>> Reader::Limits(const YamlNode& node, const std::strin
   for (const YamlEntry& entry : node.entries) {
     WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckLimitName));
     const std::string& name = entry.key->text;
-    WEIR_ASSIGN_OR_RETURN(const Terms terms,
+    WEIR_ASSIGN_OR_RETURN(const LimitTerms terms,
                           ReadTerms(*entry.value, fmt::format("limit '{}' of {}", name, owner)));
     limits.push_back({.name = name, .quota = terms.quota, .allowance = terms.allowance});
   }
   return limits;
 }
 
-Result<Terms> Reader::ReadTerms(const YamlNode& node, const std::string& where) const {
+Result<LimitTerms> Reader::ReadTerms(const YamlNode& node, const std::string& where) const {
   if (node.kind == Kind::kScalar) {
     auto terms = ParseTerms(node.text);
     if (terms) return *terms;
@@ -172,7 +172,7 @@ Result<Terms> Reader::ReadTerms(const YamlNode& node, const std::string& where) 
   if (Find(node, "capacity") == nullptr) {
     return checks_.Refuse(node.line, fmt::format("{} has no capacity", where), kQuotaExample);
   }
-  Terms terms{.quota = {.capacity = 0, .amount = 0, .period = 60'000}};
+  LimitTerms terms{.quota = {.capacity = 0, .amount = 0, .period = 60'000}};
   Quota& quota = terms.quota;
   const auto read = [&](std::string_view key, ParseNumber parse, std::int64_t& number) {
     return ReadNumber(Find(node, key), fmt::format("{}: {}", where, key), parse, number);
@@ -204,18 +204,19 @@ Status Reader::ReadNumber(const YamlEntry* entry, const std::string& part, Parse
   return {};
 }
 
-Status Reader::Entities(const YamlNode& node, LimitsFile& file) {
+Status Reader::ReadEntities(const YamlNode& node, LimitsFile& file) {
   WEIR_RETURN_IF_ERROR(
       checks_.Expect(Kind::kMapping, node, "entities", "a mapping of ids to entities"));
   for (const YamlEntry& entry : node.entries) {
     WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckEntityId));
     const std::string& id = entry.key->text;
-    WEIR_ASSIGN_OR_RETURN(file.entities[id], Entity(*entry.value, fmt::format("entity '{}'", id)));
+    WEIR_ASSIGN_OR_RETURN(file.entities[id],
+                          ReadEntity(*entry.value, fmt::format("entity '{}'", id)));
   }
   return {};
 }
 
-Result<EntityDeclaration> Reader::Entity(const YamlNode& node, const std::string& where) {
+Result<EntityDeclaration> Reader::ReadEntity(const YamlNode& node, const std::string& where) {
   EntityDeclaration entity;
   WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, where, kEntityKeys));
   if (const YamlEntry* parent = Find(node, "parent")) {
@@ -230,7 +231,7 @@ Result<EntityDeclaration> Reader::Entity(const YamlNode& node, const std::string
     entity.cascade = value.text == "true";
     if (entity.cascade && !entity.parent) {
       return checks_.Refuse(value.line, where + " cascades and has no parent",
-                            "'parent: ID' beside it");
+                            "'parent: ID' next to it");
     }
   }
   if (const YamlEntry* resources = Find(node, "resources")) {
@@ -254,7 +255,7 @@ Result<LimitsFile> ParseLimitsFile(std::string_view text, std::string_view file_
   if (tree.root == nullptr) {
     return YamlChecks(file_name).Refuse(1, "the file is empty", "at least 'namespace: NAME'");
   }
-  return Reader(file_name).File(*tree.root);
+  return Reader(file_name).ReadFile(*tree.root);
 }
 
 }  // namespace weir

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/model/limit.h"
 
@@ -42,12 +43,7 @@ struct LimitsFile {
 /// kInvalidArgument with a message of one line, `file_name:line: what; right would be ...`. An
 /// entity that is only named as a parent needs no entry of its own. Limits keep the order of the
 /// file.
-[[nodiscard]] Result<LimitsFile> ParseLimitsFile(std::string_view text, std::string_view file_name);
-
-/// Returns YAML that ParseLimitsFile reads back as `file`. Equal values give the same bytes;
-/// resources and entities are sorted by name. If all numbers are whole, zae-limiter can read it
-/// too. REQUIRES: `file` is valid for ParseLimitsFile; in particular, no list of limits except
-/// `system` is empty.
-std::string FormatLimitsFile(const LimitsFile& file);
+[[nodiscard]] WEIR_API Result<LimitsFile> ParseLimitsFile(std::string_view text,
+                                                          std::string_view file_name);
 
 }  // namespace weir

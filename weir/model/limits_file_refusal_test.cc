@@ -90,7 +90,7 @@ const RefusedFile kRefusedFiles[] = {
      "namespace: n\nresources:\n"},
     {"BadResource", 3, "resource '9x' has '9' at position 1", "a letter, then",
      "namespace: n\nresources:\n  9x: {limits: {x: 5}}\n"},
-    {"DefaultResourceForAll", 2, "resource '_default_' stands for", "a letter, then",
+    {"DefaultResourceForAll", 2, "resource '_default_' means", "a letter, then",
      "namespace: n\nresources: {_default_: {limits: {x: 5}}}\n"},
     {"ResourceWithoutLimits", 3, "resource 'llm' has no limits", "'rpm: 1000/min'",
      "namespace: n\nresources:\n  llm: {}\n"},

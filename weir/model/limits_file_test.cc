@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "weir/model/limits_file_text.h"
 #include "weir/model/testing/generators.h"
 
 namespace weir {

@@ -1,3 +1,5 @@
+#include "weir/model/limits_file_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,18 +8,17 @@
 #include <iterator>
 
 #include "weir/model/decimal.h"
-#include "weir/model/limits_file.h"
 #include "weir/model/quota_text.h"
 
 namespace weir {
 namespace {
 
 // Words that some parsers of YAML 1.1 or 1.2 do not read as text.
-constexpr std::array<std::string_view, 9> kTaken = {"null", "true", "false", "yes", "no",
-                                                    "on",   "off",  "y",     "n"};
+constexpr std::array<std::string_view, 9> kYamlKeywords = {"null", "true", "false", "yes", "no",
+                                                           "on",   "off",  "y",     "n"};
 
-bool IsTaken(std::string_view name) {
-  return std::ranges::any_of(kTaken, [name](std::string_view taken) {
+bool IsYamlKeyword(std::string_view name) {
+  return std::ranges::any_of(kYamlKeywords, [name](std::string_view taken) {
     return std::ranges::equal(name, taken, {}, [](char c) {
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
@@ -25,9 +26,9 @@ bool IsTaken(std::string_view name) {
 }
 
 /// Returns a valid name, in quotes if YAML could read it as a number, a time, null or the like.
-std::string Name(std::string_view name) {
+std::string YamlName(std::string_view name) {
   const bool is_word = !name.empty() && (name[0] < '0' || name[0] > '9');
-  if (is_word && name.find(':') == std::string_view::npos && !IsTaken(name)) {
+  if (is_word && name.find(':') == std::string_view::npos && !IsYamlKeyword(name)) {
     return std::string(name);
   }
   return fmt::format("\"{}\"", name);
@@ -36,51 +37,52 @@ std::string Name(std::string_view name) {
 class Writer {
  public:
   /// Writes a line of the file, indented by two blanks for each level.
-  void Line(int level, std::string_view text) {
+  void WriteLine(int level, std::string_view text) {
     fmt::format_to(std::back_inserter(text_), "{:{}}{}\n", "", 2 * level, text);
   }
-  void Key(int level, std::string_view name) { Line(level, Name(name) + ":"); }
+  void WriteKey(int level, std::string_view name) { WriteLine(level, YamlName(name) + ":"); }
 
-  void Limits(int level, const std::vector<Limit>& limits) {
-    Line(level, "limits:");
+  void WriteLimits(int level, const std::vector<Limit>& limits) {
+    WriteLine(level, "limits:");
     for (const auto& [name, quota, allowance] : limits) {
       const bool allows = allowance != milliseconds(0);
-      Line(level + 1,
-           fmt::format("{}: {{capacity: {}, refill_amount: {}, refill_period: {}{}{}}}", Name(name),
-                       FormatThousandths(quota.capacity), FormatThousandths(quota.amount),
-                       FormatThousandths(quota.period), allows ? ", allowance: " : "",
-                       allows ? FormatAllowance(allowance) : ""));
+      WriteLine(
+          level + 1,
+          fmt::format("{}: {{capacity: {}, refill_amount: {}, refill_period: {}{}{}}}",
+                      YamlName(name), FormatThousandths(quota.capacity),
+                      FormatThousandths(quota.amount), FormatThousandths(quota.period),
+                      allows ? ", allowance: " : "", allows ? FormatAllowance(allowance) : ""));
     }
   }
 
-  void Resources(int level, const std::map<std::string, std::vector<Limit>>& resources) {
+  void WriteResources(int level, const std::map<std::string, std::vector<Limit>>& resources) {
     if (resources.empty()) return;
-    Line(level, "resources:");
+    WriteLine(level, "resources:");
     for (const auto& [resource, limits] : resources) {
-      Key(level + 1, resource);
-      Limits(level + 2, limits);
+      WriteKey(level + 1, resource);
+      WriteLimits(level + 2, limits);
     }
   }
 
-  void System(const LimitsFile& file) {
+  void WriteSystem(const LimitsFile& file) {
     if (!file.on_unavailable && file.system.empty()) return;
-    Line(0, "system:");
+    WriteLine(0, "system:");
     if (file.on_unavailable) {
       const bool allow = *file.on_unavailable == OnUnavailable::kAllow;
-      Line(1, allow ? "on_unavailable: allow" : "on_unavailable: block");
+      WriteLine(1, allow ? "on_unavailable: allow" : "on_unavailable: block");
     }
-    if (!file.system.empty()) Limits(1, file.system);
+    if (!file.system.empty()) WriteLimits(1, file.system);
   }
 
-  void Entity(const std::string& id, const EntityDeclaration& entity) {
-    if (entity == EntityDeclaration()) return Line(1, Name(id) + ": {}");
-    Key(1, id);
-    if (entity.parent) Line(2, "parent: " + Name(*entity.parent));
-    if (entity.cascade) Line(2, "cascade: true");
-    Resources(2, entity.resources);
+  void WriteEntity(const std::string& id, const EntityDeclaration& entity) {
+    if (entity == EntityDeclaration()) return WriteLine(1, YamlName(id) + ": {}");
+    WriteKey(1, id);
+    if (entity.parent) WriteLine(2, "parent: " + YamlName(*entity.parent));
+    if (entity.cascade) WriteLine(2, "cascade: true");
+    WriteResources(2, entity.resources);
   }
 
-  std::string Take() && { return std::move(text_); }
+  std::string TakeText() && { return std::move(text_); }
 
  private:
   std::string text_;
@@ -90,12 +92,12 @@ class Writer {
 
 std::string FormatLimitsFile(const LimitsFile& file) {
   Writer out;
-  out.Line(0, "namespace: " + Name(file.namespace_name));
-  out.System(file);
-  out.Resources(0, file.resources);
-  if (!file.entities.empty()) out.Line(0, "entities:");
-  for (const auto& [id, entity] : file.entities) out.Entity(id, entity);
-  return std::move(out).Take();
+  out.WriteLine(0, "namespace: " + YamlName(file.namespace_name));
+  out.WriteSystem(file);
+  out.WriteResources(0, file.resources);
+  if (!file.entities.empty()) out.WriteLine(0, "entities:");
+  for (const auto& [id, entity] : file.entities) out.WriteEntity(id, entity);
+  return std::move(out).TakeText();
 }
 
 }  // namespace weir

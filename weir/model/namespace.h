@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 
 namespace weir {
@@ -16,7 +17,7 @@ enum class NamespaceStatus {
 };
 
 /// Returns the text that stores and users see: "active", "deleted", "purging".
-std::string_view Name(NamespaceStatus status);
+WEIR_API std::string_view Name(NamespaceStatus status);
 
 struct Namespace {
   std::string id;  ///< opaque; part of the keys of all data of the namespace

@@ -27,13 +27,13 @@ Status CheckNamespaceId(std::string_view id) {
                           Quoted(id)));
 }
 
-std::optional<std::string_view> IdIn(std::string_view name_or_id) {
+std::optional<std::string_view> ParseIdReference(std::string_view name_or_id) {
   if (!name_or_id.starts_with(kMark)) return std::nullopt;
   return name_or_id.substr(kMark.size());
 }
 
 Status CheckNameOrId(std::string_view name_or_id) {
-  const std::optional<std::string_view> id = IdIn(name_or_id);
+  const std::optional<std::string_view> id = ParseIdReference(name_or_id);
   return id ? CheckNamespaceId(*id) : CheckNamespace(name_or_id);
 }
 

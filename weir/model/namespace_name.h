@@ -18,7 +18,7 @@ namespace weir {
 [[nodiscard]] Status CheckNamespaceId(std::string_view id);
 
 /// Returns ID if the text is `id:ID`, without a check of ID; nothing if the text is a name.
-std::optional<std::string_view> IdIn(std::string_view name_or_id);
+std::optional<std::string_view> ParseIdReference(std::string_view name_or_id);
 
 /// Returns kInvalidArgument unless CheckNamespace accepts the name, or CheckNamespaceId the id.
 [[nodiscard]] Status CheckNameOrId(std::string_view name_or_id);

@@ -7,9 +7,9 @@ namespace weir {
 namespace {
 
 TEST(NamespaceName, AnIdIsMarked) {
-  EXPECT_EQ(IdIn("id:default"), "default");
-  EXPECT_EQ(IdIn("id:"), "");
-  EXPECT_EQ(IdIn("default"), std::nullopt);
+  EXPECT_EQ(ParseIdReference("id:default"), "default");
+  EXPECT_EQ(ParseIdReference("id:"), "");
+  EXPECT_EQ(ParseIdReference("default"), std::nullopt);
 }
 
 TEST(NamespaceName, NamesAndIdsAreAccepted) {

@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 /// The Levenshtein distance, computed one row at a time.
-std::size_t Distance(std::string_view a, std::string_view b) {
+std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (const char c : a) {
@@ -31,7 +31,7 @@ std::string NearestKey(std::string_view key, std::span<const std::string_view> k
   // A key of more bytes is no misspelling of a known key, and the comparison would be slow.
   constexpr std::size_t kLongest = 64;
   const auto distance = [key](std::string_view other) {
-    return key.size() > kLongest ? kLongest : Distance(key, other);
+    return key.size() > kLongest ? kLongest : EditDistance(key, other);
   };
   const std::string_view nearest = *std::ranges::min_element(known, {}, distance);
   if (distance(nearest) <= 1 + nearest.size() / 4) return fmt::format("'{}'", nearest);

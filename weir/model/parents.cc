@@ -40,7 +40,7 @@ Chain CycleThrough(const Entities& entities, const std::string& entity) {
 }
 
 /// Formats a chain as "a -> b -> c". A long one is cut, and ends with the number of its links.
-std::string Arrows(const Chain& chain) {
+std::string FormatChain(const Chain& chain) {
   constexpr std::size_t kShown = 64;
   if (chain.size() <= kShown) return fmt::format("{}", fmt::join(chain, " -> "));
   return fmt::format("{} -> ... ({} in all)",
@@ -58,7 +58,7 @@ std::optional<ParentFault> FindCycle(const Entities& entities) {
       const Chain cycle = CycleThrough(entities, *at);
       return ParentFault{cycle.front(), fmt::format("parents form a cycle: {}; right would be a "
                                                     "chain that ends",
-                                                    Arrows(cycle))};
+                                                    FormatChain(cycle))};
     }
   }
   return std::nullopt;
@@ -86,7 +86,7 @@ std::optional<ParentFault> FindParentFault(const Entities& entities) {
     if (chain.size() <= kMaxCascade) continue;
     return ParentFault{entity, fmt::format("a request would charge more than {} entities: {}; "
                                            "right would be 'cascade: false' on one of them",
-                                           kMaxCascade, Arrows(chain))};
+                                           kMaxCascade, FormatChain(chain))};
   }
   return std::nullopt;
 }

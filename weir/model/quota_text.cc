@@ -42,8 +42,8 @@ constexpr Range kSeconds = {
 static_assert(kMaxMillitokens == 10'000'000'000'000'000 && kMaxPeriodMillis == 31'622'400'000,
               "the texts above name these");
 
-tl::unexpected<Error> Refuse(std::string_view part, std::string_view text, std::string_view what,
-                             std::string_view right) {
+tl::unexpected<Error> InvalidPart(std::string_view part, std::string_view text,
+                                  std::string_view what, std::string_view right) {
   return Fail(Code::kInvalidArgument,
               fmt::format("{} {} {}; right would be {}", part, Quoted(text), what, right));
 }
@@ -51,9 +51,9 @@ tl::unexpected<Error> Refuse(std::string_view part, std::string_view text, std::
 Result<std::int64_t> ParsePositive(std::string_view part, std::string_view text,
                                    const Range& range) {
   const auto value = ParseThousandths(text);
-  if (!value) return Refuse(part, text, Describe(value.error()), range.right);
-  if (*value <= 0) return Refuse(part, text, "is not positive", range.right);
-  if (*value > range.high) return Refuse(part, text, "is too large", range.right);
+  if (!value) return InvalidPart(part, text, Describe(value.error()), range.right);
+  if (*value <= 0) return InvalidPart(part, text, "is not positive", range.right);
+  if (*value > range.high) return InvalidPart(part, text, "is too large", range.right);
   return *value;
 }
 
@@ -66,19 +66,19 @@ Result<std::int64_t> ParsePeriod(std::string_view part, std::string_view text,
                                  std::string_view right) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view unit = text.substr(digits);
-  if (unit.empty()) return Refuse(part, text, "has no unit", right);
-  if (unit.starts_with('.')) return Refuse(part, text, "is not whole", right);
+  if (unit.empty()) return InvalidPart(part, text, "has no unit", right);
+  if (unit.starts_with('.')) return InvalidPart(part, text, "is not whole", right);
   const auto millis = MillisOfUnit(unit);
-  if (!millis) return Refuse(part, text, "has an unknown unit", right);
+  if (!millis) return InvalidPart(part, text, "has an unknown unit", right);
   if (digits == 0) return *millis;
 
   std::int64_t count = 0;
   const char* const begin = text.data();
   const auto [end, fault] = std::from_chars(begin, begin + digits, count);
   if (fault != std::errc() || count > kMaxPeriodMillis / *millis) {
-    return Refuse(part, text, "is too long", "at most 366day");
+    return InvalidPart(part, text, "is too long", "at most 366day");
   }
-  if (count == 0) return Refuse(part, text, "is not positive", right);
+  if (count == 0) return InvalidPart(part, text, "is not positive", right);
   return count * *millis;
 }
 
@@ -127,9 +127,9 @@ Result<Quota> ParseQuota(std::string_view text) {
   return quota;
 }
 
-Result<Terms> ParseTerms(std::string_view text) {
+Result<LimitTerms> ParseTerms(std::string_view text) {
   const std::size_t tilde = text.find('~');
-  Terms terms;
+  LimitTerms terms;
   WEIR_ASSIGN_OR_RETURN(terms.quota, ParseQuota(text.substr(0, tilde)));
   if (tilde == std::string_view::npos) return terms;
   WEIR_ASSIGN_OR_RETURN(terms.allowance, ParseAllowance(text.substr(tilde + 1)));
@@ -139,7 +139,7 @@ Result<Terms> ParseTerms(std::string_view text) {
 Result<milliseconds> ParseAllowance(std::string_view text) {
   WEIR_ASSIGN_OR_RETURN(const std::int64_t millis, ParsePeriod("allowance", text, kAllowanceRight));
   if (milliseconds(millis) > kMaxAllowance) {
-    return Refuse("allowance", text, "is too long", "at most 1min");
+    return InvalidPart("allowance", text, "is too long", "at most 1min");
   }
   return milliseconds(millis);
 }

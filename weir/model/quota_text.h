@@ -22,13 +22,13 @@ std::string FormatQuota(const Quota& quota);
 /// d or day. Nothing if the unit is unknown.
 std::optional<std::int64_t> MillisOfUnit(std::string_view name);
 
-struct Terms {
+struct LimitTerms {
   Quota quota;
   milliseconds allowance{0};
 };
 
 /// Like ParseQuota, followed by an optional allowance.
-[[nodiscard]] Result<Terms> ParseTerms(std::string_view text);
+[[nodiscard]] Result<LimitTerms> ParseTerms(std::string_view text);
 
 /// Parses an allowance: a whole number and a unit (see MillisOfUnit), such as 500ms, up to
 /// kMaxAllowance.

@@ -54,7 +54,8 @@ bool IsAllowed(const TextRule& rule, char32_t value) {
   return !IsControlCharacter(value) || (rule.may_have_lines && ends_line);
 }
 
-tl::unexpected<Error> Refuse(const TextRule& rule, std::string_view text, std::string_view why) {
+tl::unexpected<Error> RefuseText(const TextRule& rule, std::string_view text,
+                                 std::string_view why) {
   return Fail(Code::kInvalidArgument,
               fmt::format("{} {} {}; right would be {} bytes of UTF-8 without control characters",
                           rule.what, Quoted(text), why,
@@ -79,15 +80,16 @@ std::size_t BytesOfFirstCharacter(std::string_view text) {
 }
 
 Status CheckText(const TextRule& rule, std::string_view text) {
-  if (text.empty() && !rule.may_be_empty) return Refuse(rule, text, "is empty");
+  if (text.empty() && !rule.may_be_empty) return RefuseText(rule, text, "is empty");
   if (text.size() > rule.longest) {
-    return Refuse(rule, text, fmt::format("is {} bytes long", text.size()));
+    return RefuseText(rule, text, fmt::format("is {} bytes long", text.size()));
   }
   for (std::size_t at = 0; at < text.size();) {
     const auto character = ReadCharacter(text, at);
-    if (!character) return Refuse(rule, text, fmt::format("is not UTF-8 at position {}", at + 1));
+    if (!character)
+      return RefuseText(rule, text, fmt::format("is not UTF-8 at position {}", at + 1));
     if (!IsAllowed(rule, character->value)) {
-      return Refuse(rule, text, fmt::format("has a control character at position {}", at + 1));
+      return RefuseText(rule, text, fmt::format("has a control character at position {}", at + 1));
     }
     at += character->bytes;
   }

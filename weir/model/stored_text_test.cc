@@ -116,7 +116,7 @@ TEST(StoredText, C1DetailsAreNotNestedWithoutEnd) {
     AuditDetail::Parts parts;
     for (std::size_t i = 1; i < depth; ++i) {
       AuditDetail::Parts outer;
-      outer["a"].held = std::move(parts);
+      outer["a"].value = std::move(parts);
       parts = std::move(outer);
     }
     return CheckDetails(parts);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/bucket/quota.h"
 
 namespace weir {
@@ -21,7 +22,7 @@ concept WholeNumber = std::integral<T> && !std::same_as<T, bool> && !std::same_a
 /// A signed number of tokens in whole thousandths. Whole numbers convert implicitly, fractions do
 /// not (see ParseTokens). A number that does not fit saturates; checks of amounts refuse it,
 /// because amounts end at kMaxMillitokens. A saturated value can be negated.
-class Tokens {
+class WEIR_API Tokens {
  public:
   constexpr Tokens() = default;
   constexpr Tokens(WholeNumber auto whole) {  // NOLINT(google-explicit-constructor)

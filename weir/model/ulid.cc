@@ -11,7 +11,7 @@ constexpr std::string_view kCrockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 constexpr std::size_t kLength = 26;
 constexpr std::size_t kTimeLength = 10;
 
-std::string Format(std::int64_t time, UlidRandom random) {
+std::string FormatUlid(std::int64_t time, UlidRandom random) {
   // 128 bits, five at a time from the end; the first character holds three.
   Bits bits = static_cast<Bits>(time) << 80;
   bits |= static_cast<Bits>(random.high) << 64;
@@ -29,14 +29,14 @@ std::string UlidMaker::Next(UnixMillis now, UlidRandom random) {
   if (now.value > time_) {
     time_ = now.value;
     last_ = random;
-    return Format(time_, last_);
+    return FormatUlid(time_, last_);
   }
   if (++last_.low == 0 && ++last_.high == 0) {
     // The random part has overflowed: use the next millisecond early.
     ++time_;
     last_ = random;
   }
-  return Format(time_, last_);
+  return FormatUlid(time_, last_);
 }
 
 std::optional<UnixMillis> TimeOfUlid(std::string_view ulid) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 
 namespace weir {
@@ -15,11 +16,11 @@ namespace weir {
 enum class UsageWindow { kHourly, kDaily, kMonthly };
 
 /// Returns "hourly", "daily" or "monthly".
-std::string_view Name(UsageWindow window);
-std::optional<UsageWindow> UsageWindowNamed(std::string_view name);
+WEIR_API std::string_view Name(UsageWindow window);
+WEIR_API std::optional<UsageWindow> UsageWindowNamed(std::string_view name);
 
 /// Returns the first instant after a window that begins at `start`, in UTC.
-UnixMillis EndOf(UsageWindow window, UnixMillis start);
+WEIR_API UnixMillis EndOf(UsageWindow window, UnixMillis start);
 
 /// The use of one entity on one resource in one window.
 struct UsageSnapshot {
@@ -43,7 +44,7 @@ struct UsageFilter {
   std::optional<UnixMillis> from;   ///< the window starts at this time or later
   std::optional<UnixMillis> until;  ///< the window starts at this time or earlier
 };
-bool Matches(const UsageFilter& filter, const UsageSnapshot& snapshot);
+WEIR_API bool Matches(const UsageFilter& filter, const UsageSnapshot& snapshot);
 
 /// The sum of several snapshots. The snapshots should have one kind of window: windows of different
 /// kinds overlap, so that a use would be counted twice.
@@ -59,6 +60,6 @@ struct UsageSummary {
   std::optional<UnixMillis> first;  ///< the earliest start
   std::optional<UnixMillis> last;   ///< the latest start
 };
-UsageSummary Summarize(std::span<const UsageSnapshot> snapshots);
+WEIR_API UsageSummary Summarize(std::span<const UsageSnapshot> snapshots);
 
 }  // namespace weir

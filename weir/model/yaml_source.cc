@@ -19,7 +19,7 @@ bool IsControl(char c) {
 
 YamlSource::int_type YamlSource::underflow() {
   if (given_ == text_.size()) return traits_type::eof();
-  starved_ = starved_ || given_ - silent_since_ >= kMaxYamlSilence;
+  starved_ = starved_ || given_ - silent_since_ >= kMaxBytesWithoutEvent;
   if (starved_) return traits_type::eof();
   // streambuf requires mutable characters, but only pbackfail changes them, which is not
   // overridden.

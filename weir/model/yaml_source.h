@@ -13,7 +13,7 @@ inline constexpr std::size_t kMaxYamlBytes = std::size_t{16} << 20;
 /// yaml-cpp buffers all tokens of a `{...}` or `[...]`, about 250 bytes for one byte of text,
 /// before it reports the first event. To bound this memory, the source reports the end of the text
 /// if the parser has read this number of bytes since the last Progress().
-inline constexpr std::size_t kMaxYamlSilence = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxBytesWithoutEvent = std::size_t{1} << 20;
 
 class YamlSource final : public std::streambuf {
  public:
@@ -25,7 +25,7 @@ class YamlSource final : public std::streambuf {
 
   std::string_view text() const { return text_; }
   /// True if the end of the text was reported early.
-  bool starved() const { return starved_; }
+  bool ended_early() const { return starved_; }
 
  protected:
   int_type underflow() override;

@@ -42,26 +42,28 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Place(Make(Kind::kNull, mark, "?", anchor));
+    InsertNode(MakeNode(Kind::kNull, mark, "?", anchor));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    YamlNode& node = Make(Kind::kScalar, mark, tag, anchor);
+    YamlNode& node = MakeNode(Kind::kScalar, mark, tag, anchor);
     node.text = value;
     node.is_plain = tag == kPlain;
-    Place(node);
+    InsertNode(node);
   }
-  void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override { Place(*anchors_.at(anchor)); }
+  void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override {
+    InsertNode(*anchors_.at(anchor));
+  }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    Open(Make(Kind::kSequence, mark, tag, anchor));
+    Descend(MakeNode(Kind::kSequence, mark, tag, anchor));
   }
   void OnSequenceEnd() override { open_.pop_back(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    Open(Make(Kind::kMapping, mark, tag, anchor));
+    Descend(MakeNode(Kind::kMapping, mark, tag, anchor));
   }
   void OnMapEnd() override {
     RefuseDuplicates(*open_.back().node);
@@ -75,12 +77,13 @@ class TreeBuilder final : public YAML::EventHandler {
   };
 
   /// Adds a node without content. Throws Refusal for a tag, or if there are too many nodes.
-  YamlNode& Make(Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor);
+  YamlNode& MakeNode(Kind kind, const YAML::Mark& mark, const std::string& tag,
+                     YAML::anchor_t anchor);
   /// Adds a node to the innermost open node: as an element, a key, or the value of the last key.
-  void Place(YamlNode& node);
+  void InsertNode(YamlNode& node);
   /// Adds a sequence or mapping and makes it the innermost open node. Throws Refusal if it is too
   /// deep.
-  void Open(YamlNode& node);
+  void Descend(YamlNode& node);
   static void RefuseDuplicates(const YamlNode& mapping);
 
   YamlTree& tree_;
@@ -91,8 +94,8 @@ class TreeBuilder final : public YAML::EventHandler {
   std::unordered_map<YAML::anchor_t, YamlNode*> anchors_;
 };
 
-YamlNode& TreeBuilder::Make(Kind kind, const YAML::Mark& mark, const std::string& tag,
-                            YAML::anchor_t anchor) {
+YamlNode& TreeBuilder::MakeNode(Kind kind, const YAML::Mark& mark, const std::string& tag,
+                                YAML::anchor_t anchor) {
   const int line = mark.line + 1;
   last_line_ = line;
   source_.Progress();
@@ -111,7 +114,7 @@ YamlNode& TreeBuilder::Make(Kind kind, const YAML::Mark& mark, const std::string
   return node;
 }
 
-void TreeBuilder::Place(YamlNode& node) {
+void TreeBuilder::InsertNode(YamlNode& node) {
   if (open_.empty()) {
     tree_.root = &node;
     return;
@@ -133,12 +136,12 @@ void TreeBuilder::Place(YamlNode& node) {
   parent.key = nullptr;
 }
 
-void TreeBuilder::Open(YamlNode& node) {
+void TreeBuilder::Descend(YamlNode& node) {
   if (open_.size() == kMaxYamlDepth) {
     throw Refusal{node.line, fmt::format("nested more than {} deep; right would be fewer levels",
                                          kMaxYamlDepth)};
   }
-  Place(node);
+  InsertNode(node);
   open_.push_back({&node, nullptr});
 }
 
@@ -155,7 +158,7 @@ void TreeBuilder::RefuseDuplicates(const YamlNode& mapping) {
 
 constexpr std::string_view kSilence =
     "more than 1048576 bytes without an entry; right would be block style, an entry a line";
-static_assert(kMaxYamlSilence == 1048576, "the text above names it");
+static_assert(kMaxBytesWithoutEvent == 1048576, "the text above names it");
 
 /// yaml-cpp reports the error of an indentation by a tab at the line of the tab or at the next one.
 bool HasTab(std::string_view text, int line) {
@@ -166,7 +169,7 @@ bool HasTab(std::string_view text, int line) {
   return text.substr(0, end == text.npos ? end : text.find('\n', end + 1)).find('\t') != text.npos;
 }
 
-Status Build(YamlSource& source, TreeBuilder& builder, std::string_view file_name) {
+Status BuildTree(YamlSource& source, TreeBuilder& builder, std::string_view file_name) {
   try {
     std::istream in(&source);
     YAML::Parser parser(in);
@@ -192,9 +195,9 @@ Result<YamlTree> ParseYaml(std::string_view text, std::string_view file_name) {
   YamlTree tree;
   YamlSource source(text);
   TreeBuilder builder(tree, source);
-  Status status = Build(source, builder, file_name);
+  Status status = BuildTree(source, builder, file_name);
   // After an early end, other errors are only its consequences.
-  if (source.starved()) return RefuseAt(file_name, builder.last_line(), kSilence);
+  if (source.ended_early()) return RefuseAt(file_name, builder.last_line(), kSilence);
   if (!status) return Fail(std::move(status.error()));
   return tree;
 }

@@ -75,12 +75,13 @@ Write WriteOf(const DeleteAccountLimit& change) {
 const AccountKey& KeyOf(const PutAccountLimit& put) { return put.row.key; }
 const AccountKey& KeyOf(const DeleteAccountLimit& change) { return change.seen.key; }
 
-MaybeRow Wished(const PutAccountLimit& put) { return put.row; }
-MaybeRow Wished(const DeleteAccountLimit&) { return std::nullopt; }
+MaybeRow RowOf(const PutAccountLimit& put) { return put.row; }
+MaybeRow RowOf(const DeleteAccountLimit&) { return std::nullopt; }
 
 // Returns OK if a failed condition means that the change was made already, by an attempt whose
 // response was lost.
-Status Judge(const AccountKey& key, const std::optional<Item>& old_item, const MaybeRow& wished) {
+Status ResolveFailedCondition(const AccountKey& key, const std::optional<Item>& old_item,
+                              const MaybeRow& wished) {
   MaybeRow found;
   if (old_item) {
     auto row = ReadRow(*old_item);
@@ -112,9 +113,9 @@ Result<AccountLimitRow> ReadRow(const Item& item) {
   const std::string name = fmt::format("limit of {}", Describe(row.key));
   WEIR_ASSIGN_OR_RETURN(const auto limit, ReadWhole(item, kLimit, name, kLimits));
   WEIR_ASSIGN_OR_RETURN(const auto window, ReadWhole(item, kWindowSec, name, kWindows));
-  if (!limit) return Fail(Unusable(item, kLimit, name, "a whole number"));
+  if (!limit) return Fail(UnusableAttribute(item, kLimit, name, "a whole number"));
   if (item.contains(kServiceName) && row.service.empty()) {
-    return Fail(Unusable(item, kServiceName, name, "a text, or nothing"));
+    return Fail(UnusableAttribute(item, kServiceName, name, "a text, or nothing"));
   }
   row.limit = {.limit = *limit, .window = std::chrono::seconds(window.value_or(0))};
   return row;
@@ -150,12 +151,12 @@ void AccountLimitTable::Change(const AccountLimitChange& change, Deadline deadli
   if (Status valid = Check(change); !valid) return done(std::move(valid));
   std::visit(
       [&](const auto& wish) {
-        auto told = [key = KeyOf(wish), wished = Wished(wish),
+        auto told = [key = KeyOf(wish), wished = RowOf(wish),
                      done = std::move(done)](auto outcome) mutable {
           if (outcome) return done({});
           const dynamo::WriteFailure& failure = outcome.error();
           if (failure.kind != FailureClass::kConditional) return done(Fail(failure.error));
-          done(Judge(key, failure.old_item, wished));
+          done(ResolveFailedCondition(key, failure.old_item, wished));
         };
         table_.Apply(WriteOf(wish), true, deadline, std::move(told));
       },

@@ -7,7 +7,7 @@
 namespace weir::rate_limiter_py {
 namespace {
 
-std::string Shown(const dynamo::Item& item, std::string_view attribute) {
+std::string ShownAttribute(const dynamo::Item& item, std::string_view attribute) {
   const auto found = item.find(attribute);
   if (found == item.end()) return "is not there";
   if (const auto* number = std::get_if<dynamo::Number>(&found->second.held)) return number->text;
@@ -19,10 +19,10 @@ std::string Shown(const dynamo::Item& item, std::string_view attribute) {
 
 }  // namespace
 
-Error Unusable(const dynamo::Item& item, std::string_view attribute, std::string_view row,
-               std::string_view right) {
+Error UnusableAttribute(const dynamo::Item& item, std::string_view attribute, std::string_view row,
+                        std::string_view right) {
   return {Code::kFailedPrecondition, fmt::format("{}: {}: {}; right would be {}", row, attribute,
-                                                 Shown(item, attribute), right)};
+                                                 ShownAttribute(item, attribute), right)};
 }
 
 Result<std::optional<std::int64_t>> ReadWhole(const dynamo::Item& item, std::string_view attribute,
@@ -30,8 +30,8 @@ Result<std::optional<std::int64_t>> ReadWhole(const dynamo::Item& item, std::str
   if (!item.contains(attribute)) return std::nullopt;
   const std::optional<std::int64_t> number = dynamo::GetNumber(item, attribute);
   if (number && *number >= range.least && *number <= range.most) return number;
-  return Fail(Unusable(item, attribute, row,
-                       fmt::format("a whole number from {} to {}", range.least, range.most)));
+  return Fail(UnusableAttribute(
+      item, attribute, row, fmt::format("a whole number from {} to {}", range.least, range.most)));
 }
 
 }  // namespace weir::rate_limiter_py

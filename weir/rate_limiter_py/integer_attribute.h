@@ -26,7 +26,7 @@ struct WholeRange {
 
 /// Returns the error that this attribute of the row is invalid, with its contents and what would be
 /// right.
-[[nodiscard]] Error Unusable(const dynamo::Item& item, std::string_view attribute,
-                             std::string_view row, std::string_view right);
+[[nodiscard]] Error UnusableAttribute(const dynamo::Item& item, std::string_view attribute,
+                                      std::string_view row, std::string_view right);
 
 }  // namespace weir::rate_limiter_py

@@ -38,7 +38,7 @@ struct Making {
   TablesMade made{};
   std::size_t next = 0;
 
-  static void Step(std::unique_ptr<Making> self) {
+  static void MakeNext(std::unique_ptr<Making> self) {
     if (self->next == std::size(kParts)) return self->done(self->made);
     const Part& part = kParts[self->next++];
     TableAdmin admin(self->tables.*part.table, self->scheduler, PurposeOf(part));
@@ -46,7 +46,7 @@ struct Making {
     admin.Create("", deadline, [&part, self = std::move(self)](Result<TableCreated> made) mutable {
       if (!made) return self->done(Fail(std::move(made.error())));
       self->made.*part.made = *made;
-      Step(std::move(self));
+      MakeNext(std::move(self));
     });
   }
 };
@@ -61,7 +61,7 @@ Tables::Tables(JsonClient& client, Scheduler& scheduler, TableNames table_names,
       slots(client, scheduler, names.slots, seed, layouts.slots) {}
 
 void MakeTables(Tables& tables, Scheduler& scheduler, Deadline deadline, Done<TablesMade> done) {
-  Making::Step(std::make_unique<Making>(Making{tables, scheduler, deadline, std::move(done)}));
+  Making::MakeNext(std::make_unique<Making>(Making{tables, scheduler, deadline, std::move(done)}));
 }
 
 }  // namespace weir::rate_limiter_py

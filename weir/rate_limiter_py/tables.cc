@@ -60,7 +60,7 @@ Result<std::string> NameOfEnvironment(const NameRule& rule,
                           rule.variable, kBaseVariable));
 }
 
-dynamo::TableLayout Layout(std::string_view hash, std::string_view range) {
+dynamo::TableLayout LayoutOf(std::string_view hash, std::string_view range) {
   dynamo::TableLayout layout;
   layout.keys = {std::string(hash), std::string(range), ""};
   layout.key_types = {{layout.keys.hash, "S"}, {layout.keys.range, "S"}};
@@ -94,9 +94,9 @@ bool NamesTables(const dynamo::Environment& environment) {
 }
 
 TableLayouts LayoutsOf(const TableNames& names) {
-  TableLayouts layouts{.tokens = Layout(kResourceName, kAccountId),
-                       .limits = Layout(kResourceName, kAccountId),
-                       .slots = Layout(kCoordinate, kReservationId)};
+  TableLayouts layouts{.tokens = LayoutOf(kResourceName, kAccountId),
+                       .limits = LayoutOf(kResourceName, kAccountId),
+                       .slots = LayoutOf(kCoordinate, kReservationId)};
   AddIndex(layouts.limits, names.service_index, kServiceName);
   AddIndex(layouts.slots, names.resource_index, kResourceId);
   return layouts;

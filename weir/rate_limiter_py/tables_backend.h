@@ -16,8 +16,8 @@
 namespace weir::rate_limiter_py {
 
 struct TablesBackendOptions {
-  std::uint64_t seed = 0;  ///< of pauses and of takes; must differ between processes
-  SlotStoreOptions slots{};
+  std::uint64_t seed = 0;    ///< of pauses, takes and request tokens; must differ between processes
+  SlotStoreOptions slots{};  ///< its seed is not used
 };
 
 /// Contract: store/reservation_backend.h. The tables must exist (make_tables.h); a call of a

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "weir/runtime/later.h"
+#include "weir/runtime/add_saturated.h"
 
 namespace weir {
 
@@ -11,19 +11,19 @@ LimitLookup::LimitLookup(AccountLimitStore& store, const Clock& clock, LimitLook
 
 void LimitLookup::Get(const AccountKey& key, Deadline deadline,
                       Done<std::optional<AccountLimit>> done) {
-  Ask(key, {deadline, std::move(done)});
+  JoinOrFetch(key, {deadline, std::move(done)});
 }
 
-void LimitLookup::Ask(const AccountKey& key, Asker asker) {
+void LimitLookup::JoinOrFetch(const AccountKey& key, Waiter waiter) {
   const auto fetch = std::make_shared<Fetch>(
-      Fetch{.key = key, .deadline = asker.deadline, .started = clock_.Now()});
+      Fetch{.key = key, .deadline = waiter.deadline, .started = clock_.Now()});
   std::optional<Limit> found;
-  if (Join(fetch, asker, found)) return;
-  if (found) return asker.done(*found);
-  Send(fetch);
+  if (JoinFetch(fetch, waiter, found)) return;
+  if (found) return waiter.done(*found);
+  SendFetch(fetch);
 }
 
-bool LimitLookup::Join(const FetchPtr& fetch, Asker& asker, std::optional<Limit>& found) {
+bool LimitLookup::JoinFetch(const FetchPtr& fetch, Waiter& waiter, std::optional<Limit>& found) {
   const MutexLock lock(mutex_);
   if (const Limit* limit = cache_.Find(fetch->key, fetch->started)) {
     found = *limit;
@@ -31,43 +31,43 @@ bool LimitLookup::Join(const FetchPtr& fetch, Asker& asker, std::optional<Limit>
   }
   const auto other = ttl_ > milliseconds(0) ? fetches_.find(fetch->key) : fetches_.end();
   // A fetch with a later deadline may outlast this caller.
-  if (other != fetches_.end() && other->second->deadline <= asker.deadline) {
-    other->second->askers.push_back(std::move(asker));
+  if (other != fetches_.end() && other->second->deadline <= waiter.deadline) {
+    other->second->waiters.push_back(std::move(waiter));
     return true;
   }
-  fetch->askers.push_back(std::move(asker));
+  fetch->waiters.push_back(std::move(waiter));
   if (ttl_ > milliseconds(0)) fetches_.insert_or_assign(fetch->key, fetch);
   return false;
 }
 
-void LimitLookup::Send(const FetchPtr& fetch) {
+void LimitLookup::SendFetch(const FetchPtr& fetch) {
   store_reads_.Add();
   store_.Get(fetch->key, fetch->deadline,
              [this, fetch](const Result<std::optional<AccountLimitRow>>& row) {
-               Answered(fetch, row.map([](const std::optional<AccountLimitRow>& there) {
+               OnFetchResult(fetch, row.map([](const std::optional<AccountLimitRow>& there) {
                  return there ? Limit(there->limit) : Limit();
                }));
              });
 }
 
-void LimitLookup::Answered(const FetchPtr& fetch, const Result<Limit>& answer) {
-  std::vector<Asker> askers;
+void LimitLookup::OnFetchResult(const FetchPtr& fetch, const Result<Limit>& answer) {
+  std::vector<Waiter> waiters;
   {
     const MutexLock lock(mutex_);
     const auto at = fetches_.find(fetch->key);
     if (at != fetches_.end() && at->second == fetch) fetches_.erase(at);
-    askers.swap(fetch->askers);
+    waiters.swap(fetch->waiters);
     // The time to live counts from the start of the call: the data may be as old as that.
     if (answer && ttl_ > milliseconds(0)) {
-      cache_.Put(fetch->key, *answer, Later(fetch->started, ttl_));
+      cache_.Put(fetch->key, *answer, AddSaturated(fetch->started, ttl_));
     }
   }
-  for (Asker& asker : askers) {
+  for (Waiter& waiter : waiters) {
     const bool ran_out = !answer && answer.error().code == Code::kDeadlineExceeded;
-    if (ran_out && fetch->deadline < asker.deadline) {
-      Ask(fetch->key, std::move(asker));
+    if (ran_out && fetch->deadline < waiter.deadline) {
+      JoinOrFetch(fetch->key, std::move(waiter));
     } else {
-      asker.done(answer);
+      waiter.done(answer);
     }
   }
 }

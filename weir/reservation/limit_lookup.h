@@ -39,7 +39,7 @@ class LimitLookup {
 
  private:
   using Limit = std::optional<AccountLimit>;
-  struct Asker {
+  struct Waiter {
     Deadline deadline;
     Done<Limit> done;
   };
@@ -48,17 +48,17 @@ class LimitLookup {
     AccountKey key;
     Deadline deadline;
     Instant started;
-    std::vector<Asker> askers{};  ///< guarded by mutex_
+    std::vector<Waiter> waiters{};  ///< guarded by mutex_
   };
   using FetchPtr = std::shared_ptr<Fetch>;
 
   /// Returns true if the caller joined another fetch. Otherwise sets `found` from the cache, or
   /// registers `fetch`, which the caller must send.
-  bool Join(const FetchPtr& fetch, Asker& asker, std::optional<Limit>& found);
-  void Ask(const AccountKey& key, Asker asker);
-  void Send(const FetchPtr& fetch);
+  bool JoinFetch(const FetchPtr& fetch, Waiter& waiter, std::optional<Limit>& found);
+  void JoinOrFetch(const AccountKey& key, Waiter waiter);
+  void SendFetch(const FetchPtr& fetch);
   /// Caches the result and passes it to the callers.
-  void Answered(const FetchPtr& fetch, const Result<Limit>& answer);
+  void OnFetchResult(const FetchPtr& fetch, const Result<Limit>& answer);
 
   AccountLimitStore& store_;
   const Clock& clock_;

@@ -72,7 +72,7 @@ TEST_F(LimitLookupTest, TheTimeCountsFromWhenTheStoreWasAsked) {
   const ToldLimit& slow = Get("acme");
   clock_.Advance(milliseconds(600));
   store_.hold = false;
-  store_.LetGo();
+  store_.ReleaseHeldResults();
   EXPECT_EQ(slow.limit(), 5);
   clock_.Advance(milliseconds(400));
   Get("acme");
@@ -95,7 +95,7 @@ TEST_F(LimitLookupTest, ThoseWhoMissAtTheSameTimeShareOneCall) {
   EXPECT_EQ(reads(), 1U);
   Get("umbrella");
   EXPECT_EQ(reads(), 2U) << "another account is another call";
-  store_.LetGo();
+  store_.ReleaseHeldResults();
   for (const ToldLimit& told : told_) EXPECT_EQ(told.times, 1);
   EXPECT_EQ(told_.front().limit(), 5);
   EXPECT_TRUE(told_.back().no_row());
@@ -116,7 +116,7 @@ TEST_F(LimitLookupTest, WhoHasMoreTimeAsksAgainWhenTheSharedCallRanOut) {
   EXPECT_EQ(reads(), 1U);
   store_.fail.reset();
   store_.hold = false;
-  store_.LetGo();
+  store_.ReleaseHeldResults();
   EXPECT_EQ(first.answer.error().code, Code::kDeadlineExceeded);
   EXPECT_TRUE(second.no_row());
   EXPECT_EQ(reads(), 2U);
@@ -129,7 +129,7 @@ TEST_F(LimitLookupTest, WithoutATimeNothingIsBelievedOrShared) {
     lookup.Get({"emr", "acme"}, Deadline::Never(), [](const Result<MaybeLimit>&) {});
   }
   EXPECT_EQ(reads(), 3U);
-  store_.LetGo();
+  store_.ReleaseHeldResults();
 }
 
 TEST_F(LimitLookupTest, AForeverLongTimeIsForever) {

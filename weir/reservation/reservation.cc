@@ -13,12 +13,12 @@ Reservation::Reservation(Reservation&& other) noexcept = default;
 
 Reservation& Reservation::operator=(Reservation&& other) noexcept {
   if (this == &other) return *this;
-  Leave();
+  EndWithoutWaiting();
   slot_ = std::move(other.slot_);
   return *this;
 }
 
-Reservation::~Reservation() { Leave(); }
+Reservation::~Reservation() { EndWithoutWaiting(); }
 
 bool Reservation::active() const { return slot_ != nullptr && slot_->active(); }
 bool Reservation::bound() const { return slot_->held().bound(); }
@@ -73,7 +73,7 @@ Status Reservation::CheckActive() const {
               "the reservation has ended or was moved from; reserve again for a new one");
 }
 
-void Reservation::Leave() {
+void Reservation::EndWithoutWaiting() {
   if (slot_ != nullptr) std::exchange(slot_, nullptr)->Abandon();
 }
 

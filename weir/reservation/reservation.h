@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/base/time.h"
 #include "weir/store/reservation/reservation_store.h"
@@ -24,7 +25,7 @@ struct ReservedSlot;
 /// Blocking calls must not be made on the scheduler's thread; use the forms with a `done` there.
 /// The deadline of each call is the limiter's `store_timeout`. Calls on a reservation that has
 /// ended or was moved from fail with kFailedPrecondition.
-class Reservation {
+class WEIR_API Reservation {
  public:
   /// An inactive reservation, like one that was moved from.
   Reservation() = default;
@@ -81,7 +82,7 @@ class Reservation {
  private:
   Status CheckActive() const;
   /// The end by destruction or assignment.
-  void Leave();
+  void EndWithoutWaiting();
 
   std::shared_ptr<ReservedSlot> slot_;
 };

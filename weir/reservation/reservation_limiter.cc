@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "weir/reservation/reserve_state.h"
+#include "weir/runtime/add_saturated.h"
 #include "weir/runtime/await.h"
-#include "weir/runtime/later.h"
 
 namespace weir {
 
@@ -26,15 +26,15 @@ ReservationLimiter::State::State(ReservationBackend& backend, Scheduler& schedul
             {.next = [this] { return NextTurn(); }, .take_due = [this] { return TakeTurns(); }}) {}
 
 Deadline ReservationLimiter::State::Timeout() const {
-  return Deadline::At(Later(clock_.Now(), options_.store_timeout));
+  return Deadline::At(AddSaturated(clock_.Now(), options_.store_timeout));
 }
 
 // The callback owns the state, so a release may outlive the limiter. It is counted until its result
 // for Drain. After an error the slot may have been released, so the queue is notified in any case.
 void ReservationLimiter::State::GiveBack(const SlotRef& slot, GiveBackKind kind) {
   auto then = [self = shared_from_this(), key = slot.key](const Result<bool>&) {
-    self->Released(key);
-    self->GivenBack();
+    self->OnReleased(key);
+    self->OnGivenBack();
   };
   {
     const MutexLock lock(mutex_);
@@ -46,7 +46,12 @@ void ReservationLimiter::State::GiveBack(const SlotRef& slot, GiveBackKind kind)
   slots_.ReleaseUnbound(slot, StoreNow(), Timeout(), std::move(then));
 }
 
-void ReservationLimiter::State::GivenBack() {
+void ReservationLimiter::State::ExpectGiveBack() {
+  const MutexLock lock(mutex_);
+  ++giving_back_;
+}
+
+void ReservationLimiter::State::OnGivenBack() {
   std::vector<Done<void>> drained;
   {
     const MutexLock lock(mutex_);

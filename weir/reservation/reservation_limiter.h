@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/reservation/reservation.h"
 #include "weir/runtime/deadline.h"
@@ -73,7 +74,7 @@ struct SlotRefusal {
   friend bool operator==(const SlotRefusal&, const SlotRefusal&) = default;
 };
 
-class ReserveOutcome {
+class WEIR_API ReserveOutcome {
  public:
   explicit ReserveOutcome(Reservation reservation) : answer_(std::move(reservation)) {}
   explicit ReserveOutcome(SlotRefusal refusal) : answer_(refusal) {}
@@ -104,7 +105,7 @@ struct ReservationStats {
 /// must outlive its reservations. It may be destroyed only when no Reserve is in flight, except for
 /// requests with `wait_until`: these complete with kCancelled. If the try of such a request is in
 /// flight, it completes when the store responds, and a slot that it got is released.
-class ReservationLimiter {
+class WEIR_API ReservationLimiter {
  public:
   ReservationLimiter(ReservationBackend& backend, Scheduler& scheduler,
                      ReservationOptions options = {});
@@ -138,7 +139,7 @@ class ReservationLimiter {
 
  private:
   friend struct ReservedSlot;
-  class State;
+  class WEIR_INTERNAL State;
   std::shared_ptr<State> state_;
 };
 

@@ -185,7 +185,7 @@ TEST_F(ReservationLimiterTest, AnErrorOfTheStoreIsAnsweredAndNothingIsBelieved) 
 
 TEST_F(ReservationLimiterTest, AClaimWhoseAnswerIsLostIsReleased) {
   for (const Code lost : {Code::kDeadlineExceeded, Code::kUnavailable}) {
-    Ask("acme", 1).Drop();
+    Ask("acme", 1).DestroyReservation();
     store_.releases.clear();
     store_.lose = Error{lost, "lost"};
     store_.only = store_.calls;
@@ -197,17 +197,17 @@ TEST_F(ReservationLimiterTest, AClaimWhoseAnswerIsLostIsReleased) {
 }
 
 TEST_F(ReservationLimiterTest, TheErrorDoesNotWaitForThatRelease) {
-  Ask("acme", 1).Drop();
+  Ask("acme", 1).DestroyReservation();
   store_.hold = true;
   store_.lose = Error{Code::kDeadlineExceeded, "lost"};
-  const ToldSlot& told = Ask("acme", 1);
-  store_.LetGo();
+  const SlotOutcomeRecorder& told = Ask("acme", 1);
+  store_.ReleaseHeldResults();
   EXPECT_EQ(told.code(), Code::kDeadlineExceeded);
   EXPECT_EQ(store_.held(), 1U) << "the release is under way";
 }
 
 TEST_F(ReservationLimiterTest, AClaimThatSurelyFailedIsNotReleased) {
-  Ask("acme", 1).Drop();
+  Ask("acme", 1).DestroyReservation();
   store_.releases.clear();
   store_.fail = Error{Code::kInvalidArgument, "no"};
   EXPECT_EQ(Ask("acme", 1).code(), Code::kInvalidArgument);

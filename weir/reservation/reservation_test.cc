@@ -10,7 +10,7 @@ namespace {
 class ReservationTest : public ReservationFixture {
  protected:
   Reservation Reserve() {
-    ToldSlot& told = Ask("acme", 2);
+    SlotOutcomeRecorder& told = Ask("acme", 2);
     EXPECT_TRUE(told.reserved());
     return told.reservation();
   }
@@ -128,9 +128,9 @@ TEST_F(ReservationTest, R1DrainWaitsForWhatIsGivenBack) {
   second.reset();
   limiter_->Drain(count);
   EXPECT_EQ(drained, 1);
-  store_.LetGoFirst();
+  store_.ReleaseFirstHeldResult();
   EXPECT_EQ(drained, 1) << "one of two";
-  store_.LetGoFirst();
+  store_.ReleaseFirstHeldResult();
   EXPECT_EQ(drained, 2);
   EXPECT_TRUE(Held().empty());
 }
@@ -193,7 +193,20 @@ TEST_F(ReservationTest, AThingThatHadEndedLeavesNoSlotAndNoRefusalBehind) {
   Reservation second = Reserve();
   EXPECT_TRUE(Ask("acme", 2).refused());
   EXPECT_EQ(first.Bind("j-1").error().code, Code::kFailedPrecondition);
+  EXPECT_FALSE(first.active()) << "the store has released the slot";
   EXPECT_TRUE(Ask("acme", 2).reserved()) << "the refusal is not believed any more";
+}
+
+// Fails if: a refused binding ends a reservation whose slot is still held.
+TEST_F(ReservationTest, ASlotThatAnotherCallerBoundIsStillHeldAfterARefusedBinding) {
+  Reservation reservation = Reserve();
+  store_.inner().slots().Bind({reservation.key(), reservation.id()}, "j-1", milliseconds(60'000),
+                              clock().WallNow(), Deadline::Never(), [](const auto&) {});
+  EXPECT_EQ(reservation.Bind("j-2").error().code, Code::kFailedPrecondition);
+  EXPECT_TRUE(reservation.active());
+  EXPECT_EQ(reservation.resource_id(), "j-1");
+  EXPECT_TRUE(reservation.Release());
+  EXPECT_TRUE(Held().empty());
 }
 
 // The resource may exist, so its slot must not be released.
@@ -238,7 +251,7 @@ TEST_F(ReservationTest, DestroyedWhileItIsBoundItIsKeptAndDoneRuns) {
   reservation->Bind("j-1", std::nullopt, [&](const Status& answer) { told += answer ? 1 : 100; });
   reservation.reset();
   store_.hold = false;
-  store_.LetGo();
+  store_.ReleaseHeldResults();
   EXPECT_EQ(told, 1);
   ASSERT_EQ(Held().size(), 1U);
   EXPECT_TRUE(Held()[0].bound());
@@ -253,7 +266,7 @@ TEST_F(ReservationTest, DestroyedBeforeItsBindingIsRefusedItIsReleased) {
   EXPECT_TRUE(store_.releases.empty());
   store_.hold = false;
   store_.fail.reset();
-  store_.LetGo();
+  store_.ReleaseHeldResults();
   EXPECT_TRUE(Held().empty());
 }
 
@@ -278,6 +291,33 @@ TEST_F(ReservationTest, AReleaseThatFailedIsTriedOnceMoreAtTheEndOfTheScope) {
   }
   EXPECT_TRUE(Held().empty());
   EXPECT_EQ(store_.releases.size(), 2U);
+}
+
+// Fails if: a release that fails after the end of the scope is not tried once more.
+TEST_F(ReservationTest, AReleaseThatFailsAfterTheEndOfTheScopeIsTriedOnceMore) {
+  for (const bool unless_bound : {false, true}) {
+    std::optional<Reservation> reservation = Reserve();
+    if (!unless_bound) {
+      ASSERT_TRUE(reservation->Bind("j-1"));
+    }
+    const std::size_t before = store_.releases.size();
+    int failed = 0;
+    const auto count = [&](const Status& status) { failed += status ? 100 : 1; };
+    store_.hold = true;
+    store_.fail = Error{Code::kUnavailable, "away"};
+    unless_bound ? reservation->ReleaseUnlessBound(count) : reservation->Release(count);
+    reservation.reset();
+    bool is_drained = false;
+    limiter_->Drain([&](const Status&) { is_drained = true; });
+    EXPECT_FALSE(is_drained) << "the result in flight may begin another release";
+    store_.fail.reset();
+    store_.hold = false;
+    store_.ReleaseHeldResults();
+    EXPECT_TRUE(is_drained);
+    EXPECT_EQ(failed, 1);
+    EXPECT_EQ(store_.releases.size(), before + 2);
+    EXPECT_TRUE(Held().empty());
+  }
 }
 
 TEST_F(ReservationTest, ThatItWasNotHeldAnyMoreIsNoError) {
@@ -310,7 +350,7 @@ TEST_F(ReservationTest, WhicheverCallIsLostNothingIsHeldForEver) {
       how = Error{Code::kUnavailable, "away"};
       Restart({.limits_ttl = milliseconds(0), .seed = nth + (asked ? 100 : 1)});
       store_.only = store_.calls + nth;
-      ToldSlot& told = Ask("acme", 2);
+      SlotOutcomeRecorder& told = Ask("acme", 2);
       EXPECT_EQ(told.times, 1);
       if (told.reserved()) {
         Reservation reservation = told.reservation();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kResource = "clusters-of-elastic-map-reduce-in-the-west";
 
-struct ToldBoth {
+struct BothOutcomeRecorder {
   int times = 0;
   Instant at;
   std::optional<Result<SlotAndRate>> outcome;
@@ -34,8 +34,8 @@ class ReserveAndAcquireTest : public ReservationFixture {
     ReservationFixture::TearDown();
   }
 
-  ToldBoth& Start(std::optional<Deadline> wait_until = std::nullopt) {
-    ToldBoth& told = asked_.emplace_back();
+  BothOutcomeRecorder& Start(std::optional<Deadline> wait_until = std::nullopt) {
+    BothOutcomeRecorder& told = asked_.emplace_back();
     // The names are destroyed before the tokens are requested.
     const std::string account = "an account whose name is long enough to be on the heap";
     const std::string resource(kResource);
@@ -65,7 +65,7 @@ class ReserveAndAcquireTest : public ReservationFixture {
     return outcome ? outcome->decision().limits[0].available / 1'000 : -1;
   }
 
-  std::list<ToldBoth> asked_;
+  std::list<BothOutcomeRecorder> asked_;
   std::unique_ptr<Backend> memory_backend_ = MakeMemoryBackend({}, &clock());
   ProbeBackend buckets_{*memory_backend_};
   std::unique_ptr<Limiter> rates_ =
@@ -73,7 +73,7 @@ class ReserveAndAcquireTest : public ReservationFixture {
 };
 
 TEST_F(ReserveAndAcquireTest, BothAreThere) {
-  ToldBoth& told = Start();
+  BothOutcomeRecorder& told = Start();
   ASSERT_TRUE(told.granted());
   EXPECT_FALSE((*told.outcome)->slot_refusal());
   EXPECT_TRUE((*told.outcome)->decision()->admitted);
@@ -89,7 +89,7 @@ TEST_F(ReserveAndAcquireTest, WithoutASlotNoTokensAreAskedFor) {
   Start();
   Start();
   const std::size_t asked = buckets_.acquires.size();
-  const ToldBoth& told = Start();
+  const BothOutcomeRecorder& told = Start();
   ASSERT_TRUE(told.refused());
   ASSERT_TRUE((*told.outcome)->slot_refusal());
   EXPECT_EQ((*told.outcome)->slot_refusal()->limit, 2);
@@ -103,7 +103,7 @@ TEST_F(ReserveAndAcquireTest, WithoutTokensTheSlotIsReleased) {
     asked_.clear();
   }
   EXPECT_EQ(held(), 0U);
-  const ToldBoth& told = Start();
+  const BothOutcomeRecorder& told = Start();
   ASSERT_TRUE(told.refused());
   EXPECT_FALSE((*told.outcome)->slot_refusal());
   EXPECT_EQ((*told.outcome)->decision()->retry_after, 20 * kSecond);
@@ -113,9 +113,9 @@ TEST_F(ReserveAndAcquireTest, WithoutTokensTheSlotIsReleased) {
 
 TEST_F(ReserveAndAcquireTest, TheNamesMayBeGoneWhileTheStoreAnswers) {
   store_.hold = true;
-  const ToldBoth& told = Start();
-  store_.LetGo();  // releases the result for the limit
-  store_.LetGo();  // releases the result for the slot
+  const BothOutcomeRecorder& told = Start();
+  store_.ReleaseHeldResults();  // releases the result for the limit
+  store_.ReleaseHeldResults();  // releases the result for the slot
   store_.hold = false;
   ASSERT_TRUE(told.granted());
   ASSERT_EQ(buckets_.acquires.size(), 1U);
@@ -124,7 +124,7 @@ TEST_F(ReserveAndAcquireTest, TheNamesMayBeGoneWhileTheStoreAnswers) {
 
 TEST_F(ReserveAndAcquireTest, WhereTheTokensFailTheSlotIsReleased) {
   buckets_.fail = Error{Code::kUnavailable, "away"};
-  const ToldBoth& told = Start();
+  const BothOutcomeRecorder& told = Start();
   ASSERT_EQ(told.times, 1);
   EXPECT_EQ(told.outcome->error().code, Code::kUnavailable);
   EXPECT_EQ(held(), 0U);
@@ -137,7 +137,7 @@ TEST_F(ReserveAndAcquireTest, WhereTheSlotFailsNoTokensAreTaken) {
 }
 
 TEST_F(ReserveAndAcquireTest, AnExceptionThatUnwindsGivesBothBack) {
-  ToldBoth& told = Start();
+  BothOutcomeRecorder& told = Start();
   ASSERT_TRUE(told.granted());
   try {
     const SlotAndRate both = *std::move(*told.outcome);
@@ -160,7 +160,7 @@ TEST_F(ReserveAndAcquireTest, TheSlotIsHeldWhileTheTokensAreWaitedFor) {
     Start();
     asked_.clear();
   }
-  const ToldBoth& told = Start(Deadline::Never());
+  const BothOutcomeRecorder& told = Start(Deadline::Never());
   EXPECT_EQ(told.times, 0);
   EXPECT_EQ(held(), 1U);
   scheduler_.Advance(20 * kSecond);
@@ -175,7 +175,7 @@ TEST_F(ReserveAndAcquireTest, R14ASlotThatExpiresDuringTheWaitIsNotGranted) {
     Start();
     asked_.clear();
   }
-  const ToldBoth& told = Start(Deadline::Never());
+  const BothOutcomeRecorder& told = Start(Deadline::Never());
   scheduler_.Advance(20 * kSecond);
   ASSERT_EQ(told.times, 1);
   ASSERT_FALSE(*told.outcome);
@@ -191,7 +191,7 @@ TEST_F(ReserveAndAcquireTest, R14ASlotThatLivesAMillisecondLongerIsGranted) {
     Start();
     asked_.clear();
   }
-  ToldBoth& told = Start(Deadline::Never());
+  BothOutcomeRecorder& told = Start(Deadline::Never());
   scheduler_.Advance(20 * kSecond);
   ASSERT_TRUE(told.granted());
   EXPECT_FALSE(std::move(**told.outcome).reservation().expired());
@@ -207,9 +207,9 @@ TEST_F(ReserveAndAcquireTest, R14WithoutALeaseNothingIsGivenBack) {
   asked_.clear();
   buckets_.fail = Error{Code::kUnavailable, "away"};
   store_.hold = true;
-  const ToldBoth& told = Start();
+  const BothOutcomeRecorder& told = Start();
   scheduler_.Advance(milliseconds(1));
-  store_.LetGo();  // releases the result for the slot
+  store_.ReleaseHeldResults();  // releases the result for the slot
   store_.hold = false;
   ASSERT_EQ(told.times, 1);
   ASSERT_FALSE(*told.outcome);
@@ -224,7 +224,7 @@ TEST_F(ReserveAndAcquireTest, WhereTheRatesStoreIsAwayAndMayBeTheSlotAloneIsHeld
                     Deadline::Never()));
   EXPECT_TRUE(Start().granted());
   buckets_.fail = Error{Code::kUnavailable, "away"};
-  ToldBoth& told = Start();
+  BothOutcomeRecorder& told = Start();
   ASSERT_TRUE(told.granted());
   EXPECT_FALSE(std::move(**told.outcome).lease().active());
   EXPECT_EQ(held(), 2U);

@@ -2,14 +2,15 @@
 //
 //   result of the claim                         next
 //   a slot, first claimed by this try           Grant
-//   a slot that an earlier try may have         Prolong, unless nine tenths of its life are left:
-//     claimed (may_hold)                          renewed: Grant
+//   a slot that an earlier try may have         RenewClaimed, unless nine tenths of its life are
+//     claimed (claim_in_doubt)                    left:
+//                                                 renewed: Grant
 //                                                 kNotFound: ClaimAnother
 //                                                 in doubt, half of its life left: Grant
-//                                                 otherwise: Unanswered
-//   no slot                                     Full
-//   kAlreadyExists and may_hold                 ClaimAnother: the slot of an earlier try expired
-//   an error in doubt                           may_hold is set; FailOrWait
+//                                                 otherwise: OnStoreError
+//   no slot                                     OnFull
+//   kAlreadyExists and claim_in_doubt           ClaimAnother: the slot of an earlier try expired
+//   an error in doubt                           claim_in_doubt is set; FailOrWait
 //   another error                               FailOrWait
 #include <utility>
 
@@ -41,23 +42,23 @@ void ReservationLimiter::State::AskStore(CallPtr call) {
   slots_.Claim(
       claim, StoreNow(), deadline,
       [self = shared_from_this(), call = std::move(call)](Result<ClaimAnswer> got) mutable {
-        self->Answered(std::move(call), std::move(got));
+        self->OnClaimResult(std::move(call), std::move(got));
       });
 }
 
-void ReservationLimiter::State::Answered(CallPtr call, Result<ClaimAnswer> answer) {
-  if (!answer) return Unanswered(std::move(call), std::move(answer.error()));
+void ReservationLimiter::State::OnClaimResult(CallPtr call, Result<ClaimAnswer> answer) {
+  if (!answer) return OnStoreError(std::move(call), std::move(answer.error()));
   call->failure.reset();
-  if (!answer->slot) return Full(std::move(call), *answer);
+  if (!answer->slot) return OnFull(std::move(call), *answer);
   const milliseconds left = answer->slot->expires - StoreNow();
-  const bool is_aged = call->may_hold && !IsNearlyWhole(left, options_.reservation_ttl);
-  if (is_aged && !closed_) return Prolong(std::move(call), std::move(*answer->slot));
+  const bool is_aged = call->claim_in_doubt && !IsNearlyWhole(left, options_.reservation_ttl);
+  if (is_aged && !closed_) return RenewClaimed(std::move(call), std::move(*answer->slot));
   Grant(std::move(call), std::move(*answer->slot));
 }
 
 // An earlier try claimed the slot. If the renewal is in doubt, the slot is granted for the rest of
 // its life: otherwise a store that is slow to renew would never give the request a slot.
-void ReservationLimiter::State::Prolong(CallPtr call, HeldSlot slot) {
+void ReservationLimiter::State::RenewClaimed(CallPtr call, HeldSlot slot) {
   const SlotRef ref = *call->slot;
   const Deadline deadline = call->deadline;
   auto renewed = [self = shared_from_this(), call = std::move(call),
@@ -68,7 +69,7 @@ void ReservationLimiter::State::Prolong(CallPtr call, HeldSlot slot) {
     if (IsInDoubt(got.error()) && IsHalf(left, self->options_.reservation_ttl)) {
       return self->Grant(std::move(call), std::move(slot));
     }
-    self->Unanswered(std::move(call), std::move(got.error()));
+    self->OnStoreError(std::move(call), std::move(got.error()));
   };
   slots_.Renew(ref, options_.reservation_ttl, StoreNow(), deadline, std::move(renewed));
 }
@@ -76,13 +77,14 @@ void ReservationLimiter::State::Prolong(CallPtr call, HeldSlot slot) {
 // The slot that an earlier try claimed has expired, and a store may refuse its id.
 void ReservationLimiter::State::ClaimAnother(CallPtr call) {
   call->slot.reset();
-  call->may_hold = false;
+  call->claim_in_doubt = false;
   AskStore(std::move(call));
 }
 
-void ReservationLimiter::State::Unanswered(CallPtr call, Error error) {
-  if (call->may_hold && error.code == Code::kAlreadyExists) return ClaimAnother(std::move(call));
-  if (IsInDoubt(error)) call->may_hold = true;
+void ReservationLimiter::State::OnStoreError(CallPtr call, Error error) {
+  if (call->claim_in_doubt && error.code == Code::kAlreadyExists)
+    return ClaimAnother(std::move(call));
+  if (IsInDoubt(error)) call->claim_in_doubt = true;
   FailOrWait(std::move(call), std::move(error));
 }
 

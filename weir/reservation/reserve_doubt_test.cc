@@ -17,7 +17,7 @@ class ReserveDoubtTest : public ReservationFixture {
     store_.fail_releases.reset();
   }
   /// Starts a request that waits for one of three slots, and whose first results are lost.
-  ToldSlot& WaitInDoubt() {
+  SlotOutcomeRecorder& WaitInDoubt() {
     limiter_->Reserve({.resource = "emr", .account = "acme", .default_limit = 0}, Deadline::Never(),
                       [](const auto&) {});  // caches that the account has no row
     LoseAnswers();
@@ -27,7 +27,7 @@ class ReserveDoubtTest : public ReservationFixture {
 
 // Fails if: each try of one request claims another slot.
 TEST_F(ReserveDoubtTest, R17ARequestInDoubtHoldsOneSlotHoweverOftenItAsks) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   for (int i = 0; i < 60; ++i) {
     scheduler_.Advance(kSecond);
     ASSERT_EQ(Held("acme").size(), 1U);
@@ -38,15 +38,15 @@ TEST_F(ReserveDoubtTest, R17ARequestInDoubtHoldsOneSlotHoweverOftenItAsks) {
   scheduler_.Advance(3 * kSecond);
   ASSERT_TRUE(told.reserved());
   EXPECT_EQ(Held("acme").size(), 1U);
-  ToldSlot& second = Ask("acme", 3);
-  ToldSlot& third = Ask("acme", 3);
+  SlotOutcomeRecorder& second = Ask("acme", 3);
+  SlotOutcomeRecorder& third = Ask("acme", 3);
   EXPECT_TRUE(second.reserved());
   EXPECT_TRUE(third.reserved());
 }
 
 // Fails if: a slot of an earlier try is granted with the rest of its life, without a renewal.
 TEST_F(ReserveDoubtTest, R17ASlotOfAnEarlierTryIsGrantedForAWholeLife) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   scheduler_.Advance(240 * kSecond);
   Recover();
   scheduler_.Advance(3 * kSecond);
@@ -58,7 +58,7 @@ TEST_F(ReserveDoubtTest, R17ASlotOfAnEarlierTryIsGrantedForAWholeLife) {
 
 // Fails if: a release is sent while the request still tries: it may free the slot that a try gets.
 TEST_F(ReserveDoubtTest, R17NothingIsReleasedBeforeTheRequestEnds) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   scheduler_.Advance(60 * kSecond);
   EXPECT_TRUE(store_.releases.empty());
   Recover();
@@ -70,7 +70,7 @@ TEST_F(ReserveDoubtTest, R17NothingIsReleasedBeforeTheRequestEnds) {
 }
 
 TEST_F(ReserveDoubtTest, R17ClosingReleasesWhatIsInDoubt) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   scheduler_.Advance(10 * kSecond);
   Recover();
   limiter_.reset();
@@ -80,7 +80,7 @@ TEST_F(ReserveDoubtTest, R17ClosingReleasesWhatIsInDoubt) {
 
 // Fails if: a waiting request fails because the store has seen its id before.
 TEST_F(ReserveDoubtTest, R17AnIdWhoseSlotHasExpiredIsReplaced) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   const std::string first = store_.claims.back().claim.slot.id;
   Recover();
   store_.fail = Error{Code::kAlreadyExists, "the id was used before"};
@@ -92,7 +92,7 @@ TEST_F(ReserveDoubtTest, R17AnIdWhoseSlotHasExpiredIsReplaced) {
 
 // Fails if: a slot that was claimed just before is renewed.
 TEST_F(ReserveDoubtTest, R17ASlotOfAMomentAgoIsGrantedWithoutARenewal) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   std::size_t renewals = 0;
   store_.before_renewal = [&] { ++renewals; };
   Recover();
@@ -105,7 +105,7 @@ TEST_F(ReserveDoubtTest, R17ASlotOfAMomentAgoIsGrantedWithoutARenewal) {
 // Fails if: the request never gets its slot from a store that accepts claims but is too slow to
 // renew.
 TEST_F(ReserveDoubtTest, R17ASlotWhoseRenewalIsInDoubtIsGrantedForWhatIsLeftOfIt) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   scheduler_.Advance(100 * kSecond);
   Recover();
   store_.lose_renewals = Error{Code::kDeadlineExceeded, "slow"};
@@ -118,7 +118,7 @@ TEST_F(ReserveDoubtTest, R17ASlotWhoseRenewalIsInDoubtIsGrantedForWhatIsLeftOfIt
 
 // Fails if: a slot that expires soon, or may have expired, is granted.
 TEST_F(ReserveDoubtTest, R17ASlotThatSoonExpiresIsNotGrantedUnlessItIsRenewed) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   scheduler_.Advance(200 * kSecond);
   Recover();
   store_.fail_renewals = Error{Code::kUnavailable, "away"};
@@ -132,7 +132,7 @@ TEST_F(ReserveDoubtTest, R17ASlotThatSoonExpiresIsNotGrantedUnlessItIsRenewed) {
 }
 
 TEST_F(ReserveDoubtTest, R17ASlotThatExpiresBeforeItsRenewalIsReplaced) {
-  ToldSlot& told = WaitInDoubt();
+  SlotOutcomeRecorder& told = WaitInDoubt();
   scheduler_.Advance(60 * kSecond);
   const SlotRef first = store_.claims.back().claim.slot;
   Recover();
@@ -148,7 +148,7 @@ TEST_F(ReserveDoubtTest, R17ASlotThatExpiresBeforeItsRenewalIsReplaced) {
 // Regardless of which later call is lost, the request ends once and holds at most one slot.
 TEST_F(ReserveDoubtTest, R17WhicheverLaterCallIsLostOneSlotIsHeld) {
   for (std::size_t nth = 0; nth < 4; ++nth) {
-    ToldSlot& told = WaitInDoubt();
+    SlotOutcomeRecorder& told = WaitInDoubt();
     scheduler_.Advance(60 * kSecond);  // long enough for the slot to need a renewal
     Recover();
     store_.lose = Error{Code::kDeadlineExceeded, "lost"};
@@ -158,7 +158,7 @@ TEST_F(ReserveDoubtTest, R17WhicheverLaterCallIsLostOneSlotIsHeld) {
     EXPECT_EQ(Held("acme").size(), 1U) << nth;
     store_.only.reset();
     Recover();
-    told.Drop();
+    told.DestroyReservation();
     scheduler_.RunReady();
     EXPECT_TRUE(Held("acme").empty()) << nth;
   }

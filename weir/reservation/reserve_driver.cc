@@ -13,19 +13,19 @@ void ReservationLimiter::State::TakeTurn(CallPtr call) {
 }
 
 // Has no effect if the queue has no entry for the call.
-void ReservationLimiter::State::Leave(ReserveCall& call) {
-  if (!std::exchange(call.placed, false)) return;
+void ReservationLimiter::State::LeaveQueue(ReserveCall& call) {
+  if (!std::exchange(call.in_queue, false)) return;
   {
     const MutexLock lock(mutex_);
-    queue_.Leave(call.request.id);
+    queue_.Remove(call.request.id);
   }
   pump_.Kick();
 }
 
-void ReservationLimiter::State::Released(const AccountKey& key) {
+void ReservationLimiter::State::OnReleased(const AccountKey& key) {
   {
     const MutexLock lock(mutex_);
-    queue_.Released(key);
+    queue_.OnReleased(key);
   }
   pump_.Kick();
 }
@@ -40,8 +40,8 @@ void ReservationLimiter::State::Close() {
   }
   pump_.Close();
   for (auto& [id, call] : calls) {
-    call->placed = false;
-    Fail(std::move(call), TurnedAway());
+    call->in_queue = false;
+    Fail(std::move(call), NotQueuedError());
   }
 }
 
@@ -58,15 +58,15 @@ bool ReservationLimiter::State::TakeTurns() {
     const MutexLock lock(mutex_);
     if (closed_) return false;
     const ReserveQueue::Step step = queue_.Advance(clock_.Now());
-    for (const auto& [id, known] : step.expired) expired.emplace_back(Take(id), known);
-    for (const ReserveQueue::Id id : step.asks) asks.push_back(Take(id));
+    for (const auto& [id, known] : step.expired) expired.emplace_back(TakeCall(id), known);
+    for (const ReserveQueue::Id id : step.asks) asks.push_back(TakeCall(id));
   }
   for (auto& [call, known] : expired) Expire(std::move(call), known);
   for (CallPtr& call : asks) TakeTurn(std::move(call));
   return !expired.empty() || !asks.empty();
 }
 
-ReserveCallPtr ReservationLimiter::State::Take(ReserveQueue::Id id) {
+ReserveCallPtr ReservationLimiter::State::TakeCall(ReserveQueue::Id id) {
   const auto found = calls_.find(id);
   CallPtr call = std::move(found->second);
   calls_.erase(found);

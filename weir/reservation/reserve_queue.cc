@@ -21,123 +21,124 @@ ReserveQueue::ReserveQueue(const Options& options)
       rng_(options.seed),
       refusals_(options.full_for, options.remembered) {}
 
-ReserveQueue::Answer ReserveQueue::Arrive(Request request, Instant now) {
-  const auto belief = refusals_.Find(request.key, request.limit, now);
-  const auto line = Reach(request.key, request.limit);
+ReserveQueue::Admission ReserveQueue::Add(Request request, Instant now) {
+  const auto cached = refusals_.Find(request.key, request.limit, now);
+  const auto queue = FindQueue(request.key, request.limit);
   if (request.wait_until && *request.wait_until > now) {
-    return Stand(std::move(request), belief, now);
+    return AddWaiter(std::move(request), cached, now);
   }
-  if (line != lines_.end()) {
-    return {Verdict::kRefuse, KnownOf(line->second, request.limit, now)};
+  if (queue != queues_.end()) {
+    return {Verdict::kRefuse, KnownOf(queue->second, request.limit, now)};
   }
-  if (belief) return {Verdict::kRefuse, MakeKnown(belief->full.in_use, belief->until, now)};
-  const std::uint64_t stamp = refusals_.Stamp(request.key);
+  if (cached) return {Verdict::kRefuse, MakeKnown(cached->full.in_use, cached->until, now)};
+  const std::uint64_t stamp = refusals_.StampOf(request.key);
   request.wait_until.reset();  // if it has come, the request does not wait
   const Id id = request.id;
-  places_.emplace(id, Place{std::move(request), stamp});
+  entries_.emplace(id, Entry{std::move(request), stamp});
   return {Verdict::kAsk};
 }
 
 // A refusal for another limit says nothing about this one.
-ReserveQueue::Lines::iterator ReserveQueue::Reach(const AccountKey& key, std::int64_t limit) {
-  const auto line = lines_.find(key);
-  if (line == lines_.end()) return line;
-  const auto& told = line->second.told;
-  if (told && told->limit != limit && !line->second.asking) SetRetry(line, kAtOnce);
-  return line;
+ReserveQueue::KeyQueues::iterator ReserveQueue::FindQueue(const AccountKey& key,
+                                                          std::int64_t limit) {
+  const auto queue = queues_.find(key);
+  if (queue == queues_.end()) return queue;
+  const auto& last_refusal = queue->second.last_refusal;
+  if (last_refusal && last_refusal->limit != limit && !queue->second.asking)
+    SetRetry(queue, kAtOnce);
+  return queue;
 }
 
-ReserveQueue::Answer ReserveQueue::Stand(Request request,
-                                         const std::optional<SlotRefusals::Belief>& belief,
-                                         Instant now) {
+ReserveQueue::Admission ReserveQueue::AddWaiter(
+    Request request, const std::optional<SlotRefusals::CachedRefusal>& cached, Instant now) {
   if (waiting_ >= max_waiting_) return {Verdict::kTooMany};
-  const auto [line, is_new] = lines_.try_emplace(request.key);
-  if (is_new && belief) line->second.told = belief->full;
-  if (is_new) SetRetry(line, belief ? NextTry(line->second, now) : kAtOnce);
-  line->second.ids.insert(request.id);
+  const auto [queue, is_new] = queues_.try_emplace(request.key);
+  if (is_new && cached) queue->second.last_refusal = cached->full;
+  if (is_new) SetRetry(queue, cached ? NextTry(queue->second, now) : kAtOnce);
+  queue->second.ids.insert(request.id);
   ++waiting_;
   if (*request.wait_until != kForEver) ends_.emplace(*request.wait_until, request.id);
   const Id id = request.id;
-  places_.emplace(id, Place{std::move(request)});
+  entries_.emplace(id, Entry{std::move(request)});
   return {Verdict::kWait};
 }
 
 // If a slot was released since the try began, the refusal may be outdated: it is not cached, and
-// the line asks again at once.
-ReserveQueue::Answer ReserveQueue::Refused(Id id, const SlotsFull& full, Instant now) {
-  const auto place = places_.find(id);
-  const Request& request = place->second.request;
-  const bool fresh = refusals_.Remember(request.key, full, place->second.stamp, now);
+// the queue asks again at once.
+ReserveQueue::Admission ReserveQueue::OnRefused(Id id, const ClaimRefusal& full, Instant now) {
+  const auto entry = entries_.find(id);
+  const Request& request = entry->second.request;
+  const bool fresh = refusals_.CacheRefusal(request.key, full, entry->second.stamp, now);
   if (!request.wait_until) {
-    const auto belief = refusals_.Find(request.key, full.limit, now);
-    places_.erase(place);
-    return {Verdict::kRefuse, MakeKnown(full.in_use, belief ? belief->until : now, now)};
+    const auto cached = refusals_.Find(request.key, full.limit, now);
+    entries_.erase(entry);
+    return {Verdict::kRefuse, MakeKnown(full.in_use, cached ? cached->until : now, now)};
   }
-  const auto line = lines_.find(request.key);
-  line->second.asking.reset();
-  line->second.told = full;
-  SetRetry(line, fresh ? NextTry(line->second, now) : kAtOnce);
+  const auto queue = queues_.find(request.key);
+  queue->second.asking.reset();
+  queue->second.last_refusal = full;
+  SetRetry(queue, fresh ? NextTry(queue->second, now) : kAtOnce);
   if (*request.wait_until > now) {
     if (*request.wait_until != kForEver) ends_.emplace(*request.wait_until, id);
     return {Verdict::kWait};
   }
-  const Known known = KnownOf(line->second, full.limit, now);
-  RemoveFromLine(line, place);
+  const Known known = KnownOf(queue->second, full.limit, now);
+  RemoveFromQueue(queue, entry);
   return {Verdict::kRefuse, known};
 }
 
-bool ReserveQueue::Postponed(Id id, Instant now) {
-  const auto place = places_.find(id);
-  const Instant until = *place->second.request.wait_until;
-  const auto line = lines_.find(place->second.request.key);
-  line->second.asking.reset();
-  SetRetry(line, NextTry(line->second, now));
+bool ReserveQueue::Postpone(Id id, Instant now) {
+  const auto entry = entries_.find(id);
+  const Instant until = *entry->second.request.wait_until;
+  const auto queue = queues_.find(entry->second.request.key);
+  queue->second.asking.reset();
+  SetRetry(queue, NextTry(queue->second, now));
   if (until <= now) {
-    RemoveFromLine(line, place);
+    RemoveFromQueue(queue, entry);
     return false;
   }
   if (until != kForEver) ends_.emplace(until, id);
   return true;
 }
 
-// The cached refusal is removed, and the next request of the line asks at once: another slot may be
-// free.
-void ReserveQueue::Leave(Id id) {
-  const auto place = places_.find(id);
-  refusals_.Forget(place->second.request.key);
-  if (!place->second.request.wait_until) {
-    places_.erase(place);
+// The cached refusal is removed, and the next request of the queue asks at once: another slot may
+// be free.
+void ReserveQueue::Remove(Id id) {
+  const auto entry = entries_.find(id);
+  refusals_.Drop(entry->second.request.key);
+  if (!entry->second.request.wait_until) {
+    entries_.erase(entry);
     return;
   }
-  const auto line = lines_.find(place->second.request.key);
-  line->second.asking.reset();
-  line->second.backoff.Reset();
-  SetRetry(line, kAtOnce);
-  RemoveFromLine(line, place);
+  const auto queue = queues_.find(entry->second.request.key);
+  queue->second.asking.reset();
+  queue->second.backoff.Reset();
+  SetRetry(queue, kAtOnce);
+  RemoveFromQueue(queue, entry);
 }
 
-// While a request is asking, the changed stamp makes Refused ask again.
-void ReserveQueue::Released(const AccountKey& key) {
-  refusals_.Released(key);
-  const auto line = lines_.find(key);
-  if (line == lines_.end()) return;
-  line->second.backoff.Reset();
-  if (!line->second.asking) SetRetry(line, kAtOnce);
+// While a request is asking, the changed stamp makes OnRefused ask again.
+void ReserveQueue::OnReleased(const AccountKey& key) {
+  refusals_.OnReleased(key);
+  const auto queue = queues_.find(key);
+  if (queue == queues_.end()) return;
+  queue->second.backoff.Reset();
+  if (!queue->second.asking) SetRetry(queue, kAtOnce);
 }
 
-// The first request of each line whose retry_at has come asks. The line then has no retry_at until
-// the result arrives, so the loop ends.
+// The first request of each queue whose retry_at has come asks. The queue then has no retry_at
+// until the result arrives, so the loop ends.
 ReserveQueue::Step ReserveQueue::Advance(Instant now) {
   Step step;
   Expire(now, step);
   while (!retries_.empty() && retries_.begin()->first <= now) {
-    const auto line = lines_.find(retries_.begin()->second);
-    const Id id = *line->second.ids.begin();
-    Place& place = places_.at(id);
-    place.stamp = refusals_.Stamp(line->first);
-    ends_.erase({*place.request.wait_until, id});
-    line->second.asking = id;
-    SetRetry(line, std::nullopt);
+    const auto queue = queues_.find(retries_.begin()->second);
+    const Id id = *queue->second.ids.begin();
+    Entry& entry = entries_.at(id);
+    entry.stamp = refusals_.StampOf(queue->first);
+    ends_.erase({*entry.request.wait_until, id});
+    queue->second.asking = id;
+    SetRetry(queue, std::nullopt);
     step.asks.push_back(id);
   }
   return step;
@@ -145,47 +146,48 @@ ReserveQueue::Step ReserveQueue::Advance(Instant now) {
 
 void ReserveQueue::Expire(Instant now, Step& step) {
   for (auto end = ends_.begin(); end != ends_.end() && end->first <= now;) {
-    const auto place = places_.find(end->second);
+    const auto entry = entries_.find(end->second);
     ++end;
-    const auto line = lines_.find(place->second.request.key);
-    const auto& retry_at = line->second.retry_at;
-    const bool is_first = *line->second.ids.begin() == place->first;
+    const auto queue = queues_.find(entry->second.request.key);
+    const auto& retry_at = queue->second.retry_at;
+    const bool is_first = *queue->second.ids.begin() == entry->first;
     if (is_first && retry_at && *retry_at <= now) continue;  // it is due to ask once more
-    step.expired.push_back({place->first, KnownOf(line->second, place->second.request.limit, now)});
-    RemoveFromLine(line, place);
+    step.expired.push_back(
+        {entry->first, KnownOf(queue->second, entry->second.request.limit, now)});
+    RemoveFromQueue(queue, entry);
   }
 }
 
-// The retry time belongs to the line: the next request becomes the first and asks at that time.
-void ReserveQueue::RemoveFromLine(Lines::iterator line, Places::iterator place) {
-  const Id id = place->first;
-  ends_.erase({*place->second.request.wait_until, id});
-  line->second.ids.erase(id);
+// The retry time belongs to the queue: the next request becomes the first and asks at that time.
+void ReserveQueue::RemoveFromQueue(KeyQueues::iterator queue, Entries::iterator entry) {
+  const Id id = entry->first;
+  ends_.erase({*entry->second.request.wait_until, id});
+  queue->second.ids.erase(id);
   --waiting_;
-  places_.erase(place);
-  if (!line->second.ids.empty()) return;
-  SetRetry(line, std::nullopt);
-  lines_.erase(line);
+  entries_.erase(entry);
+  if (!queue->second.ids.empty()) return;
+  SetRetry(queue, std::nullopt);
+  queues_.erase(queue);
 }
 
-void ReserveQueue::SetRetry(Lines::iterator line, std::optional<Instant> at) {
-  auto& retry_at = line->second.retry_at;
-  if (retry_at) retries_.erase({*retry_at, line->first});
+void ReserveQueue::SetRetry(KeyQueues::iterator queue, std::optional<Instant> at) {
+  auto& retry_at = queue->second.retry_at;
+  if (retry_at) retries_.erase({*retry_at, queue->first});
   retry_at = at;
-  if (at) retries_.emplace(*at, line->first);
+  if (at) retries_.emplace(*at, queue->first);
 }
 
 // The wait with jitter, or the first expiry of a held slot if that is earlier.
-Instant ReserveQueue::NextTry(Line& line, Instant now) {
-  const Instant next = now + kShortestWait + line.backoff.Next(rng_);
-  const auto expiry = line.told ? line.told->next_expiry : std::nullopt;
+Instant ReserveQueue::NextTry(KeyQueue& queue, Instant now) {
+  const Instant next = now + kShortestWait + queue.backoff.Next(rng_);
+  const auto expiry = queue.last_refusal ? queue.last_refusal->next_expiry : std::nullopt;
   return expiry && *expiry > now ? std::min(*expiry, next) : next;
 }
 
 // While requests wait, the key counts as full: released slots are for them.
-ReserveQueue::Known ReserveQueue::KnownOf(const Line& line, std::int64_t limit, Instant now) {
-  const std::int64_t told = line.told ? line.told->in_use : limit;
-  return MakeKnown(std::max(told, limit), line.retry_at.value_or(now), now);
+ReserveQueue::Known ReserveQueue::KnownOf(const KeyQueue& queue, std::int64_t limit, Instant now) {
+  const std::int64_t last_refusal = queue.last_refusal ? queue.last_refusal->in_use : limit;
+  return MakeKnown(std::max(last_refusal, limit), queue.retry_at.value_or(now), now);
 }
 
 std::optional<Instant> ReserveQueue::NextWake() const {

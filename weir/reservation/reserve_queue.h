@@ -2,15 +2,14 @@
 // docs/design/reservations.md.
 //
 //   state                 event                                      next state
-//   (new)                 Arrive: kRefuse, kTooMany                  (gone)
-//   (new)                 Arrive: kAsk, a request that does not wait asking
-//   (new)                 Arrive: kWait                              in the line of its key
-//   in line, the first    Advance, the line's retry_at has come      asking (Step::asks)
-//   in line, otherwise    Advance, wait_until has come               (gone; Step::expired)
-//   asking, does not wait Refused, Leave                             (gone)
-//   asking, waits         Refused, Postponed                         in line, or (gone) if its time
-//                                                                      is over
-//   asking, waits         Leave                                      (gone); the next asks at once
+//   (new)                 Add: kRefuse, kTooMany                     (gone)
+//   (new)                 Add: kAsk, a request that does not wait    asking
+//   (new)                 Add: kWait                                 in the queue of its key
+//   in queue, the first   Advance, the queue's retry_at has come     asking (Step::asks)
+//   in queue, otherwise   Advance, wait_until has come               (gone; Step::expired)
+//   asking, does not wait OnRefused, Remove                          (gone)
+//   asking, waits         OnRefused, Postpone                        in queue; (gone) if expired
+//   asking, waits         Remove                                     (gone); the next asks at once
 #pragma once
 
 #include <cstddef>
@@ -40,7 +39,7 @@ class ReserveQueue {
   /// Ids ascend in the order of arrival.
   using Id = std::uint64_t;
 
-  /// Bounds of the wait between two tries of a line, unless a slot is released or expires.
+  /// Bounds of the wait between two tries of a queue, unless a slot is released or expires.
   static constexpr milliseconds kShortestWait{250};
   static constexpr milliseconds kLongestWait{2'000};
 
@@ -64,12 +63,12 @@ class ReserveQueue {
     Instant retry_at;         ///< later than now
   };
   enum class Verdict {
-    kAsk,      ///< call the store; then call Refused or Leave
-    kWait,     ///< the request is in a line; Advance returns it
+    kAsk,      ///< call the store; then call OnRefused or Remove: the request does not wait
+    kWait,     ///< the request is in a queue; Advance returns it
     kRefuse,   ///< refused with `known`; the request is gone
     kTooMany,  ///< max_waiting requests wait already; the request is gone
   };
-  struct Answer {
+  struct Admission {
     Verdict verdict;
     Known known{};  ///< set if the verdict is kRefuse
   };
@@ -77,21 +76,21 @@ class ReserveQueue {
   /// Adds a new request. A request that does not wait, or whose `wait_until` has come, is refused
   /// while others wait and while a refusal of its key is cached. A request with another limit than
   /// that of the last refusal invalidates the refusal, and the first waiting request asks at once.
-  Answer Arrive(Request request, Instant now);
+  Admission Add(Request request, Instant now);
   /// Reports that the store refused the request. Returns kWait, or kRefuse if the request does not
   /// wait or its time is over.
-  Answer Refused(Id id, const SlotsFull& full, Instant now);
+  Admission OnRefused(Id id, const ClaimRefusal& full, Instant now);
   /// Reports that the store did not respond to a waiting request, or was too busy. Returns true if
-  /// the request stays the first of its line and asks again after a wait with jitter. Returns false
-  /// if its time is over; it is then gone. REQUIRES: Arrive returned kWait for the request.
-  bool Postponed(Id id, Instant now);
+  /// the request stays the first of its queue and asks again after a wait with jitter. Returns
+  /// false if its time is over; it is then gone. REQUIRES: Add returned kWait for the request.
+  bool Postpone(Id id, Instant now);
   /// Removes a request that got its slot, or whose try ended otherwise. The next one asks at once.
-  void Leave(Id id);
+  void Remove(Id id);
   /// Reports that a slot of the key was released.
-  void Released(const AccountKey& key);
+  void OnReleased(const AccountKey& key);
 
   struct Step {
-    std::vector<Id> asks;  ///< call the store now; then call Refused, Postponed or Leave for each
+    std::vector<Id> asks;  ///< call the store now; then call OnRefused, Postpone or Remove for each
     std::vector<std::pair<Id, Known>> expired;  ///< their time is over; they are gone
   };
   /// Returns the work at `now`. A request that is asking does not expire: its result decides.
@@ -104,43 +103,44 @@ class ReserveQueue {
   static constexpr Instant kAtOnce{INT64_MIN};
 
   /// The requests that wait for one key. Never empty.
-  struct Line {
+  struct KeyQueue {
     std::set<Id> ids;
-    std::optional<Id> asking;         ///< the first request, while it calls the store
-    std::optional<Instant> retry_at;  ///< when the first asks; nullopt while it is asking
-    std::optional<SlotsFull> told;    ///< the last refusal
+    std::optional<Id> asking;                  ///< the first request, while it calls the store
+    std::optional<Instant> retry_at;           ///< when the first asks; nullopt while it is asking
+    std::optional<ClaimRefusal> last_refusal;  ///< the last refusal
     Backoff backoff{kShortestWait, kLongestWait - kShortestWait};
   };
   /// One request that is asking or waiting.
-  struct Place {
+  struct Entry {
     Request request;
-    std::uint64_t stamp = 0;  ///< SlotRefusals::Stamp of the key when it began to ask
+    std::uint64_t stamp = 0;  ///< SlotRefusals::StampOf of the key when it began to ask
   };
-  using Lines = std::map<AccountKey, Line>;
-  using Places = std::map<Id, Place>;
+  using KeyQueues = std::map<AccountKey, KeyQueue>;
+  using Entries = std::map<Id, Entry>;
 
-  /// Adds a waiting request to the line of its key; makes the line if necessary.
-  Answer Stand(Request request, const std::optional<SlotRefusals::Belief>& belief, Instant now);
-  /// Returns the line of the key; its first request asks at once if the last refusal had another
+  /// Adds a waiting request to the queue of its key; makes the queue if necessary.
+  Admission AddWaiter(Request request, const std::optional<SlotRefusals::CachedRefusal>& cached,
+                      Instant now);
+  /// Returns the queue of the key; its first request asks at once if the last refusal had another
   /// limit.
-  Lines::iterator Reach(const AccountKey& key, std::int64_t limit);
+  KeyQueues::iterator FindQueue(const AccountKey& key, std::int64_t limit);
   /// Removes the requests whose time is over and which are not due to ask.
   void Expire(Instant now, Step& step);
-  /// Removes a waiting request, and its line if it was the last.
-  void RemoveFromLine(Lines::iterator line, Places::iterator place);
+  /// Removes a waiting request, and its queue if it was the last.
+  void RemoveFromQueue(KeyQueues::iterator queue, Entries::iterator entry);
   /// Sets retry_at and keeps retries_ consistent.
-  void SetRetry(Lines::iterator line, std::optional<Instant> at);
+  void SetRetry(KeyQueues::iterator queue, std::optional<Instant> at);
   /// Returns the time of the next try after a refusal or a failure.
-  Instant NextTry(Line& line, Instant now);
-  static Known KnownOf(const Line& line, std::int64_t limit, Instant now);
+  Instant NextTry(KeyQueue& queue, Instant now);
+  static Known KnownOf(const KeyQueue& queue, std::int64_t limit, Instant now);
 
   const std::size_t max_waiting_;
   Rng rng_;
   SlotRefusals refusals_;
-  Places places_;  ///< all requests that are asking or waiting
-  Lines lines_;
-  std::size_t waiting_ = 0;                           ///< requests in lines
-  std::set<std::pair<Instant, AccountKey>> retries_;  ///< retry_at of lines
+  Entries entries_;  ///< all requests that are asking or waiting
+  KeyQueues queues_;
+  std::size_t waiting_ = 0;                           ///< requests in queues
+  std::set<std::pair<Instant, AccountKey>> retries_;  ///< retry_at of queues
   std::set<std::pair<Instant, Id>> ends_;  ///< wait_until of requests that wait and are not asking
 };
 

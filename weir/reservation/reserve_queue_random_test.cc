@@ -44,7 +44,7 @@ class Traffic {
         return Answer();
       case 3: {
         const AccountKey& key = AnyKey();
-        queue_.Released(key);
+        queue_.OnReleased(key);
         known_[key].released = true;
         return;
       }
@@ -63,7 +63,7 @@ class Traffic {
     const ReserveQueue::Id id = next_id_++;
     ReserveQueue::Request request{.id = id, .key = key, .limit = 3};
     if (waits) request.wait_until = until;
-    const auto answer = queue_.Arrive(request, now_);
+    const auto answer = queue_.Add(request, now_);
     if (waits) {
       RC_ASSERT(answer.verdict == Verdict::kWait);
       waiting_.emplace(id, Waiter{key, until});
@@ -87,7 +87,7 @@ class Traffic {
     const bool waits = waiting_.contains(id);
     if (waits) --known_[key].asking;
     if (*rc::gen::inRange(0, 3) == 0) {
-      queue_.Leave(id);
+      queue_.Remove(id);
       if (waits) {
         waiting_.erase(id);
         known_[key].quiet.reset();
@@ -95,7 +95,7 @@ class Traffic {
       return;
     }
     const Instant expiry = now_ + milliseconds(*rc::gen::inRange(-100, 4'000));
-    const auto answer = queue_.Refused(id, {3, 3, expiry}, now_);
+    const auto answer = queue_.OnRefused(id, {3, 3, expiry}, now_);
     if (!waits) {
       RC_ASSERT(answer.verdict == Verdict::kRefuse);
     } else if (waiting_.at(id).until <= now_) {
@@ -150,7 +150,7 @@ class Traffic {
   void Drain() {
     while (!waiting_.empty() || !asking_.empty()) {
       for (const auto& [id, key] : std::exchange(asking_, {})) {
-        queue_.Leave(id);
+        queue_.Remove(id);
         if (waiting_.erase(id) > 0) known_[key] = {};
       }
       if (const auto next = queue_.NextWake()) now_ = std::max(now_, *next);

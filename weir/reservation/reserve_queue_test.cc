@@ -12,16 +12,17 @@ using Ids = std::vector<ReserveQueue::Id>;
 class ReserveQueueTest : public ::testing::Test {
  protected:
   Verdict Ask(ReserveQueue::Id id, const AccountKey& key, std::int64_t limit = 3) {
-    return queue_.Arrive({.id = id, .key = key, .limit = limit}, now_).verdict;
+    return queue_.Add({.id = id, .key = key, .limit = limit}, now_).verdict;
   }
   Verdict Wait(ReserveQueue::Id id, const AccountKey& key, Instant until = kForEver,
                std::int64_t limit = 3) {
-    return queue_.Arrive({.id = id, .key = key, .limit = limit, .wait_until = until}, now_).verdict;
+    return queue_.Add({.id = id, .key = key, .limit = limit, .wait_until = until}, now_).verdict;
   }
   Ids Asks() { return queue_.Advance(now_).asks; }
-  ReserveQueue::Answer Refuse(ReserveQueue::Id id, std::optional<Instant> next_expiry,
-                              std::int64_t limit = 3) {
-    return queue_.Refused(id, {.limit = limit, .in_use = limit, .next_expiry = next_expiry}, now_);
+  ReserveQueue::Admission Refuse(ReserveQueue::Id id, std::optional<Instant> next_expiry,
+                                 std::int64_t limit = 3) {
+    return queue_.OnRefused(id, {.limit = limit, .in_use = limit, .next_expiry = next_expiry},
+                            now_);
   }
   Instant In(milliseconds wait) const { return now_ + wait; }
 
@@ -33,8 +34,8 @@ class ReserveQueueTest : public ::testing::Test {
 TEST_F(ReserveQueueTest, WhoDoesNotWaitAsksAtOnceAndBesideOthers) {
   EXPECT_EQ(Ask(1, kA), Verdict::kAsk);
   EXPECT_EQ(Ask(2, kA), Verdict::kAsk);
-  queue_.Leave(1);
-  queue_.Leave(2);
+  queue_.Remove(1);
+  queue_.Remove(2);
   EXPECT_FALSE(queue_.NextWake());
   EXPECT_EQ(queue_.waiting(), 0U);
 }
@@ -44,7 +45,7 @@ TEST_F(ReserveQueueTest, ARefusalIsRepeatedWithoutAskingAndToldTheTimeThatIsLeft
   EXPECT_EQ(Refuse(1, In(milliseconds(60'000))).verdict, Verdict::kRefuse);
   const Instant until = In(milliseconds(5'000));
   now_ = In(milliseconds(1'000));
-  const auto again = queue_.Arrive({.id = 2, .key = kA, .limit = 3}, now_);
+  const auto again = queue_.Add({.id = 2, .key = kA, .limit = 3}, now_);
   EXPECT_EQ(again.verdict, Verdict::kRefuse);
   EXPECT_EQ(again.known.in_use, 3);
   EXPECT_EQ(again.known.retry_at, until);
@@ -59,7 +60,7 @@ TEST_F(ReserveQueueTest, ThoseWhoWaitAskOneAfterTheOther) {
   EXPECT_EQ(Wait(3, kB), Verdict::kWait);
   EXPECT_EQ(Asks(), (Ids{1, 3})) << "one for each key";
   EXPECT_EQ(Asks(), Ids{});
-  queue_.Leave(1);
+  queue_.Remove(1);
   EXPECT_EQ(Asks(), Ids{2}) << "where one got a slot there may be another";
   EXPECT_EQ(queue_.waiting(), 2U);
 }
@@ -101,16 +102,16 @@ TEST_F(ReserveQueueTest, ASlotThatComesBackHereIsAskedForAtOnce) {
   Asks();
   Refuse(1, std::nullopt);
   EXPECT_EQ(Asks(), Ids{});
-  queue_.Released(kB);
+  queue_.OnReleased(kB);
   EXPECT_EQ(Asks(), Ids{}) << "of another key";
-  queue_.Released(kA);
+  queue_.OnReleased(kA);
   EXPECT_EQ(Asks(), Ids{1}) << "the first, and it alone";
 }
 
 TEST_F(ReserveQueueTest, OneThatComesBackWhileTheStoreAnswersIsNotMissed) {
   Wait(1, kA);
   Asks();
-  queue_.Released(kA);
+  queue_.OnReleased(kA);
   EXPECT_EQ(Asks(), Ids{}) << "its asking is under way";
   EXPECT_EQ(Refuse(1, std::nullopt).verdict, Verdict::kWait);
   EXPECT_EQ(Asks(), Ids{1});
@@ -118,7 +119,7 @@ TEST_F(ReserveQueueTest, OneThatComesBackWhileTheStoreAnswersIsNotMissed) {
 
 TEST_F(ReserveQueueTest, ARefusalThatASlotCrossedIsNotBelieved) {
   Ask(1, kA);
-  queue_.Released(kA);
+  queue_.OnReleased(kA);
   Refuse(1, std::nullopt);
   EXPECT_EQ(Ask(2, kA), Verdict::kAsk);
 }
@@ -128,7 +129,7 @@ TEST_F(ReserveQueueTest, WhoGotASlotMeanwhileEndsTheBelief) {
   Ask(2, kA);
   Refuse(1, std::nullopt);
   EXPECT_EQ(Ask(3, kA), Verdict::kRefuse);
-  queue_.Leave(2);
+  queue_.Remove(2);
   EXPECT_EQ(Ask(4, kA), Verdict::kAsk);
 }
 
@@ -143,35 +144,35 @@ TEST_F(ReserveQueueTest, WaitsAreShortAgainAfterASlotCameBackOrWasGiven) {
       now_ = queue_.NextWake().value();
     }
     if (round % 2 == 0) {
-      queue_.Released(kA);
+      queue_.OnReleased(kA);
       EXPECT_EQ(Asks(), Ids{first});
       Refuse(first, std::nullopt);
       EXPECT_LE(queue_.NextWake().value(), In(2 * ReserveQueue::kShortestWait));
       now_ = queue_.NextWake().value();
     }
     EXPECT_EQ(Asks(), Ids{first});
-    queue_.Leave(first);
+    queue_.Remove(first);
     EXPECT_EQ(Asks(), Ids{++first});
     Refuse(first, std::nullopt);
     EXPECT_LE(queue_.NextWake().value(), In(2 * ReserveQueue::kShortestWait));
     now_ = queue_.NextWake().value();
     EXPECT_EQ(Asks(), Ids{first});
-    queue_.Leave(first++);
+    queue_.Remove(first++);
     now_ = In(SlotRefusals::kFullForUnknown);
   }
 }
 
 TEST_F(ReserveQueueTest, WhileOthersWaitOneWhoDoesNotIsRefused) {
   Wait(1, kA);
-  const auto answer = queue_.Arrive({.id = 2, .key = kA, .limit = 3}, now_);
+  const auto answer = queue_.Add({.id = 2, .key = kA, .limit = 3}, now_);
   EXPECT_EQ(answer.verdict, Verdict::kRefuse);
   EXPECT_EQ(answer.known.in_use, 3) << "what is free is spoken for";
   EXPECT_GT(answer.known.retry_at, now_);
   Asks();
   Refuse(1, std::nullopt);
-  const auto later = queue_.Arrive({.id = 3, .key = kA, .limit = 3}, now_);
+  const auto later = queue_.Add({.id = 3, .key = kA, .limit = 3}, now_);
   EXPECT_EQ(later.known.retry_at, queue_.NextWake()) << "when the first asks again";
-  const auto more = queue_.Arrive({.id = 4, .key = kA, .limit = 7}, now_);
+  const auto more = queue_.Add({.id = 4, .key = kA, .limit = 7}, now_);
   EXPECT_EQ(more.known.in_use, 7) << "never less than the limit";
 }
 
@@ -246,7 +247,7 @@ TEST_F(ReserveQueueTest, NoMoreWaitThanMay) {
   for (ReserveQueue::Id id = 1; id <= 5; ++id) EXPECT_EQ(Wait(id, kA), Verdict::kWait);
   EXPECT_EQ(Wait(6, kB), Verdict::kTooMany);
   EXPECT_EQ(Asks(), Ids{1});
-  queue_.Leave(1);
+  queue_.Remove(1);
   EXPECT_EQ(Wait(7, kB), Verdict::kWait);
 }
 
@@ -255,7 +256,7 @@ TEST_F(ReserveQueueTest, ArrivalDecidesWhereALookupTookLong) {
   Asks();
   Refuse(2, std::nullopt);
   Wait(1, kA);
-  queue_.Released(kA);
+  queue_.OnReleased(kA);
   EXPECT_EQ(Asks(), Ids{1});
 }
 

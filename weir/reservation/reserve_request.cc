@@ -9,17 +9,17 @@
 
 #include "weir/reservation/reserve_state.h"
 #include "weir/reservation/reserved_slot.h"
-#include "weir/runtime/later.h"
+#include "weir/runtime/add_saturated.h"
 
 namespace weir {
 namespace {
 
 // Returns `wait` from now, or now if `wait` is negative.
-Instant Ahead(milliseconds wait, Instant now) {
-  return wait > milliseconds(0) ? Later(now, wait) : now;
+Instant FromNow(milliseconds wait, Instant now) {
+  return wait > milliseconds(0) ? AddSaturated(now, wait) : now;
 }
 
-Error Closed() {
+Error ClosedError() {
   return {Code::kCancelled, "the limiter was closed while the request waited for a slot"};
 }
 
@@ -46,7 +46,7 @@ void ReservationLimiter::State::Reserve(const ReserveRequest& request, Deadline 
   if (Status valid = CheckRequest(call->request.key, request); !valid) {
     return Fail(std::move(call), std::move(valid.error()));
   }
-  FindLimit(std::move(call), &State::Enter);
+  FindLimit(std::move(call), &State::EnterQueueOrAsk);
 }
 
 void ReservationLimiter::State::FindLimit(CallPtr call, void (State::*next)(CallPtr)) {
@@ -64,9 +64,9 @@ void ReservationLimiter::State::FindLimit(CallPtr call, void (State::*next)(Call
 }
 
 // A new request waits behind others or is refused by a cached refusal; otherwise it asks the store.
-void ReservationLimiter::State::Enter(CallPtr call) {
+void ReservationLimiter::State::EnterQueueOrAsk(CallPtr call) {
   if (call->request.limit <= 0) return RefuseBlocked(std::move(call));
-  const ReserveQueue::Answer answer = Arrive(call);
+  const ReserveQueue::Admission answer = AddToQueue(call);
   pump_.Kick();
   switch (answer.verdict) {
     case ReserveQueue::Verdict::kAsk:
@@ -77,16 +77,19 @@ void ReservationLimiter::State::Enter(CallPtr call) {
       remembered_.Add();
       return Refuse(std::move(call), answer.known);
     case ReserveQueue::Verdict::kTooMany:
-      return Fail(std::move(call), TurnedAway());
+      return Fail(std::move(call), NotQueuedError());
   }
 }
 
-ReserveQueue::Answer ReservationLimiter::State::Arrive(CallPtr& call) {
+ReserveQueue::Admission ReservationLimiter::State::AddToQueue(CallPtr& call) {
   const MutexLock lock(mutex_);
   if (closed_) return {ReserveQueue::Verdict::kTooMany};
-  const ReserveQueue::Answer answer = queue_.Arrive(call->request, clock_.Now());
+  const ReserveQueue::Admission answer = queue_.Add(call->request, clock_.Now());
   const bool waits = answer.verdict == ReserveQueue::Verdict::kWait;
-  call->placed = waits || answer.verdict == ReserveQueue::Verdict::kAsk;
+  const bool asks = answer.verdict == ReserveQueue::Verdict::kAsk;
+  // It does not wait, or its time has passed: to the queue it is then a request that does not wait.
+  if (asks) call->request.wait_until.reset();
+  call->in_queue = waits || asks;
   if (waits) calls_.emplace(call->request.id, std::move(call));
   return answer;
 }
@@ -103,16 +106,16 @@ void ReservationLimiter::State::FailOrWait(CallPtr call, Error error) {
   }
   call->failure = error;
   bool waits = false;
-  if (!call->placed) {  // the lookup of the limit failed; TakeTurn looks it up again
+  if (!call->in_queue) {  // the lookup of the limit failed; TakeTurn looks it up again
     call->request.limit = call->default_limit;
-    waits = Arrive(call).verdict == ReserveQueue::Verdict::kWait;
+    waits = AddToQueue(call).verdict == ReserveQueue::Verdict::kWait;
   } else {
     const MutexLock lock(mutex_);
-    waits = queue_.Postponed(call->request.id, clock_.Now()) && !closed_;
+    waits = queue_.Postpone(call->request.id, clock_.Now()) && !closed_;
     if (waits)
       calls_.emplace(call->request.id, std::move(call));
     else
-      call->placed = false;
+      call->in_queue = false;
   }
   pump_.Kick();
   // NOLINTNEXTLINE(bugprone-use-after-move): one that waits was moved
@@ -120,36 +123,36 @@ void ReservationLimiter::State::FailOrWait(CallPtr call, Error error) {
 }
 
 void ReservationLimiter::State::Expire(CallPtr call, const ReserveQueue::Known& known) {
-  call->placed = false;  // the queue has removed it
+  call->in_queue = false;  // the queue has removed it
   if (!call->failure) return Refuse(std::move(call), known);
   Error error = *std::move(call->failure);
   Fail(std::move(call), std::move(error));
 }
 
-void ReservationLimiter::State::Full(CallPtr call, const ClaimAnswer& answer) {
-  SlotsFull full{.limit = call->request.limit, .in_use = answer.in_use};
-  ReserveQueue::Answer verdict;
+void ReservationLimiter::State::OnFull(CallPtr call, const ClaimAnswer& answer) {
+  ClaimRefusal full{.limit = call->request.limit, .in_use = answer.in_use};
+  ReserveQueue::Admission verdict;
   {
     const MutexLock lock(mutex_);
     const Instant now = clock_.Now();
-    if (answer.next_expiry) full.next_expiry = Ahead(*answer.next_expiry - StoreNow(), now);
-    verdict = queue_.Refused(call->request.id, full, now);
-    call->placed = verdict.verdict == ReserveQueue::Verdict::kWait;
-    if (call->placed && !closed_) calls_.emplace(call->request.id, std::move(call));
+    if (answer.next_expiry) full.next_expiry = FromNow(*answer.next_expiry - StoreNow(), now);
+    verdict = queue_.OnRefused(call->request.id, full, now);
+    call->in_queue = verdict.verdict == ReserveQueue::Verdict::kWait;
+    if (call->in_queue && !closed_) calls_.emplace(call->request.id, std::move(call));
   }
   pump_.Kick();
   if (call == nullptr) return;
   // NOLINTNEXTLINE(bugprone-use-after-move): one that was moved from is null
-  if (call->placed) return Fail(std::move(call), Closed());
+  if (call->in_queue) return Fail(std::move(call), ClosedError());
   Refuse(std::move(call), verdict.known);
 }
 
 void ReservationLimiter::State::Grant(CallPtr call, HeldSlot slot) {
   if (closed_) {
-    call->may_hold = true;
-    return Fail(std::move(call), Closed());
+    call->claim_in_doubt = true;
+    return Fail(std::move(call), ClosedError());
   }
-  Leave(*call);
+  LeaveQueue(*call);
   reserved_.Add();
   call->done(ReserveOutcome(
       Reservation(std::make_shared<ReservedSlot>(shared_from_this(), std::move(slot)))));
@@ -166,7 +169,7 @@ void ReservationLimiter::State::Refuse(CallPtr call, const ReserveQueue::Known& 
 
 void ReservationLimiter::State::RefuseBlocked(CallPtr call) {
   GiveBackInDoubt(*call);
-  Leave(*call);
+  LeaveQueue(*call);
   refused_.Add();
   remembered_.Add();
   call->done(ReserveOutcome(SlotRefusal{.limit = call->request.limit, .blocked = true}));
@@ -174,7 +177,7 @@ void ReservationLimiter::State::RefuseBlocked(CallPtr call) {
 
 void ReservationLimiter::State::Fail(CallPtr call, Error error) {
   GiveBackInDoubt(*call);
-  Leave(*call);
+  LeaveQueue(*call);
   errors_.Add();
   call->done(weir::Fail(std::move(error)));
 }
@@ -182,11 +185,11 @@ void ReservationLimiter::State::Fail(CallPtr call, Error error) {
 // Called only at the end of a call: an earlier release could arrive after the next try and free the
 // slot that this try got.
 void ReservationLimiter::State::GiveBackInDoubt(ReserveCall& call) {
-  if (std::exchange(call.may_hold, false)) GiveBack(*call.slot);
+  if (std::exchange(call.claim_in_doubt, false)) GiveBack(*call.slot);
 }
 
-Error ReservationLimiter::State::TurnedAway() const {
-  if (closed_) return Closed();
+Error ReservationLimiter::State::NotQueuedError() const {
+  if (closed_) return ClosedError();
   return {Code::kResourceExhausted,
           fmt::format("{} requests wait for slots already; max_waiting is {}", stats().waiting,
                       options_.max_waiting)};

@@ -1,20 +1,20 @@
 // The state of a ReservationLimiter and the path of a call through it.
 //
-//   Reserve --> FindLimit --> Enter --> AskStore --> Answered --+--> Grant
-//                               |          ^                    |
-//             others wait, or   |          |                    +--> Prolong --> Grant
-//             known to be full  |          |                    |    (the slot of an earlier try)
-//                   |           |          |                    |
-//                   v           v          |                    +--> Full: refused
-//                Refuse    ReserveQueue    |                    +--> Unanswered --> FailOrWait
-//                            |    |        |                              |
-//                            |    |        |                              +--> Fail, or the queue
-//                            |    +--> TakeTurn --> FindLimit --> Try
-//                            +-------> Expire --> Refuse, or Fail with the last error
+//   Reserve --> FindLimit --> EnterQueueOrAsk --> AskStore --> OnClaimResult --+--> Grant
+//                                   |                ^                         |
+//                 others wait, or   |                |     +-------------------+
+//                 known to be full  |                |     +--> RenewClaimed --> Grant
+//                       |           |                |     |    (the slot of an earlier try)
+//                       |           |                |     +--> OnFull: refused
+//                       v           v                |     +--> OnStoreError --> FailOrWait
+//                    Refuse    ReserveQueue          |                             |
+//                                |    |              |                             +--> Fail, or
+//                                |    +--> TakeTurn --> FindLimit --> Try               the queue
+//                                +-------> Expire --> Refuse, or Fail with the last error
 //
 // A call that waits claims under one id at every try, so that it holds at most one slot in doubt.
-// `may_hold` is true from a claim in doubt until the call ends or the slot is known to be expired.
-// If the call ends without the slot, GiveBackInDoubt releases it.
+// `claim_in_doubt` is true from a claim in doubt until the call ends or the slot is known to be
+// expired. If the call ends without the slot, GiveBackInDoubt releases it.
 #pragma once
 
 #include <atomic>
@@ -45,11 +45,11 @@ struct ReserveCall {
   std::int64_t default_limit;
   std::optional<std::int64_t> given_limit;
   ReserveQueue::Request request{};  ///< `limit` is the one that was last looked up
-  bool placed = false;              ///< the queue has an entry for it, also while it tries
+  bool in_queue = false;            ///< the queue has an entry for it, also while it tries
   /// The slot that every try claims, so that tries in doubt hold one slot in all.
   std::optional<SlotRef> slot{};
   /// The store may hold `slot` for this call.
-  bool may_hold = false;
+  bool claim_in_doubt = false;
   /// The error if the store did not respond to the last try of a waiting request.
   std::optional<Error> failure{};
 };
@@ -79,9 +79,14 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   enum class GiveBackKind { kUnlessBound, kAny };
   /// Releases a slot without waiting for the result. Drain waits for it.
   void GiveBack(const SlotRef& slot, GiveBackKind kind = GiveBackKind::kUnlessBound);
+  /// Makes Drain wait for one more OnGivenBack: a result in flight may begin a release.
+  void ExpectGiveBack();
+  /// Counts the end of a release of GiveBack, or of an expected one; completes the pending Drain
+  /// calls after the last.
+  void OnGivenBack();
   void Drain(Done<void> done);
   /// Reports to the queue that a slot of the key was released, or may have been.
-  void Released(const AccountKey& key);
+  void OnReleased(const AccountKey& key);
 
  private:
   using CallPtr = ReserveCallPtr;
@@ -91,9 +96,9 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   /// Sets the limit of the call, from the cache or the store, then calls `next`.
   void FindLimit(CallPtr call, void (State::*next)(CallPtr));
   /// Asks the store, queues the call, or refuses it, as the queue decides.
-  void Enter(CallPtr call);
+  void EnterQueueOrAsk(CallPtr call);
   /// Passes a new call to the queue; takes the call if it waits.
-  ReserveQueue::Answer Arrive(CallPtr& call);
+  ReserveQueue::Admission AddToQueue(CallPtr& call);
   /// Begins a try of a waiting call.
   void Try(CallPtr call);
 
@@ -103,18 +108,18 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void AskStore(CallPtr call);
   SlotRef NewSlot(const AccountKey& key);
   /// Takes the result of the claim.
-  void Answered(CallPtr call, Result<ClaimAnswer> answer);
+  void OnClaimResult(CallPtr call, Result<ClaimAnswer> answer);
   /// Renews a slot that an earlier try may have claimed, then grants it.
-  void Prolong(CallPtr call, HeldSlot slot);
+  void RenewClaimed(CallPtr call, HeldSlot slot);
   /// Claims again under a new id, because the slot of an earlier try has expired.
   void ClaimAnother(CallPtr call);
   /// Takes an error of the claim or the renewal.
-  void Unanswered(CallPtr call, Error error);
+  void OnStoreError(CallPtr call, Error error);
 
   // A try that got no slot (reserve_request.cc).
 
   /// Passes a refusal of the store to the queue; the call waits on or is refused.
-  void Full(CallPtr call, const ClaimAnswer& answer);
+  void OnFull(CallPtr call, const ClaimAnswer& answer);
   /// Queues a waiting call again after an error that may pass, or fails the call.
   void FailOrWait(CallPtr call, Error error);
 
@@ -129,22 +134,20 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   /// Releases the slot that the store may hold for the call.
   void GiveBackInDoubt(ReserveCall& call);
   /// Returns the error of a call that the queue does not take.
-  Error TurnedAway() const;
+  Error NotQueuedError() const;
 
   // The driver of the queue (reserve_driver.cc).
 
   /// Starts a try of a waiting call. Its limit is looked up again.
   void TakeTurn(CallPtr call);
   /// Removes the call from the queue if it has an entry for it.
-  void Leave(ReserveCall& call);
+  void LeaveQueue(ReserveCall& call);
   /// Returns the time at which TakeTurns has work; used by the pump.
   std::optional<Instant> NextTurn() const;
   /// Starts the tries and ends that are due; returns false if there were none.
   bool TakeTurns();
-  /// Counts the end of a release of GiveBack; completes the pending Drain calls after the last.
-  void GivenBack();
   /// Removes a call from calls_ and returns it.
-  CallPtr Take(ReserveQueue::Id id) WEIR_REQUIRES(mutex_);
+  CallPtr TakeCall(ReserveQueue::Id id) WEIR_REQUIRES(mutex_);
 
   const ReservationBackend& backend_;
   ReservationStore& slots_;
@@ -158,8 +161,8 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   Rng rng_ WEIR_GUARDED_BY(mutex_);
   ReserveQueue queue_ WEIR_GUARDED_BY(mutex_);
   std::map<ReserveQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< waiting, not trying
-  std::size_t giving_back_ WEIR_GUARDED_BY(mutex_) =
-      0;  ///< releases in flight without a waiting caller
+  /// Releases without a waiting caller that are in flight or expected.
+  std::size_t giving_back_ WEIR_GUARDED_BY(mutex_) = 0;
   std::vector<Done<void>> drains_ WEIR_GUARDED_BY(mutex_);
 
   TurnPump pump_;

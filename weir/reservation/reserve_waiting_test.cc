@@ -37,8 +37,8 @@ TEST_F(ReserveWaitingTest, R11WhoWaitsOutlastsAnOutageInItsPlace) {
   for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded}) {
     const std::string account = code == Code::kUnavailable ? "one" : "two";
     Reservation held = Ask(account, 1).reservation();
-    ToldSlot& first = Wait(account, 1, Within(std::chrono::minutes(10)));
-    ToldSlot& second = Wait(account, 1, Within(std::chrono::minutes(10)));
+    SlotOutcomeRecorder& first = Wait(account, 1, Within(std::chrono::minutes(10)));
+    SlotOutcomeRecorder& second = Wait(account, 1, Within(std::chrono::minutes(10)));
     store_.fail = Error{code, "throttled"};
     scheduler_.Advance(std::chrono::seconds(5));
     EXPECT_EQ(first.times, 0);
@@ -47,10 +47,10 @@ TEST_F(ReserveWaitingTest, R11WhoWaitsOutlastsAnOutageInItsPlace) {
     scheduler_.Advance(std::chrono::seconds(3));
     EXPECT_TRUE(first.reserved());
     EXPECT_EQ(second.times, 0);
-    first.Drop();
+    first.DestroyReservation();
     scheduler_.RunReady();
     EXPECT_TRUE(second.reserved());
-    second.Drop();
+    second.DestroyReservation();
   }
 }
 
@@ -58,7 +58,7 @@ TEST_F(ReserveWaitingTest, R11WhoWaitsOutlastsAnOutageInItsPlace) {
 TEST_F(ReserveWaitingTest, R11AnOutageAtTheBeginningIsOutlasted) {
   Restart({.limits_ttl = milliseconds(0), .seed = 1});
   store_.fail = Error{Code::kUnavailable, "throttled"};
-  ToldSlot& told = Wait("new", 1, Within(std::chrono::minutes(10)));
+  SlotOutcomeRecorder& told = Wait("new", 1, Within(std::chrono::minutes(10)));
   scheduler_.Advance(std::chrono::seconds(5));
   EXPECT_EQ(told.times, 0);
   const std::size_t calls = store_.calls;
@@ -71,10 +71,32 @@ TEST_F(ReserveWaitingTest, R11AnOutageAtTheBeginningIsOutlasted) {
 // R11. Fails if: a store that never responded is reported as a full account.
 TEST_F(ReserveWaitingTest, R11AnOutageUntilTheEndIsAnError) {
   store_.fail = Error{Code::kUnavailable, "throttled"};
-  ToldSlot& told = Wait("new", 1, Within(std::chrono::seconds(10)));
+  SlotOutcomeRecorder& told = Wait("new", 1, Within(std::chrono::seconds(10)));
   scheduler_.Advance(std::chrono::seconds(10));
   EXPECT_EQ(told.code(), Code::kUnavailable);
   EXPECT_EQ(Elapsed(told), std::chrono::seconds(10));
+}
+
+// Fails if: the failed claim of a request whose time has passed is queued again.
+TEST_F(ReserveWaitingTest, ARequestWhoseTimeHasPassedFailsAtOnce) {
+  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded, Code::kAborted}) {
+    store_.fail = Error{code, "throttled"};
+    store_.only = store_.calls + 1;  // the claim, after the lookup of the limit
+    const std::string account = "late" + std::to_string(store_.calls);
+    EXPECT_EQ(Wait(account, 1, Within(nanoseconds(0))).code(), code);
+    EXPECT_EQ(limiter_->stats().waiting, 0U);
+  }
+}
+
+// Fails if: the same, if the time passes while the limit is looked up.
+TEST_F(ReserveWaitingTest, ARequestWhoseTimePassesDuringTheLookupFailsAtOnce) {
+  store_.hold = true;
+  const SlotOutcomeRecorder& told = Wait("late", 1, Within(milliseconds(10)));
+  scheduler_.Advance(milliseconds(20));
+  store_.hold = false;
+  store_.fail = Error{Code::kUnavailable, "throttled"};
+  store_.ReleaseHeldResults();
+  EXPECT_EQ(told.code(), Code::kUnavailable);
 }
 
 TEST_F(ReserveWaitingTest, WhatIsFreeIsGivenAtOnce) {
@@ -84,7 +106,7 @@ TEST_F(ReserveWaitingTest, WhatIsFreeIsGivenAtOnce) {
 }
 
 TEST_F(ReserveWaitingTest, ASlotThatIsReleasedHereIsGivenAtOnce) {
-  const ToldSlot& told = Wait("acme", 1);
+  const SlotOutcomeRecorder& told = Wait("acme", 1);
   EXPECT_EQ(told.times, 0);
   EXPECT_EQ(limiter_->stats().waiting, 1U);
   scheduler_.Advance(milliseconds(100));
@@ -95,7 +117,7 @@ TEST_F(ReserveWaitingTest, ASlotThatIsReleasedHereIsGivenAtOnce) {
 }
 
 TEST_F(ReserveWaitingTest, OneThatAnotherProcessReleasesWithinTwoSeconds) {
-  const ToldSlot& told = Wait("acme", 1);
+  const SlotOutcomeRecorder& told = Wait("acme", 1);
   scheduler_.Advance(10 * kSecond);
   ReleaseElsewhere(held_);
   scheduler_.Advance(ReserveQueue::kLongestWait);
@@ -103,7 +125,7 @@ TEST_F(ReserveWaitingTest, OneThatAnotherProcessReleasesWithinTwoSeconds) {
 }
 
 TEST_F(ReserveWaitingTest, OneThatExpiresWithinAMillisecond) {
-  const ToldSlot& told = Wait("acme", 1);
+  const SlotOutcomeRecorder& told = Wait("acme", 1);
   scheduler_.Advance(std::chrono::minutes(5) - milliseconds(1));
   EXPECT_EQ(told.times, 0);
   scheduler_.Advance(milliseconds(2));
@@ -119,19 +141,19 @@ TEST_F(ReserveWaitingTest, NoMoreThanFourRequestsASecondHoweverManyWait) {
 }
 
 TEST_F(ReserveWaitingTest, FirstComeFirstServed) {
-  std::vector<ToldSlot*> line;
+  std::vector<SlotOutcomeRecorder*> line;
   for (int i = 0; i < 5; ++i) line.push_back(&Wait("acme", 1));
   GiveBack();
   for (std::size_t i = 0; i < line.size(); ++i) {
     for (std::size_t j = 0; j < line.size(); ++j) EXPECT_EQ(line[j]->times, j <= i ? 1 : 0);
-    line[i]->Drop();
+    line[i]->DestroyReservation();
     scheduler_.RunReady();
   }
 }
 
 TEST_F(ReserveWaitingTest, SeveralSlotsAreGivenInTurnWithoutWaiting) {
-  const ToldSlot& first = Wait("acme", 1);
-  const ToldSlot& second = Wait("acme", 1);
+  const SlotOutcomeRecorder& first = Wait("acme", 1);
+  const SlotOutcomeRecorder& second = Wait("acme", 1);
   SetLimit("acme", 3);
   scheduler_.Advance(60 * kSecond + ReserveQueue::kLongestWait);
   EXPECT_TRUE(first.reserved());
@@ -140,10 +162,10 @@ TEST_F(ReserveWaitingTest, SeveralSlotsAreGivenInTurnWithoutWaiting) {
 }
 
 TEST_F(ReserveWaitingTest, WhileOthersWaitOneWhoDoesNotIsRefusedWithoutAsking) {
-  const ToldSlot& waits = Wait("acme", 1);
+  const SlotOutcomeRecorder& waits = Wait("acme", 1);
   ReleaseElsewhere(held_);
   const std::size_t before = store_.calls;
-  const ToldSlot& hasty = Ask("acme", 1);
+  const SlotOutcomeRecorder& hasty = Ask("acme", 1);
   EXPECT_TRUE(hasty.refused());
   EXPECT_GT(hasty.refusal().retry_after, milliseconds(0));
   EXPECT_LE(hasty.refusal().retry_after, ReserveQueue::kLongestWait);
@@ -153,8 +175,8 @@ TEST_F(ReserveWaitingTest, WhileOthersWaitOneWhoDoesNotIsRefusedWithoutAsking) {
 }
 
 TEST_F(ReserveWaitingTest, WhoseTimeIsOverIsRefusedWithTheLastKnownState) {
-  const ToldSlot& told = Wait("acme", 1, Within(3 * kSecond));
-  const ToldSlot& behind = Wait("acme", 1, Within(2 * kSecond));
+  const SlotOutcomeRecorder& told = Wait("acme", 1, Within(3 * kSecond));
+  const SlotOutcomeRecorder& behind = Wait("acme", 1, Within(2 * kSecond));
   scheduler_.Advance(3 * kSecond - nanoseconds(1));
   EXPECT_EQ(told.times, 0);
   EXPECT_TRUE(behind.refused());
@@ -178,7 +200,7 @@ TEST_F(ReserveWaitingTest, WhoComesToAKeyThatIsKnownToBeFullDoesNotAskAtOnce) {
 }
 
 TEST_F(ReserveWaitingTest, AnAccountThatIsBlockedMeanwhileIsToldAtItsTurn) {
-  const ToldSlot& told = Wait("acme", 1);
+  const SlotOutcomeRecorder& told = Wait("acme", 1);
   SetLimit("acme", 0);
   scheduler_.Advance(60 * kSecond + ReserveQueue::kLongestWait);
   EXPECT_TRUE(told.refusal().blocked);
@@ -196,8 +218,8 @@ TEST_F(ReserveWaitingTest, EveryTryHasAsMuchTimeAsTheFirst) {
 }
 
 TEST_F(ReserveWaitingTest, AStoreThatRefusesFailsOneAndTheNextAsks) {
-  const ToldSlot& first = Wait("acme", 1);
-  const ToldSlot& second = Wait("acme", 1);
+  const SlotOutcomeRecorder& first = Wait("acme", 1);
+  const SlotOutcomeRecorder& second = Wait("acme", 1);
   store_.fail = Error{Code::kPermissionDenied, "no"};
   store_.only = store_.calls;
   scheduler_.Advance(ReserveQueue::kLongestWait);
@@ -210,7 +232,7 @@ TEST_F(ReserveWaitingTest, AStoreThatRefusesFailsOneAndTheNextAsks) {
 
 TEST_F(ReserveWaitingTest, LimitsThatCannotBeReadFailAWaiterToo) {
   RestartFull({.limits_ttl = milliseconds(0), .seed = 1});
-  const ToldSlot& told = Wait("acme", 1);
+  const SlotOutcomeRecorder& told = Wait("acme", 1);
   store_.fail = Error{Code::kPermissionDenied, "no"};
   scheduler_.Advance(ReserveQueue::kLongestWait);
   EXPECT_EQ(told.code(), Code::kPermissionDenied);
@@ -221,14 +243,14 @@ TEST_F(ReserveWaitingTest, NoMoreWaitThanMay) {
   RestartFull({.max_waiting = 2, .seed = 1});
   Wait("acme", 1);
   Wait("acme", 1);
-  const ToldSlot& third = Wait("acme", 1);
+  const SlotOutcomeRecorder& third = Wait("acme", 1);
   EXPECT_EQ(third.code(), Code::kResourceExhausted);
   EXPECT_THAT((*third.outcome).error().message, HasSubstr("max_waiting is 2"));
 }
 
 TEST_F(ReserveWaitingTest, ClosingAnswersEverybodyOnce) {
-  const ToldSlot& first = Wait("acme", 1);
-  const ToldSlot& second = Wait("acme", 1);
+  const SlotOutcomeRecorder& first = Wait("acme", 1);
+  const SlotOutcomeRecorder& second = Wait("acme", 1);
   held_ = Reservation();
   limiter_.reset();
   EXPECT_EQ(first.code(), Code::kCancelled);
@@ -238,7 +260,7 @@ TEST_F(ReserveWaitingTest, ClosingAnswersEverybodyOnce) {
 }
 
 TEST_F(ReserveWaitingTest, ASlotThatIsClaimedWhileTheLimiterClosesIsReleased) {
-  const ToldSlot& told = Wait("acme", 1);
+  const SlotOutcomeRecorder& told = Wait("acme", 1);
   ReleaseElsewhere(held_);
   ASSERT_TRUE(held_.Release());
   store_.hold = true;
@@ -248,7 +270,7 @@ TEST_F(ReserveWaitingTest, ASlotThatIsClaimedWhileTheLimiterClosesIsReleased) {
   limiter_.reset();
   EXPECT_EQ(told.times, 0);
   store_.hold = false;
-  store_.LetGo();
+  store_.ReleaseHeldResults();
   EXPECT_EQ(told.code(), Code::kCancelled);
   EXPECT_TRUE(Held("acme").empty());
 }
@@ -256,13 +278,13 @@ TEST_F(ReserveWaitingTest, ASlotThatIsClaimedWhileTheLimiterClosesIsReleased) {
 TEST_F(ReserveWaitingTest, ARefusalThatComesAfterClosingIsCancelledToo) {
   ASSERT_TRUE(held_.Bind("j-1"));
   held_ = Reservation();
-  const ToldSlot& told = Wait("acme", 1);
+  const SlotOutcomeRecorder& told = Wait("acme", 1);
   store_.hold = true;
   scheduler_.Advance(ReserveQueue::kLongestWait);
   ASSERT_EQ(store_.held(), 1U);
   limiter_.reset();
   EXPECT_EQ(told.times, 0);
-  store_.LetGo();
+  store_.ReleaseHeldResults();
   EXPECT_EQ(told.code(), Code::kCancelled);
 }
 
@@ -300,12 +322,12 @@ TEST_F(ReserveWaitingTest, WhicheverCallIsLostEverybodyIsAnswered) {
       how = Error{Code::kUnavailable, "away"};
       Restart({.seed = nth + (asked ? 100 : 1)});
       store_.only = store_.calls + nth;
-      std::vector<ToldSlot*> line;
+      std::vector<SlotOutcomeRecorder*> line;
       for (int i = 0; i < 4; ++i) line.push_back(&Wait("acme", 1, Within(400 * kSecond)));
-      for (ToldSlot* told : line) {
+      for (SlotOutcomeRecorder* told : line) {
         for (int i = 0; i < 401 && told->times == 0; ++i) scheduler_.Advance(kSecond);
         ASSERT_EQ(told->times, 1) << nth;
-        if (told->reserved()) told->Drop();
+        if (told->reserved()) told->DestroyReservation();
       }
       scheduler_.Advance(std::chrono::minutes(5));
       EXPECT_TRUE(Held("acme").empty());

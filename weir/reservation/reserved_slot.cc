@@ -5,8 +5,9 @@
 namespace weir {
 namespace {
 
-// The slot had expired, or the store released it because the resource had ended before the binding.
-bool SaysItIsGone(const Error& error) {
+// The slot had expired, or the store may have released it because the resource had ended before the
+// binding.
+bool MayHaveEnded(const Error& error) {
   return error.code == Code::kNotFound || error.code == Code::kFailedPrecondition;
 }
 
@@ -26,49 +27,84 @@ bool ReservedSlot::active() const {
 // the call is in flight: the resource exists.
 void ReservedSlot::Bind(const std::string& resource_id, std::optional<milliseconds> ttl,
                         Done<void> done) {
-  Phase before;
+  Binding binding{.deadline = state_->Timeout(), .done = std::move(done)};
   {
     const MutexLock lock(mutex_);
-    before = std::exchange(phase_, Phase::kBinding);
+    binding.before = std::exchange(phase_, Phase::kBinding);
   }
+  const Deadline deadline = binding.deadline;
   state_->slots().Bind(
-      ref_, resource_id, ttl.value_or(state_->options().token_ttl), state_->StoreNow(),
-      state_->Timeout(),
-      [self = shared_from_this(), before, done = std::move(done)](auto answer) mutable {
-        self->Bound(before, std::move(answer), std::move(done));
+      ref_, resource_id, ttl.value_or(state_->options().token_ttl), state_->StoreNow(), deadline,
+      [self = shared_from_this(), binding = std::move(binding)](auto bound) mutable {
+        self->OnBindResult(std::move(binding), std::move(bound));
       });
+}
+
+void ReservedSlot::OnBindResult(Binding binding, Result<HeldSlot> bound) {
+  if (!bound) return OnBindError(std::move(binding), std::move(bound.error()));
+  {
+    const MutexLock lock(mutex_);
+    held_ = std::move(*bound);
+    phase_ = Phase::kBound;
+  }
+  EndAwaited();
+  binding.done({});
+}
+
+void ReservedSlot::OnBindError(Binding binding, Error error) {
+  if (error.code == Code::kFailedPrecondition) {
+    return CheckHeldAfterRefusal(std::move(binding), std::move(error));
+  }
+  const bool is_gone = error.code == Code::kNotFound;
+  EndBinding(std::move(binding), std::move(error), is_gone);
+}
+
+// The store refuses a binding with one code if it released the slot because the resource had ended,
+// and if the slot is bound to another resource and stays held. A renewal that changes nothing
+// distinguishes them.
+void ReservedSlot::CheckHeldAfterRefusal(Binding binding, Error refusal) {
+  const Deadline deadline = binding.deadline;
+  state_->slots().Renew(ref_, milliseconds(1), state_->StoreNow(), deadline,
+                        [self = shared_from_this(), binding = std::move(binding),
+                         refusal = std::move(refusal)](Result<HeldSlot> held) mutable {
+                          const bool is_gone = !held && held.error().code == Code::kNotFound;
+                          if (held) self->SetHeld(*std::move(held));
+                          self->EndBinding(std::move(binding), std::move(refusal), is_gone);
+                        });
 }
 
 // After an error in doubt the phase stays kBinding. After a definite error, an abandoned slot is
 // released here, because Abandon left it to this result.
-void ReservedSlot::Bound(Phase before, Result<HeldSlot> answer, Done<void> done) {
-  bool nobody_will_bind_it = false;
+void ReservedSlot::EndBinding(Binding binding, Error error, bool is_gone) {
+  bool is_abandoned = false;
   {
     const MutexLock lock(mutex_);
-    if (answer) {
-      held_ = std::move(*answer);
-      phase_ = Phase::kBound;
-    } else if (answer.error().code == Code::kNotFound) {
+    if (is_gone) {
       phase_ = Phase::kEnded;
-    } else if (!IsInDoubt(answer.error())) {
-      phase_ = before;
-      nobody_will_bind_it = abandoned_ && before == Phase::kFree;
+    } else if (!IsInDoubt(error)) {
+      phase_ = binding.before;
     }
+    is_abandoned = abandoned_;
   }
-  if (answer) return done({});
-  if (SaysItIsGone(answer.error())) state_->Released(ref_.key);
-  if (nobody_will_bind_it) state_->GiveBack(ref_);
-  done(Fail(std::move(answer.error())));
+  if (MayHaveEnded(error)) state_->OnReleased(ref_.key);
+  if (is_abandoned) GiveBackAbandoned();
+  EndAwaited();
+  binding.done(Fail(std::move(error)));
+}
+
+void ReservedSlot::SetHeld(HeldSlot held) {
+  const MutexLock lock(mutex_);
+  held_ = std::move(held);
 }
 
 void ReservedSlot::Renew(milliseconds ttl, Done<void> done) {
   state_->slots().Renew(ref_, ttl, state_->StoreNow(), state_->Timeout(),
                         [self = shared_from_this(), done = std::move(done)](auto answer) mutable {
-                          self->Renewed(std::move(answer), std::move(done));
+                          self->OnRenewResult(std::move(answer), std::move(done));
                         });
 }
 
-void ReservedSlot::Renewed(Result<HeldSlot> answer, Done<void> done) {
+void ReservedSlot::OnRenewResult(Result<HeldSlot> answer, Done<void> done) {
   const bool gone = !answer && answer.error().code == Code::kNotFound;
   {
     const MutexLock lock(mutex_);
@@ -76,7 +112,7 @@ void ReservedSlot::Renewed(Result<HeldSlot> answer, Done<void> done) {
     if (gone) phase_ = Phase::kEnded;
   }
   if (answer) return done({});
-  if (gone) state_->Released(ref_.key);
+  if (gone) state_->OnReleased(ref_.key);
   done(Fail(std::move(answer.error())));
 }
 
@@ -86,11 +122,15 @@ Done<bool> ReservedSlot::AfterRelease(Phase failed, Done<void> done) {
     phase_ = Phase::kReleasing;
   }
   return [self = shared_from_this(), failed, done = std::move(done)](Result<bool> answer) mutable {
+    bool must_retry = false;
     {
       const MutexLock lock(self->mutex_);
       self->phase_ = answer ? Phase::kEnded : failed;
+      must_retry = !answer && self->abandoned_;
     }
-    self->state_->Released(self->ref_.key);  // after an error it may have been released
+    self->state_->OnReleased(self->ref_.key);  // after an error it may have been released
+    if (must_retry) self->GiveBackAbandoned();
+    self->EndAwaited();
     if (!answer) return done(Fail(std::move(answer.error())));
     done({});
   };
@@ -106,13 +146,30 @@ void ReservedSlot::ReleaseUnlessBound(Done<void> done) {
   state_->slots().ReleaseUnbound(ref_, state_->StoreNow(), state_->Timeout(), std::move(then));
 }
 
-// In kBinding and kBound the resource exists or may exist, and in kReleasing a release is in
-// flight: nothing is sent.
 void ReservedSlot::Abandon() {
-  auto kind = State::GiveBackKind::kUnlessBound;
   {
     const MutexLock lock(mutex_);
     abandoned_ = true;
+    is_awaited_ = phase_ == Phase::kReleasing || phase_ == Phase::kBinding;
+    if (is_awaited_) state_->ExpectGiveBack();
+  }
+  GiveBackAbandoned();
+}
+
+void ReservedSlot::EndAwaited() {
+  {
+    const MutexLock lock(mutex_);
+    if (!std::exchange(is_awaited_, false)) return;
+  }
+  state_->OnGivenBack();
+}
+
+// In kBinding and kBound the resource exists or may exist: nothing is sent. In kReleasing a release
+// is in flight, whose failure calls this again.
+void ReservedSlot::GiveBackAbandoned() {
+  auto kind = State::GiveBackKind::kUnlessBound;
+  {
+    const MutexLock lock(mutex_);
     if (phase_ != Phase::kFree && phase_ != Phase::kUnreleased) return;
     if (phase_ == Phase::kUnreleased) kind = State::GiveBackKind::kAny;
     phase_ = Phase::kEnded;

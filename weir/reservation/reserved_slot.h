@@ -3,7 +3,8 @@
 //   phase         event                             next phase
 //   any           Bind                              kBinding
 //   kBinding      success                           kBound
-//   kBinding      kNotFound                         kEnded
+//   kBinding      kNotFound, or kFailedPrecondition kEnded
+//                   and the slot is not held any more
 //   kBinding      another definite error            the phase before Bind
 //   kBinding      an error that leaves it in doubt  kBinding
 //   any           Renew fails with kNotFound        kEnded
@@ -11,6 +12,7 @@
 //   kReleasing    success                           kEnded
 //   kReleasing    Release fails                     kUnreleased
 //   kReleasing    ReleaseUnlessBound fails          kFree
+//   kReleasing    either fails after Abandon        kEnded; the same release is sent once more
 //   kFree         Abandon                           kEnded; the slot is released unless bound
 //   kUnreleased   Abandon                           kEnded; the slot is released, bound or not
 //   others        Abandon                           the same; no call to the store
@@ -21,7 +23,7 @@
 #include <string>
 
 #include "weir/base/mutex.h"
-#include "weir/limiter/adjustment.h"
+#include "weir/limiter/idempotent_adjust.h"
 #include "weir/reservation/reserve_state.h"
 
 namespace weir {
@@ -62,9 +64,26 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
     kEnded,
   };
 
-  /// Takes the result of Bind. `before` is the phase before the call.
-  void Bound(Phase before, Result<HeldSlot> answer, Done<void> done);
-  void Renewed(Result<HeldSlot> answer, Done<void> done);
+  /// A call of Bind in flight.
+  struct Binding {
+    Phase before = Phase::kFree;  ///< the phase before the call
+    Deadline deadline = Deadline::Never();
+    Done<void> done;
+  };
+
+  void OnBindResult(Binding binding, Result<HeldSlot> bound);
+  void OnBindError(Binding binding, Error error);
+  /// Reads from the store whether the slot is still held, then calls EndBinding.
+  void CheckHeldAfterRefusal(Binding binding, Error refusal);
+  /// Ends a failed Bind. `is_gone`: the slot is not held any more.
+  void EndBinding(Binding binding, Error error, bool is_gone);
+  void SetHeld(HeldSlot held);
+  /// Releases the slot of a destroyed reservation, if its phase requires it.
+  void GiveBackAbandoned();
+  /// Ends the wait of Drain for the result that was in flight when the reservation was destroyed:
+  /// the result may have begun a release.
+  void EndAwaited();
+  void OnRenewResult(Result<HeldSlot> answer, Done<void> done);
   /// Enters kReleasing. Returns the completion of the release; `failed` is the phase after an
   /// error.
   Done<bool> AfterRelease(Phase failed, Done<void> done);
@@ -75,6 +94,7 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
   HeldSlot held_ WEIR_GUARDED_BY(mutex_);
   Phase phase_ WEIR_GUARDED_BY(mutex_) = Phase::kFree;
   bool abandoned_ WEIR_GUARDED_BY(mutex_) = false;
+  bool is_awaited_ WEIR_GUARDED_BY(mutex_) = false;  ///< Drain waits for the result in flight
 };
 
 }  // namespace weir

@@ -13,7 +13,7 @@
 namespace weir {
 
 /// A refusal of the store.
-struct SlotsFull {
+struct ClaimRefusal {
   std::int64_t limit = 0;  ///< of the refused claim
   std::int64_t in_use = 0;
   std::optional<Instant> next_expiry{};  ///< of the held slots; nullopt: unknown
@@ -28,31 +28,32 @@ class SlotRefusals {
 
   /// `full_for` is the maximum time for which a refusal is cached. `capacity` is a number of keys.
   SlotRefusals(milliseconds full_for, std::size_t capacity)
-      : full_for_(full_for), believed_(capacity) {}
+      : full_for_(full_for), cache_(capacity) {}
 
-  struct Belief {
-    SlotsFull full;
+  struct CachedRefusal {
+    ClaimRefusal full;
     Instant until;  ///< the next expiry, or the end of `full_for` if that is earlier
   };
   /// Returns the cached refusal if it was for the same limit. A refusal for another limit is
   /// removed.
-  std::optional<Belief> Find(const AccountKey& key, std::int64_t limit, Instant now);
+  std::optional<CachedRefusal> Find(const AccountKey& key, std::int64_t limit, Instant now);
 
   /// Returns a number that changes when a slot of the key is released. Read it before a claim.
-  std::uint64_t Stamp(const AccountKey& key) const { return stamps_[PlaceOf(key)]; }
+  std::uint64_t StampOf(const AccountKey& key) const { return stamps_[StampIndexOf(key)]; }
   /// Caches a refusal. Returns false, and caches nothing, if a slot was released since the stamp
   /// was read.
-  bool Remember(const AccountKey& key, const SlotsFull& full, std::uint64_t stamp, Instant now);
+  bool CacheRefusal(const AccountKey& key, const ClaimRefusal& full, std::uint64_t stamp,
+                    Instant now);
   /// Reports that a slot of the key was released; removes its refusal.
-  void Released(const AccountKey& key);
-  void Forget(const AccountKey& key) { believed_.Forget(key); }
+  void OnReleased(const AccountKey& key);
+  void Drop(const AccountKey& key) { cache_.Drop(key); }
 
  private:
-  std::size_t PlaceOf(const AccountKey& key) const { return HashOf(key) % stamps_.size(); }
-  Instant BelievedUntil(const SlotsFull& full, Instant now) const;
+  std::size_t StampIndexOf(const AccountKey& key) const { return HashOf(key) % stamps_.size(); }
+  Instant CachedUntil(const ClaimRefusal& full, Instant now) const;
 
   milliseconds full_for_;
-  AccountCache<Belief> believed_;
+  AccountCache<CachedRefusal> cache_;
   std::array<std::uint64_t, 256> stamps_{};  ///< number of releases, by hash of the key
 };
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "weir/runtime/add_saturated.h"
 #include "weir/runtime/await.h"
-#include "weir/runtime/later.h"
 
 namespace weir {
 namespace {
@@ -36,7 +36,7 @@ Status CheckWindow(const AccountKey& key, const AccountLimit& limit, bool is_row
 
 struct TokenLimiter::Call {
   AccountKey key;
-  AccountLimit limit;  ///< the default; after Decide, the limit that applies
+  AccountLimit limit;  ///< the default; after DecideCall, the limit that applies
   std::int64_t count;
   Deadline deadline;
   Done<TokenOutcome> done;
@@ -63,7 +63,7 @@ void TokenLimiter::Take(const TokenRequest& request, Deadline deadline, Done<Tok
   const AccountKey key = call->key;
   lookup_.Get(key, deadline, [this, call = std::move(call)](auto row) mutable {
     if (!row) return call->done(Fail(std::move(row.error())));
-    Decide(std::move(call), *row);
+    DecideCall(std::move(call), *row);
   });
 }
 
@@ -72,26 +72,26 @@ Result<TokenOutcome> TokenLimiter::Take(const TokenRequest& request, Deadline de
       [&](Done<TokenOutcome> done) { Take(request, deadline, std::move(done)); });
 }
 
-void TokenLimiter::Decide(CallPtr call, const std::optional<AccountLimit>& row) {
+void TokenLimiter::DecideCall(CallPtr call, const std::optional<AccountLimit>& row) {
   if (row) call->limit = *row;
   if (call->limit.blocked()) return call->done(TokenOutcome{.blocked = true});
   Status valid = CheckWindow(call->key, call->limit, row.has_value());
   if (valid) valid = CheckCount(call->key, call->count, call->limit.limit);
   if (!valid) return call->done(Fail(std::move(valid.error())));
-  if (const auto refused = Remembered(*call)) {
+  if (const auto refused = CachedRefusalOf(*call)) {
     remembered_.Add();
     return call->done(*refused);
   }
   AskStore(std::move(call));
 }
 
-std::optional<TokenOutcome> TokenLimiter::Remembered(const Call& call) {
+std::optional<TokenOutcome> TokenLimiter::CachedRefusalOf(const Call& call) {
   const Instant now = clock_.Now();
   const MutexLock lock(mutex_);
   const Refusal* refusal = refusals_.Find(call.key, now);
   if (refusal == nullptr || call.count < refusal->count) return std::nullopt;
   if (refusal->limit != call.limit) {
-    refusals_.Forget(call.key);
+    refusals_.Drop(call.key);
     return std::nullopt;
   }
   return TokenOutcome{.available = refusal->available,
@@ -106,23 +106,25 @@ void TokenLimiter::AskStore(CallPtr call) {
   const Instant asked = clock_.Now();
   tokens_.Take(asking.key, asking.limit, asking.count, now, asking.deadline,
                [this, call = std::move(call), asked](const Result<TokenAnswer>& answer) mutable {
-                 Answered(std::move(call), asked, answer);
+                 OnTakeResult(std::move(call), asked, answer);
                });
 }
 
-void TokenLimiter::Answered(CallPtr call, Instant asked, const Result<TokenAnswer>& answer) {
+void TokenLimiter::OnTakeResult(CallPtr call, Instant asked, const Result<TokenAnswer>& answer) {
   if (!answer) return call->done(Fail(answer.error()));
   TokenOutcome outcome{.taken = answer->taken, .available = answer->available};
   if (!answer->taken) {
     outcome.retry_after = std::max(answer->retry_after, milliseconds(1));
-    const Instant until = Later(asked, *outcome.retry_after);
+    const Instant until = AddSaturated(asked, *outcome.retry_after);
     const MutexLock lock(mutex_);
     refusals_.Put(call->key, {call->limit, call->count, answer->available, until}, until);
   }
   call->done(outcome);
 }
 
-Deadline TokenLimiter::Timeout() const { return Deadline::At(Later(clock_.Now(), store_timeout_)); }
+Deadline TokenLimiter::Timeout() const {
+  return Deadline::At(AddSaturated(clock_.Now(), store_timeout_));
+}
 
 TokenLimiterStats TokenLimiter::stats() const {
   return {.takes = takes_.Value(),

@@ -97,12 +97,12 @@ class TokenLimiter {
   };
 
   /// Chooses the limit, then refuses from the cache or asks the store.
-  void Decide(CallPtr call, const std::optional<AccountLimit>& row);
+  void DecideCall(CallPtr call, const std::optional<AccountLimit>& row);
   /// Returns the cached refusal if it applies to the call.
-  std::optional<TokenOutcome> Remembered(const Call& call);
+  std::optional<TokenOutcome> CachedRefusalOf(const Call& call);
   void AskStore(CallPtr call);
   /// Takes the store's result; caches a refusal.
-  void Answered(CallPtr call, Instant asked, const Result<TokenAnswer>& answer);
+  void OnTakeResult(CallPtr call, Instant asked, const Result<TokenAnswer>& answer);
 
   const ReservationBackend& backend_;
   TokenStore& tokens_;

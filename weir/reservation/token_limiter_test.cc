@@ -161,7 +161,7 @@ TEST_F(TokenLimiterTest, TheTimeOfARefusalCountsFromWhenTheStoreWasAsked) {
                 [&](Result<TokenOutcome> answer) { outcome = *answer; });
   scheduler_.Advance(milliseconds(5'000));
   store_.hold = false;
-  store_.LetGo();
+  store_.ReleaseHeldResults();
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->retry_after, milliseconds(6'000));
   EXPECT_EQ(Take(1).retry_after, milliseconds(1'000));

@@ -6,7 +6,7 @@ namespace weir::internal {
 
 bool Arrival::WaitUnlessReadable(int readable, int wake) {
   Waiter waiter(wake);
-  if (!Enlist(waiter)) return true;
+  if (!EnlistWaiter(waiter)) return true;
   pollfd watched[] = {{.fd = readable, .events = POLLIN, .revents = 0},
                       {.fd = wake, .events = POLLIN, .revents = 0}};
   poll(watched, 2, -1);

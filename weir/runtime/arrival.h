@@ -7,16 +7,18 @@
 #include <atomic>
 #include <cstdint>
 
+#include "weir/base/api.h"
+
 namespace weir::internal {
 
 /// An announcement costs one atomic exchange, and a system call only if the other thread is
 /// waiting.
 ///
-/// state_:  null -- Enlist --> Waiter* -- Announce, which then wakes --> this (happened)
+/// state_:  null -- EnlistWaiter --> Waiter* -- Announce, which then wakes --> this (happened)
 ///            | ^                |                                           ^
 ///            | +-- `readable` --+                                           |
 ///            +------------------ Announce ----------------------------------+
-class Arrival {
+class WEIR_API Arrival {
  public:
   /// Announces the event. Call it once. After the exchange it does not access the Arrival any more
   /// (only the Waiter, if a thread waits), so the other thread may destroy the Arrival at once.
@@ -31,7 +33,7 @@ class Arrival {
   void Wait() {
     if (Happened()) return;
     Waiter waiter;
-    if (Enlist(waiter)) waiter.Sleep();
+    if (EnlistWaiter(waiter)) waiter.Sleep();
   }
 
   /// Blocks until the event has happened, or until the descriptor `readable` is readable or broken.
@@ -69,7 +71,7 @@ class Arrival {
   };
 
   /// Registers the waiter. Returns false if the event has happened.
-  bool Enlist(Waiter& waiter) {
+  bool EnlistWaiter(Waiter& waiter) {
     void* no_waiter = nullptr;
     return state_.compare_exchange_strong(no_waiter, &waiter, std::memory_order_acq_rel);
   }

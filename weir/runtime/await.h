@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weir/base/done.h"
+#include "weir/base/owed_result.h"
 #include "weir/runtime/arrival.h"
 #include "weir/runtime/wait_scope.h"
 
@@ -18,28 +19,24 @@ struct Awaited {
   std::optional<Result<T>> result;
   Arrival arrival;
 
-  void Answer(Result<T> answer) {
-    result.emplace(std::move(answer));
+  void Complete(Result<T> outcome) {
+    result.emplace(std::move(outcome));
     arrival.Announce();
   }
 };
 
-/// The Done of an Await. If it is destroyed unrun, it completes with kCancelled, so that the
-/// waiting thread continues.
+/// Completes an Awaited.
 template <class T>
-class AwaitedDone {
- public:
-  explicit AwaitedDone(Awaited<T>& awaited) : awaited_(&awaited) {}
-  AwaitedDone(AwaitedDone&& other) noexcept : awaited_(std::exchange(other.awaited_, nullptr)) {}
-  AwaitedDone& operator=(AwaitedDone&&) = delete;
-  ~AwaitedDone() {
-    if (awaited_ != nullptr) awaited_->Answer(Fail(Code::kCancelled, "the call was dropped"));
-  }
-  void operator()(Result<T> answer) { std::exchange(awaited_, nullptr)->Answer(std::move(answer)); }
+struct AwaitedReceiver {
+  Awaited<T>* awaited = nullptr;
 
- private:
-  Awaited<T>* awaited_;
+  explicit operator bool() const { return awaited != nullptr; }
+  void operator()(Result<T> result) const { awaited->Complete(std::move(result)); }
 };
+
+/// The Done of an Await. If it is dropped, the waiting thread continues.
+template <class T>
+using AwaitedDone = OwedResult<T, "the call was dropped", AwaitedReceiver<T>>;
 
 }  // namespace internal
 
@@ -57,7 +54,7 @@ template <class T, class Start>
 Result<T> Await(Start&& start) {
   internal::Awaited<T> awaited;
   WaitScope scope(&awaited.arrival);
-  std::forward<Start>(start)(Done<T>(internal::AwaitedDone<T>(awaited)));
+  std::forward<Start>(start)(Done<T>(internal::AwaitedDone<T>({&awaited})));
   scope.Wait();
   return *std::move(awaited.result);
 }
@@ -69,7 +66,8 @@ template <class T, class Start>
 std::vector<Result<T>> AwaitAll(std::size_t count, Start&& start) {
   std::vector<internal::Awaited<T>> awaited(count);
   const WaitScope scope(nullptr);
-  for (std::size_t i = 0; i < count; ++i) start(i, Done<T>(internal::AwaitedDone<T>(awaited[i])));
+  for (std::size_t i = 0; i < count; ++i)
+    start(i, Done<T>(internal::AwaitedDone<T>({&awaited[i]})));
   std::vector<Result<T>> results;
   results.reserve(count);
   for (internal::Awaited<T>& each : awaited) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "weir/base/api.h"
 #include "weir/base/rng.h"
 #include "weir/base/time.h"
 
@@ -11,7 +12,7 @@ namespace weir {
 /// Exponential backoff with full jitter: the k-th wait is uniform in [0, min(cap, base * 2^k)]
 /// (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). Copyable; not
 /// thread-safe.
-class Backoff {
+class WEIR_API Backoff {
  public:
   /// Continues after `tries` waits. REQUIRES: 0 < base <= cap.
   Backoff(nanoseconds base, nanoseconds cap, std::uint32_t tries = 0)

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 
 namespace weir {
 
 /// An instant on the caller's monotonic clock, or never. Immutable.
-class Deadline {
+class WEIR_API Deadline {
  public:
   static constexpr Deadline Never() { return Deadline({INT64_MAX}); }
   static constexpr Deadline At(Instant at) { return Deadline(at); }

@@ -1,6 +1,7 @@
 // Runs tasks that may block, on threads of the caller's choice.
 #pragma once
 
+#include "weir/base/api.h"
 #include "weir/runtime/scheduler.h"
 
 namespace weir {
@@ -8,7 +9,7 @@ namespace weir {
 /// Runs tasks, perhaps several at once and in any order. Tasks must not throw. They may block,
 /// which delays the tasks that wait for the same thread. Implementations: ThreadPool
 /// (runtime/thread_pool.h), or a small adapter to a thread pool of the program.
-class Executor {
+class WEIR_API Executor {
  public:
   virtual ~Executor() = default;
   /// Runs `task` once, after Post has returned or on another thread, and then destroys it. Must

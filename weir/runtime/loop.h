@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "weir/base/api.h"
 #include "weir/runtime/scheduler.h"
 
 namespace weir {
@@ -13,7 +14,7 @@ namespace weir {
 /// unrun, on the thread that destroys the loop. It must not be called from a task. A task that is
 /// added while the loop is being destroyed (by a task, or by the destructor of an object that a
 /// task owns) is destroyed unrun as well.
-class Loop final : public Scheduler {
+class WEIR_API Loop final : public Scheduler {
  public:
   /// `clock` must outlive the loop and must be a real clock: the thread sleeps by the machine's
   /// monotonic clock.
@@ -28,7 +29,7 @@ class Loop final : public Scheduler {
   bool InLoopThread() const;
 
  private:
-  class State;
+  class WEIR_INTERNAL State;
   std::unique_ptr<State> state_;
 };
 

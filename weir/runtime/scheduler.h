@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 
 namespace weir {
@@ -18,7 +19,7 @@ enum class TimerId : std::uint64_t {};
 /// that it owns, before the next one runs, outside any lock too. All calls may come from any
 /// thread, also from within a task. Tasks must not throw and must not block. Implementations: Loop
 /// (runtime/loop.h, a thread) and SimScheduler (sim/, stepped by a test).
-class Scheduler {
+class WEIR_API Scheduler {
  public:
   virtual ~Scheduler() = default;
   /// Returns the clock that `At` uses.

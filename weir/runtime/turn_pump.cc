@@ -20,24 +20,30 @@ void TurnPump::Kick() {
     if (closed_ || posted_ || !sooner) return;
     posted_ = true;
   }
-  scheduler_.Post(WhileAlive([this] { Pump(); }));
+  scheduler_.Post(WhileAlive([this] { DoDueWork(); }));
 }
 
-// A Kick while `posted_` is set posts no task. Arm, which runs after `posted_` is reset, then sees
-// the change to the queue.
-void TurnPump::Pump() {
-  while (queue_.take_due()) {
+// A Kick while `posted_` is set posts no task. SetTimer, which runs after `posted_` is reset, then
+// sees the change to the queue.
+void TurnPump::DoDueWork() {
+  while (!IsClosed() && queue_.take_due()) {
   }
   {
     const MutexLock lock(mutex_);
     posted_ = false;
+    if (closed_) return;
   }
-  Arm();
+  SetTimer();
+}
+
+bool TurnPump::IsClosed() {
+  const MutexLock lock(mutex_);
+  return closed_;
 }
 
 // Keeps one timer, for the first instant at which an item may be due. timer_ is cleared before the
 // queue is read: a Kick that follows a later change finds no timer, and therefore posts.
-void TurnPump::Arm() {
+void TurnPump::SetTimer() {
   std::optional<Timer> timer = TakeTimer();
   const std::optional<Instant> next = queue_.next();
   if (timer && next != timer->at) {
@@ -45,9 +51,9 @@ void TurnPump::Arm() {
     timer.reset();
   }
   if (!timer && next) {
-    timer = Timer{*next, scheduler_.At(*next, WhileAlive([this] { Ring(); }))};
+    timer = Timer{*next, scheduler_.At(*next, WhileAlive([this] { OnTimer(); }))};
   }
-  if (timer) Keep(*timer);
+  if (timer) StoreTimer(*timer);
 }
 
 std::optional<TurnPump::Timer> TurnPump::TakeTimer() {
@@ -55,7 +61,7 @@ std::optional<TurnPump::Timer> TurnPump::TakeTimer() {
   return std::exchange(timer_, std::nullopt);
 }
 
-void TurnPump::Keep(const Timer& timer) {
+void TurnPump::StoreTimer(const Timer& timer) {
   {
     const MutexLock lock(mutex_);
     if (!closed_) timer_ = timer;
@@ -64,13 +70,13 @@ void TurnPump::Keep(const Timer& timer) {
   scheduler_.Cancel(timer.id);
 }
 
-void TurnPump::Ring() {
+void TurnPump::OnTimer() {
   {
     const MutexLock lock(mutex_);
     timer_.reset();
     posted_ = true;
   }
-  Pump();
+  DoDueWork();
 }
 
 void TurnPump::Close() {

@@ -1,9 +1,9 @@
 // Drives a queue of due work with at most one task and one timer.
 //
-// Kick, if sooner than the timer --> posted_ --> Pump: take_due until it returns false
+// Kick, if sooner than the timer --> posted_ --> DoDueWork: take_due until it returns false
 //                                                  ^                |
-//                            the timer fires: Ring |                v
-//                                                  +----- Arm: a timer for the next instant
+//                         the timer fires: OnTimer |                v
+//                                                  +----- SetTimer: a timer for the next instant
 #pragma once
 
 #include <functional>
@@ -36,7 +36,8 @@ class TurnPump {
   /// Notifies the pump that the queue has changed. Due work is done soon, in a task of the
   /// scheduler. Must not be called with the queue's lock held.
   void Kick();
-  /// Cancels the timer, and posts no further task. A task that was posted before still runs.
+  /// Cancels the timer, and posts no further task. A task that was posted before still runs, but
+  /// does nothing: a call of take_due that has begun on another thread is the last one.
   void Close();
 
  private:
@@ -46,15 +47,16 @@ class TurnPump {
   };
 
   /// Does all due work, then sets the timer for the rest.
-  void Pump();
+  void DoDueWork();
   /// Sets the timer to the next instant of the queue.
-  void Arm();
+  void SetTimer();
   /// Removes the timer from timer_ and returns it; it stays scheduled.
   std::optional<Timer> TakeTimer();
   /// Stores the timer in timer_, or cancels it if the pump is closed.
-  void Keep(const Timer& timer);
+  void StoreTimer(const Timer& timer);
   /// The task of the timer.
-  void Ring();
+  void OnTimer();
+  bool IsClosed() WEIR_EXCLUDES(mutex_);
   /// Returns a task that runs `body` if the owner still lives, and keeps it alive meanwhile.
   template <class Body>
   auto WhileAlive(Body body);
@@ -65,7 +67,7 @@ class TurnPump {
 
   Mutex mutex_;
   bool closed_ WEIR_GUARDED_BY(mutex_) = false;
-  bool posted_ WEIR_GUARDED_BY(mutex_) = false;  // Pump runs, or is posted
+  bool posted_ WEIR_GUARDED_BY(mutex_) = false;  // DoDueWork runs, or is posted
   std::optional<Timer> timer_ WEIR_GUARDED_BY(mutex_);
 };
 

@@ -128,6 +128,25 @@ TEST_F(TurnPumpTest, AClosedOneBeginsNothing) {
   EXPECT_EQ(scheduler_.pending(), 0U);
 }
 
+// Fails if: the task that was posted before Close still takes from the queue.
+TEST_F(TurnPumpTest, ATaskThatWasPostedBeforeItsEndDoesNothing) {
+  Put(seconds(0));
+  owner_->pump.Close();
+  scheduler_.RunReady();
+  EXPECT_THAT(done_, IsEmpty());
+}
+
+// Fails if: the task that runs during Close goes on with the queue.
+TEST_F(TurnPumpTest, ClosingItWhileItRunsEndsItsWork) {
+  on_take_ = [this] { owner_->pump.Close(); };
+  Put(seconds(0));
+  Put(seconds(0));
+  Put(seconds(1));
+  scheduler_.Advance(seconds(2));
+  EXPECT_EQ(done_.size(), 1U);
+  EXPECT_EQ(scheduler_.pending(), 0U);
+}
+
 TEST_F(TurnPumpTest, TasksOfAnOwnerThatIsGoneDoNothing) {
   Put(seconds(0));
   Put(seconds(1));

@@ -30,12 +30,12 @@ void WaitScope::Wait() {
   awaited_->Wait();
 }
 
-bool WaitScope::TakesWork() {
+bool WaitScope::AcceptsWork() {
   return innermost != nullptr && innermost->awaited_ != nullptr && innermost->work_ == nullptr &&
          !innermost->awaited_->Happened();
 }
 
-void WaitScope::Give(std::unique_ptr<WaiterWork> work) { innermost->work_ = std::move(work); }
+void WaitScope::GiveWork(std::unique_ptr<WaiterWork> work) { innermost->work_ = std::move(work); }
 
 void WaitScope::HandOver() {
   if (work_ == nullptr) return;

@@ -3,13 +3,14 @@
 
 #include <memory>
 
+#include "weir/base/api.h"
 #include "weir/runtime/arrival.h"
 
 namespace weir {
 
 /// Work that continues when a descriptor becomes readable. The thread that waits for its result
 /// does the work itself, which saves a hand-over from a loop's thread.
-class WaiterWork {
+class WEIR_API WaiterWork {
  public:
   virtual ~WaiterWork() = default;
   /// Returns the descriptor to wait for.
@@ -27,7 +28,7 @@ class WaiterWork {
 /// One call of Await or AwaitAll, from before its operation starts until it has a result. A scope
 /// lives on the stack of the waiting thread. Scopes nest: the work of the outer one is handed over
 /// before the inner one waits.
-class WaitScope {
+class WEIR_API WaitScope {
  public:
   /// `awaited` must outlive the scope. With null, the scope takes no work.
   explicit WaitScope(internal::Arrival* awaited);
@@ -41,9 +42,9 @@ class WaitScope {
 
   /// Returns true if the innermost scope of the calling thread waits for a result, has none yet,
   /// and has no work. Then Give is allowed.
-  static bool TakesWork();
-  /// Gives the innermost scope of the calling thread its work. REQUIRES: TakesWork().
-  static void Give(std::unique_ptr<WaiterWork> work);
+  static bool AcceptsWork();
+  /// Gives the innermost scope of the calling thread its work. REQUIRES: AcceptsWork().
+  static void GiveWork(std::unique_ptr<WaiterWork> work);
 
  private:
   void HandOver();

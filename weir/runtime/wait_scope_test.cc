@@ -59,25 +59,25 @@ class FakeWork final : public WaiterWork {
 };
 
 TEST(WaitScope, WorkIsTakenOnlyWhileAResultIsWaitedFor) {
-  EXPECT_FALSE(WaitScope::TakesWork());
+  EXPECT_FALSE(WaitScope::AcceptsWork());
   Seen seen;
   const Result<int> answer = Await<int>([&](Done<int> done) {
-    EXPECT_TRUE(WaitScope::TakesWork());
+    EXPECT_TRUE(WaitScope::AcceptsWork());
     auto shared = std::make_shared<Done<int>>(std::move(done));
     auto work = std::make_unique<FakeWork>(seen, [shared] {
       (*shared)(1);
-      EXPECT_FALSE(WaitScope::TakesWork()) << "the result is there";
+      EXPECT_FALSE(WaitScope::AcceptsWork()) << "the result is there";
       return false;
     });
     work->Start();
-    WaitScope::Give(std::move(work));
-    EXPECT_FALSE(WaitScope::TakesWork()) << "it has some";
+    WaitScope::GiveWork(std::move(work));
+    EXPECT_FALSE(WaitScope::AcceptsWork()) << "it has some";
   });
   EXPECT_EQ(answer, 1);
   EXPECT_EQ(seen.steps, 1);
   EXPECT_EQ(seen.stepped_on, std::this_thread::get_id());
   EXPECT_EQ(seen.handed_over, 0);
-  EXPECT_FALSE(WaitScope::TakesWork());
+  EXPECT_FALSE(WaitScope::AcceptsWork());
 }
 
 TEST(WaitScope, WorkGoesOnUntilItEndsAndTheNextWorkFollows) {
@@ -95,12 +95,12 @@ TEST(WaitScope, WorkGoesOnUntilItEndsAndTheNextWorkFollows) {
       if (!is_over) return true;
       auto next = std::make_unique<FakeWork>(second_seen, finish);
       next->Start();
-      WaitScope::Give(std::move(next));
+      WaitScope::GiveWork(std::move(next));
       return false;
     });
     first = work.get();
     first->Start();
-    WaitScope::Give(std::move(work));
+    WaitScope::GiveWork(std::move(work));
   });
   EXPECT_EQ(answer, 2);
   EXPECT_EQ(first_seen.steps, 3);
@@ -112,7 +112,7 @@ TEST(WaitScope, AResultFromAnotherThreadEndsTheWaitAndTheWorkIsHandedOver) {
   Seen seen;
   std::jthread other;
   const Result<int> answer = Await<int>([&](Done<int> done) {
-    WaitScope::Give(std::make_unique<FakeWork>(seen, [] { return true; }));
+    WaitScope::GiveWork(std::make_unique<FakeWork>(seen, [] { return true; }));
     other = std::jthread([done = std::move(done)]() mutable { done(5); });
   });
   EXPECT_EQ(answer, 5);
@@ -123,7 +123,7 @@ TEST(WaitScope, AResultFromAnotherThreadEndsTheWaitAndTheWorkIsHandedOver) {
 TEST(WaitScope, WorkOfAResultThatIsThereAtOnceIsHandedOver) {
   Seen seen;
   const Result<int> answer = Await<int>([&](Done<int> done) {
-    WaitScope::Give(std::make_unique<FakeWork>(seen, [] { return true; }));
+    WaitScope::GiveWork(std::make_unique<FakeWork>(seen, [] { return true; }));
     done(7);
   });
   EXPECT_EQ(answer, 7);
@@ -135,10 +135,10 @@ TEST(WaitScope, ANestedWaitHandsOverTheWorkOfTheOuterOne) {
   for (const bool of_many : {false, true}) {
     Seen seen;
     const Result<int> answer = Await<int>([&](Done<int> done) {
-      WaitScope::Give(std::make_unique<FakeWork>(seen, [] { return true; }));
+      WaitScope::GiveWork(std::make_unique<FakeWork>(seen, [] { return true; }));
       const auto inner = [&](std::size_t, Done<int> inner_done) {
         EXPECT_EQ(seen.handed_over, 1);
-        EXPECT_EQ(WaitScope::TakesWork(), !of_many);
+        EXPECT_EQ(WaitScope::AcceptsWork(), !of_many);
         inner_done(1);
       };
       if (of_many) {
@@ -146,7 +146,7 @@ TEST(WaitScope, ANestedWaitHandsOverTheWorkOfTheOuterOne) {
       } else {
         (void)Await<int>([&](Done<int> inner_done) { inner(0, std::move(inner_done)); });
       }
-      EXPECT_TRUE(WaitScope::TakesWork());
+      EXPECT_TRUE(WaitScope::AcceptsWork());
       done(2);
     });
     EXPECT_EQ(answer, 2);
@@ -164,7 +164,7 @@ TEST(WaitScope, ResultsThatRaceWithTheWorkAllArrive) {
     const Result<int> answer = Await<int>([&](Done<int> done) {
       auto work = std::make_unique<FakeWork>(seen, [] { return true; });
       const FakeWork& lent = *work;
-      WaitScope::Give(std::move(work));
+      WaitScope::GiveWork(std::move(work));
       other = std::jthread([&both, &lent, i, done = std::move(done)]() mutable {
         both.arrive_and_wait();
         if (i % 2 == 0) lent.Start();

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "weir/sim/network_fate.h"
+#include "weir/sim/request_draws.h"
 
 namespace weir::sim {
 namespace {
@@ -43,12 +43,12 @@ struct Exchange {
 class SimTransport::State : public std::enable_shared_from_this<SimTransport::State> {
  public:
   State(Scheduler& its_scheduler, SimServer& server, std::uint64_t seed)
-      : scheduler_(its_scheduler), server_(server), fates_(seed) {}
+      : scheduler_(its_scheduler), server_(server), generator_(seed) {}
 
   void Send(HttpRequest request, SendLimits limits, HttpDone done, const NetworkFaults& odds) {
     ++counts.requests;
-    const Fate fate = fates_.Draw(odds, OperationOf(request));
-    counts.tails += fate.has_tail ? 1 : 0;
+    const RequestDraws draws = generator_.Draw(odds, OperationOf(request));
+    counts.tails += draws.has_tail ? 1 : 0;
     auto exchange = std::make_shared<Exchange>(Exchange{std::move(done), std::nullopt});
     const Deadline deadline = limits.EndOf(Now());
     if (limits.LatestBegin().ExpiredAt(Now())) {
@@ -58,11 +58,11 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
       exchange->deadline = scheduler_.At(
           deadline.at(), [self = shared_from_this(), exchange] { self->TimeOut(*exchange, true); });
     }
-    const bool silent = fate.silent && !deadline.is_never();
-    Dispatch(std::move(request), fate, silent, exchange);
+    const bool silent = draws.silent && !deadline.is_never();
+    Dispatch(std::move(request), draws, silent, exchange);
   }
 
-  Fates& fates() { return fates_; }
+  DrawGenerator& generator() { return generator_; }
 
   NetworkCounts counts;
 
@@ -76,36 +76,37 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     scheduler_.At(Now() + wait, std::move(work));
   }
 
-  void Dispatch(HttpRequest request, const Fate& fate, bool silent, const Shared& exchange) {
-    if (fate.fault == NetworkFault::kRefuse) {
+  void Dispatch(HttpRequest request, const RequestDraws& draws, bool silent,
+                const Shared& exchange) {
+    if (draws.fault == NetworkFault::kRefuse) {
       ++counts.refused;
-      return After(fate.there, [self = shared_from_this(), exchange] {
+      return After(draws.there, [self = shared_from_this(), exchange] {
         self->Answer(
             *exchange,
             tl::unexpected(HttpFailure{.message = "simulated network: connection refused"}));
       });
     }
-    if (fate.fault == NetworkFault::kStray) {
+    if (draws.fault == NetworkFault::kStray) {
       ++counts.strays;
-      After(fate.there + fate.stray,
+      After(draws.there + draws.stray,
             [self = shared_from_this(), request] { self->server_.Handle(request); });
-      return Break(fate, silent, exchange);
+      return Break(draws, silent, exchange);
     }
-    if (fate.fault == NetworkFault::kLoseRequest) {
+    if (draws.fault == NetworkFault::kLoseRequest) {
       ++counts.lost_requests;
-      return Break(fate, silent, exchange);
+      return Break(draws, silent, exchange);
     }
     const std::uint64_t order = ++order_sent_;
-    if (fate.fault == NetworkFault::kDuplicate) {
+    if (draws.fault == NetworkFault::kDuplicate) {
       ++counts.duplicates;
-      After(fate.there + fate.there_again,
+      After(draws.there + draws.there_again,
             [self = shared_from_this(), request] { self->server_.Handle(request); });
     }
-    After(fate.there,
-          [self = shared_from_this(), request = std::move(request), fate, silent, exchange, order] {
-            self->NoteArrival(order, *exchange);
-            self->Arrive(request, fate, silent, exchange);
-          });
+    After(draws.there, [self = shared_from_this(), request = std::move(request), draws, silent,
+                        exchange, order] {
+      self->NoteArrival(order, *exchange);
+      self->Arrive(request, draws, silent, exchange);
+    });
   }
 
   void NoteArrival(std::uint64_t order, const Exchange& exchange) {
@@ -114,38 +115,39 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     if (exchange.answered) ++counts.late;
   }
 
-  void Arrive(const HttpRequest& request, const Fate& fate, bool silent, const Shared& exchange) {
-    switch (fate.fault) {
+  void Arrive(const HttpRequest& request, const RequestDraws& draws, bool silent,
+              const Shared& exchange) {
+    switch (draws.fault) {
       case NetworkFault::kFailBefore:
         ++counts.failed_before;
-        return Return(fate, exchange, InternalError());
+        return Return(draws, exchange, InternalError());
       case NetworkFault::kThrottle:
         ++counts.throttled;
-        return Return(fate, exchange, Throttled());
+        return Return(draws, exchange, Throttled());
       case NetworkFault::kFailAfter:
         ++counts.failed_after;
         server_.Handle(request);
-        return Return(fate, exchange, InternalError());
+        return Return(draws, exchange, InternalError());
       case NetworkFault::kLoseAnswer:
         ++counts.lost_answers;
         server_.Handle(request);
-        return Break(fate, silent, exchange);
+        return Break(draws, silent, exchange);
       default:
-        return Return(fate, exchange, server_.Handle(request));
+        return Return(draws, exchange, server_.Handle(request));
     }
   }
 
-  void Return(const Fate& fate, const Shared& exchange, HttpResponse response) {
-    After(fate.back, [self = shared_from_this(), exchange, response = std::move(response)] {
+  void Return(const RequestDraws& draws, const Shared& exchange, HttpResponse response) {
+    After(draws.back, [self = shared_from_this(), exchange, response = std::move(response)] {
       self->Answer(*exchange, response);
     });
   }
 
   /// Reports a lost request or response to the client after one more trip. If `silent`, the
   /// deadline ends the request instead.
-  void Break(const Fate& fate, bool silent, const Shared& exchange) {
+  void Break(const RequestDraws& draws, bool silent, const Shared& exchange) {
     if (silent) return;
-    After(fate.back, [self = shared_from_this(), exchange] {
+    After(draws.back, [self = shared_from_this(), exchange] {
       self->Answer(*exchange,
                    tl::unexpected(HttpFailure{.maybe_sent = true,
                                               .message = "simulated network: connection broken"}));
@@ -172,7 +174,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
 
   Scheduler& scheduler_;
   SimServer& server_;
-  Fates fates_;
+  DrawGenerator generator_;
   std::uint64_t order_sent_ = 0;
   std::uint64_t latest_arrival_ = 0;
 };
@@ -187,7 +189,7 @@ void SimTransport::Send(HttpRequest request, SendLimits limits, HttpDone done) {
 }
 
 void SimTransport::Script(std::string operation, std::uint64_t nth, NetworkFault fault) {
-  state_->fates().Script(std::move(operation), nth, fault);
+  state_->generator().Script(std::move(operation), nth, fault);
 }
 
 NetworkCounts& NetworkCounts::operator+=(const NetworkCounts& other) {
@@ -209,6 +211,6 @@ NetworkCounts& NetworkCounts::operator+=(const NetworkCounts& other) {
 
 const NetworkCounts& SimTransport::counts() const { return state_->counts; }
 
-std::size_t SimTransport::scripted() const { return state_->fates().scripted(); }
+std::size_t SimTransport::scripted() const { return state_->generator().scripted(); }
 
 }  // namespace weir::sim

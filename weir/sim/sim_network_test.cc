@@ -29,7 +29,7 @@ class CountingServer final : public SimServer {
 };
 
 /// The calls of one callback: their number, the last result and its time.
-struct Told {
+struct CallbackRecord {
   int times = 0;
   int status = 0;  ///< 0: no answer
   std::string body;
@@ -39,34 +39,35 @@ struct Told {
 
 struct SimNetwork : testing::Test {
   /// Sends a request with this body and, if one is given, a deadline.
-  void Send(Told& told, std::string body = "", nanoseconds wait = nanoseconds::max()) {
+  void Send(CallbackRecord& record, std::string body = "", nanoseconds wait = nanoseconds::max()) {
     HttpRequest request = DynamoRequest("UpdateItem", {});
     request.body = std::move(body);
-    SendRequest(told, std::move(request), wait);
+    SendRequest(record, std::move(request), wait);
   }
-  void SendRequest(Told& told, HttpRequest request, nanoseconds wait = nanoseconds::max()) {
+  void SendRequest(CallbackRecord& record, HttpRequest request,
+                   nanoseconds wait = nanoseconds::max()) {
     const Instant start = scheduler.clock().Now();
     transport.Send(std::move(request), {.deadline = Deadline::After(scheduler.clock(), wait)},
-                   [this, &told, start](auto answer) {
-                     ++told.times;
-                     told.after = scheduler.clock().Now() - start;
+                   [this, &record, start](auto answer) {
+                     ++record.times;
+                     record.after = scheduler.clock().Now() - start;
                      if (answer) {
-                       told.status = answer->status;
-                       told.body = answer->body;
+                       record.status = answer->status;
+                       record.body = answer->body;
                      } else {
-                       told.failure = answer.error();
+                       record.failure = answer.error();
                      }
                    });
   }
   /// Sends a request with this fault, and runs until no request is in flight.
-  Told Meet(NetworkFault fault, nanoseconds wait = nanoseconds::max()) {
-    Told told;
+  CallbackRecord Meet(NetworkFault fault, nanoseconds wait = nanoseconds::max()) {
+    CallbackRecord record;
     transport.Script("UpdateItem", ++sent_, fault);
-    Send(told, "body", wait);
+    Send(record, "body", wait);
     EXPECT_TRUE(scheduler.RunAll());
-    EXPECT_EQ(told.times, 1);
+    EXPECT_EQ(record.times, 1);
     EXPECT_EQ(transport.scripted(), 0U);
-    return told;
+    return record;
   }
   void SetTrips(nanoseconds shortest, nanoseconds longest) {
     transport.faults.shortest_trip = shortest;
@@ -83,49 +84,49 @@ struct SimNetwork : testing::Test {
 
 TEST_F(SimNetwork, AnswersAfterATripThereAndOneBack) {
   SetTrips(milliseconds(3), milliseconds(3));
-  Told told;
-  Send(told, "hello");
-  EXPECT_EQ(told.times, 0) << "never before Send returns";
+  CallbackRecord record;
+  Send(record, "hello");
+  EXPECT_EQ(record.times, 0) << "never before Send returns";
   scheduler.Advance(milliseconds(3));
   EXPECT_THAT(server.seen, ElementsAre("hello"));
-  EXPECT_EQ(told.times, 0);
+  EXPECT_EQ(record.times, 0);
   EXPECT_TRUE(scheduler.RunAll());
-  EXPECT_EQ(told.times, 1);
-  EXPECT_EQ(told.status, 200);
-  EXPECT_EQ(told.body, "1");
-  EXPECT_EQ(told.after, milliseconds(6));
+  EXPECT_EQ(record.times, 1);
+  EXPECT_EQ(record.status, 200);
+  EXPECT_EQ(record.body, "1");
+  EXPECT_EQ(record.after, milliseconds(6));
 }
 
 TEST_F(SimNetwork, ADeadlineThatIsMetLeavesNothingBehind) {
-  Told told;
-  Send(told, "", seconds(100));
+  CallbackRecord record;
+  Send(record, "", seconds(100));
   const Instant start = scheduler.clock().Now();
   EXPECT_TRUE(scheduler.RunAll());
-  EXPECT_EQ(told.status, 200);
+  EXPECT_EQ(record.status, 200);
   EXPECT_EQ(scheduler.clock().Now(), start) << "no timer is left that would move time";
 }
 
 TEST_F(SimNetwork, ARefusedConnectionSurelySentNothing) {
-  const Told told = Meet(NetworkFault::kRefuse);
-  EXPECT_EQ(told.status, 0);
-  EXPECT_FALSE(told.failure.maybe_sent);
-  EXPECT_FALSE(told.failure.timed_out);
+  const CallbackRecord record = Meet(NetworkFault::kRefuse);
+  EXPECT_EQ(record.status, 0);
+  EXPECT_FALSE(record.failure.maybe_sent);
+  EXPECT_FALSE(record.failure.timed_out);
   EXPECT_TRUE(server.seen.empty());
   EXPECT_EQ(transport.counts().refused, 1U);
 }
 
 TEST_F(SimNetwork, ALostRequestMayHaveBeenSent) {
-  const Told told = Meet(NetworkFault::kLoseRequest);
-  EXPECT_TRUE(told.failure.maybe_sent);
-  EXPECT_FALSE(told.failure.timed_out);
+  const CallbackRecord record = Meet(NetworkFault::kLoseRequest);
+  EXPECT_TRUE(record.failure.maybe_sent);
+  EXPECT_FALSE(record.failure.timed_out);
   EXPECT_TRUE(server.seen.empty());
   EXPECT_EQ(transport.counts().lost_requests, 1U);
 }
 
 TEST_F(SimNetwork, ALostAnswerWasApplied) {
-  const Told told = Meet(NetworkFault::kLoseAnswer);
-  EXPECT_EQ(told.status, 0);
-  EXPECT_TRUE(told.failure.maybe_sent);
+  const CallbackRecord record = Meet(NetworkFault::kLoseAnswer);
+  EXPECT_EQ(record.status, 0);
+  EXPECT_TRUE(record.failure.maybe_sent);
   EXPECT_EQ(server.seen.size(), 1U);
   EXPECT_EQ(transport.counts().lost_answers, 1U);
 }
@@ -133,10 +134,10 @@ TEST_F(SimNetwork, ALostAnswerWasApplied) {
 TEST_F(SimNetwork, SilenceLastsUntilTheDeadline) {
   transport.faults.silence = 1;
   for (const NetworkFault fault : {NetworkFault::kLoseRequest, NetworkFault::kLoseAnswer}) {
-    const Told told = Meet(fault, seconds(2));
-    EXPECT_TRUE(told.failure.maybe_sent);
-    EXPECT_TRUE(told.failure.timed_out);
-    EXPECT_EQ(told.after, seconds(2));
+    const CallbackRecord record = Meet(fault, seconds(2));
+    EXPECT_TRUE(record.failure.maybe_sent);
+    EXPECT_TRUE(record.failure.timed_out);
+    EXPECT_EQ(record.after, seconds(2));
   }
   EXPECT_EQ(transport.counts().timed_out, 2U);
   EXPECT_FALSE(Meet(NetworkFault::kLoseAnswer).failure.timed_out) << "without one it breaks";
@@ -144,8 +145,8 @@ TEST_F(SimNetwork, SilenceLastsUntilTheDeadline) {
 
 TEST_F(SimNetwork, ADuplicateArrivesTwiceAndIsAnsweredOnce) {
   SetTrips(milliseconds(1), milliseconds(5));
-  const Told told = Meet(NetworkFault::kDuplicate);
-  EXPECT_EQ(told.body, "1");
+  const CallbackRecord record = Meet(NetworkFault::kDuplicate);
+  EXPECT_EQ(record.body, "1");
   EXPECT_THAT(server.seen, ElementsAre("body", "body"));
   EXPECT_EQ(transport.counts().duplicates, 1U);
 }
@@ -153,15 +154,15 @@ TEST_F(SimNetwork, ADuplicateArrivesTwiceAndIsAnsweredOnce) {
 TEST_F(SimNetwork, AStrayRequestIsAppliedLongAfterItsSenderHeardOfABrokenConnection) {
   transport.faults.longest_stray = seconds(60);
   transport.faults.silence = 0;
-  Told told;
+  CallbackRecord record;
   transport.Script("UpdateItem", 1, NetworkFault::kStray);
-  Send(told, "body", seconds(1));
+  Send(record, "body", seconds(1));
   scheduler.Advance(nanoseconds(1));
-  EXPECT_TRUE(told.failure.maybe_sent);
+  EXPECT_TRUE(record.failure.maybe_sent);
   EXPECT_THAT(server.seen, testing::IsEmpty());
   scheduler.Advance(seconds(60));
   EXPECT_THAT(server.seen, ElementsAre("body"));
-  EXPECT_EQ(told.times, 1);
+  EXPECT_EQ(record.times, 1);
   EXPECT_EQ(transport.counts().strays, 1U);
 }
 
@@ -169,20 +170,20 @@ TEST_F(SimNetwork, ATailMakesARequestSlower) {
   SetTrips(std::chrono::milliseconds(1), std::chrono::milliseconds(1));
   transport.faults.tail = 1;
   transport.faults.longest_tail = seconds(10);
-  Told told;
-  Send(told);
+  CallbackRecord record;
+  Send(record);
   EXPECT_TRUE(scheduler.RunAll());
-  EXPECT_EQ(told.status, 200);
-  EXPECT_GT(told.after, std::chrono::milliseconds(2));
-  EXPECT_LE(told.after, seconds(11));
+  EXPECT_EQ(record.status, 200);
+  EXPECT_GT(record.after, std::chrono::milliseconds(2));
+  EXPECT_LE(record.after, seconds(11));
   EXPECT_EQ(transport.counts().tails, 1U);
 }
 
 TEST_F(SimNetwork, FaultsOfWritesAloneSpareReads) {
   transport.faults.fail_after = 1;
   transport.faults.only_writes = true;
-  Told read;
-  Told written;
+  CallbackRecord read;
+  CallbackRecord written;
   SendRequest(read, DynamoRequest("BatchGetItem", {}));
   SendRequest(written, DynamoRequest("UpdateItem", {}));
   EXPECT_TRUE(scheduler.RunAll());
@@ -193,7 +194,7 @@ TEST_F(SimNetwork, FaultsOfWritesAloneSpareReads) {
 TEST_F(SimNetwork, AnErrorOfTheServerComesBeforeOrAfterItApplied) {
   EXPECT_EQ(Meet(NetworkFault::kFailBefore).status, 500);
   EXPECT_EQ(server.seen.size(), 0U);
-  const Told after = Meet(NetworkFault::kFailAfter);
+  const CallbackRecord after = Meet(NetworkFault::kFailAfter);
   EXPECT_EQ(after.status, 500);
   EXPECT_EQ(ReadAnswer({.status = 500, .headers = {}, .body = after.body}).error,
             "InternalServerError");
@@ -203,9 +204,9 @@ TEST_F(SimNetwork, AnErrorOfTheServerComesBeforeOrAfterItApplied) {
 }
 
 TEST_F(SimNetwork, AThrottleIsNotApplied) {
-  const Told told = Meet(NetworkFault::kThrottle);
-  EXPECT_EQ(told.status, 400);
-  EXPECT_EQ(ReadAnswer({.status = 400, .headers = {}, .body = told.body}).error,
+  const CallbackRecord record = Meet(NetworkFault::kThrottle);
+  EXPECT_EQ(record.status, 400);
+  EXPECT_EQ(ReadAnswer({.status = 400, .headers = {}, .body = record.body}).error,
             "ThrottlingException");
   EXPECT_TRUE(server.seen.empty());
   EXPECT_EQ(transport.counts().throttled, 1U);
@@ -213,57 +214,57 @@ TEST_F(SimNetwork, AThrottleIsNotApplied) {
 
 TEST_F(SimNetwork, ANetworkThatIsDownRefusesEverything) {
   transport.faults.down = true;
-  Told told;
-  Send(told);
+  CallbackRecord record;
+  Send(record);
   EXPECT_TRUE(scheduler.RunAll());
-  EXPECT_FALSE(told.failure.maybe_sent);
+  EXPECT_FALSE(record.failure.maybe_sent);
   transport.faults.down = false;
-  Send(told);
+  Send(record);
   EXPECT_TRUE(scheduler.RunAll());
-  EXPECT_EQ(told.status, 200);
+  EXPECT_EQ(record.status, 200);
 }
 
 TEST_F(SimNetwork, AnAnswerAfterTheDeadlineIsNotPassedOn) {
   SetTrips(milliseconds(6), milliseconds(6));
-  Told told;
-  Send(told, "", milliseconds(10));
+  CallbackRecord record;
+  Send(record, "", milliseconds(10));
   EXPECT_TRUE(scheduler.RunAll());
-  EXPECT_EQ(told.times, 1);
-  EXPECT_TRUE(told.failure.timed_out);
-  EXPECT_TRUE(told.failure.maybe_sent);
-  EXPECT_EQ(told.after, milliseconds(10));
+  EXPECT_EQ(record.times, 1);
+  EXPECT_TRUE(record.failure.timed_out);
+  EXPECT_TRUE(record.failure.maybe_sent);
+  EXPECT_EQ(record.after, milliseconds(10));
   EXPECT_EQ(server.seen.size(), 1U);
   EXPECT_EQ(transport.counts().late, 0U);
 }
 
 TEST_F(SimNetwork, ARequestMayArriveAfterItsSenderGaveUp) {
   SetTrips(milliseconds(6), milliseconds(6));
-  Told told;
-  Send(told, "", milliseconds(5));
+  CallbackRecord record;
+  Send(record, "", milliseconds(5));
   scheduler.Advance(milliseconds(5));
-  EXPECT_TRUE(told.failure.timed_out);
+  EXPECT_TRUE(record.failure.timed_out);
   EXPECT_TRUE(server.seen.empty());
   EXPECT_TRUE(scheduler.RunAll());
   EXPECT_EQ(server.seen.size(), 1U);
-  EXPECT_EQ(told.times, 1);
+  EXPECT_EQ(record.times, 1);
   EXPECT_EQ(transport.counts().late, 1U);
 }
 
 TEST_F(SimNetwork, WhatIsLateBeforeItIsSentIsNotSent) {
-  Told told;
-  Send(told, "", nanoseconds(0));
-  EXPECT_EQ(told.times, 0);
+  CallbackRecord record;
+  Send(record, "", nanoseconds(0));
+  EXPECT_EQ(record.times, 0);
   EXPECT_TRUE(scheduler.RunAll());
-  EXPECT_EQ(told.times, 1);
-  EXPECT_TRUE(told.failure.timed_out);
-  EXPECT_FALSE(told.failure.maybe_sent);
+  EXPECT_EQ(record.times, 1);
+  EXPECT_TRUE(record.failure.timed_out);
+  EXPECT_FALSE(record.failure.maybe_sent);
   EXPECT_TRUE(server.seen.empty());
 }
 
 TEST_F(SimNetwork, RequestsOvertakeEachOther) {
   SetTrips(milliseconds(1), milliseconds(100));
-  std::vector<Told> told(20);
-  for (std::size_t i = 0; i < told.size(); ++i) Send(told[i], std::to_string(i));
+  std::vector<CallbackRecord> record(20);
+  for (std::size_t i = 0; i < record.size(); ++i) Send(record[i], std::to_string(i));
   EXPECT_TRUE(scheduler.RunAll());
   EXPECT_EQ(server.seen.size(), 20U);
   EXPECT_NE(server.seen.front(), "0");
@@ -287,16 +288,16 @@ TEST_F(SimNetwork, AScriptNamesARequestByItsOperationOrByItsNumberAlone) {
   transport.Script("", 4, NetworkFault::kRefuse);
   const std::vector<std::string> operations = {"UpdateItem", "GetItem", "UpdateItem", "UpdateItem",
                                                "UpdateItem"};
-  std::vector<Told> told(operations.size());
+  std::vector<CallbackRecord> record(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    SendRequest(told[i], DynamoRequest(operations[i], {}));
+    SendRequest(record[i], DynamoRequest(operations[i], {}));
     EXPECT_TRUE(scheduler.RunAll());
   }
-  EXPECT_EQ(told[0].status, 200);
-  EXPECT_EQ(told[1].status, 200);
-  EXPECT_TRUE(told[2].failure.maybe_sent);
-  EXPECT_EQ(told[3].failure.message, "simulated network: connection refused");
-  EXPECT_EQ(told[4].status, 200);
+  EXPECT_EQ(record[0].status, 200);
+  EXPECT_EQ(record[1].status, 200);
+  EXPECT_TRUE(record[2].failure.maybe_sent);
+  EXPECT_EQ(record[3].failure.message, "simulated network: connection refused");
+  EXPECT_EQ(record[4].status, 200);
   EXPECT_EQ(transport.scripted(), 0U);
 }
 
@@ -335,7 +336,7 @@ NetworkFaults EveryFault() {
 struct RunOfMany {
   std::string trace;
   NetworkCounts counts;
-  std::vector<int> told;
+  std::vector<int> record;
   std::size_t seen = 0;
 };
 
@@ -345,12 +346,12 @@ RunOfMany RunMany(std::uint64_t seed) {
   CountingServer server;
   SimTransport transport(scheduler, server, seed);
   transport.faults = EveryFault();
-  RunOfMany run{.trace = "", .counts = {}, .told = std::vector<int>(300)};
-  for (std::size_t i = 0; i < run.told.size(); ++i) {
+  RunOfMany run{.trace = "", .counts = {}, .record = std::vector<int>(300)};
+  for (std::size_t i = 0; i < run.record.size(); ++i) {
     const Deadline deadline = Deadline::After(scheduler.clock(), milliseconds(30));
     transport.Send(
         DynamoRequest("UpdateItem", {{"i", i}}), {.deadline = deadline}, [&, i](auto answer) {
-          ++run.told[i];
+          ++run.record[i];
           run.trace += std::to_string(scheduler.clock().Now().nanos) + " " + std::to_string(i) +
                        " " + (answer ? answer->body : answer.error().message) + "\n";
         });
@@ -385,7 +386,7 @@ TEST(SimNetworkSeed, EveryFaultFires) {
 // ends.
 RC_GTEST_PROP(SimNetworkProperty, EachRequestIsToldOnceAndArrivesAsOftenAsTheCountsSay, ()) {
   const RunOfMany run = RunMany(*rc::gen::arbitrary<std::uint64_t>());
-  for (const int told : run.told) RC_ASSERT(told == 1);
+  for (const int record : run.record) RC_ASSERT(record == 1);
   const NetworkCounts& counts = run.counts;
   RC_ASSERT(run.seen == counts.requests + counts.duplicates - counts.refused -
                             counts.lost_requests - counts.failed_before - counts.throttled);

@@ -3,15 +3,15 @@
 namespace weir {
 namespace {
 
-tl::unexpected<Error> NotHere(std::string_view what) {
+tl::unexpected<Error> Unimplemented(std::string_view what) {
   return Fail(Code::kUnimplemented, std::string("this backend keeps no ") + std::string(what));
 }
 
 class NoAudit final : public AuditLog {
  public:
-  void Append(const AuditEvent&, Deadline, Done<void> done) override { done(NotHere(kWhat)); }
+  void Append(const AuditEvent&, Deadline, Done<void> done) override { done(Unimplemented(kWhat)); }
   void List(std::string_view, const PageRequest&, Deadline, Done<Page<AuditEvent>> done) override {
-    done(NotHere(kWhat));
+    done(Unimplemented(kWhat));
   }
 
  private:
@@ -20,10 +20,10 @@ class NoAudit final : public AuditLog {
 
 class NoUsage final : public UsageStore {
  public:
-  void Add(const UsageSnapshot&, Deadline, Done<void> done) override { done(NotHere(kWhat)); }
+  void Add(const UsageSnapshot&, Deadline, Done<void> done) override { done(Unimplemented(kWhat)); }
   void List(const UsageFilter&, const PageRequest&, Deadline,
             Done<Page<UsageSnapshot>> done) override {
-    done(NotHere(kWhat));
+    done(Unimplemented(kWhat));
   }
 
  private:
@@ -32,23 +32,29 @@ class NoUsage final : public UsageStore {
 
 class NoNamespaces final : public NamespaceStore {
  public:
-  void Register(std::string_view, Deadline, Done<Namespace> done) override { done(NotHere(kWhat)); }
+  void Register(std::string_view, Deadline, Done<Namespace> done) override {
+    done(Unimplemented(kWhat));
+  }
   void Get(std::string_view, Deadline, Done<std::optional<Namespace>> done) override {
-    done(NotHere(kWhat));
+    done(Unimplemented(kWhat));
   }
   void List(const PageRequest&, Deadline, Done<Page<Namespace>> done) override {
-    done(NotHere(kWhat));
+    done(Unimplemented(kWhat));
   }
-  void Delete(std::string_view, Deadline, Done<Namespace> done) override { done(NotHere(kWhat)); }
-  void Recover(std::string_view, Deadline, Done<Namespace> done) override { done(NotHere(kWhat)); }
+  void Delete(std::string_view, Deadline, Done<Namespace> done) override {
+    done(Unimplemented(kWhat));
+  }
+  void Recover(std::string_view, Deadline, Done<Namespace> done) override {
+    done(Unimplemented(kWhat));
+  }
   void Orphans(const PageRequest&, Deadline, Done<Page<Namespace>> done) override {
-    done(NotHere(kWhat));
+    done(Unimplemented(kWhat));
   }
   void Purge(std::string_view, Deadline, Done<std::uint64_t> done) override {
-    done(NotHere(kWhat));
+    done(Unimplemented(kWhat));
   }
   void Resolve(std::string_view, Deadline, Done<std::string> done) override {
-    done(NotHere(kWhat));
+    done(Unimplemented(kWhat));
   }
 
  private:
@@ -66,7 +72,7 @@ Status Backend::RegisterMetrics(Registry& registry) const {
   static_cast<void>(registry);
   return {};
 }
-Result<ReservationBackend*> Backend::reservations() { return NotHere("slots"); }
+Result<ReservationBackend*> Backend::reservations() { return Unimplemented("slots"); }
 
 AuditLog& Backend::audit() { return no_audit; }
 UsageStore& Backend::usage() { return no_usage; }

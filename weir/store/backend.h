@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "weir/base/api.h"
 #include "weir/store/bucket/bucket_store.h"
 #include "weir/store/config/audit_log.h"
 #include "weir/store/config/config_store.h"
@@ -16,7 +17,7 @@ class ReservationBackend;
 
 /// Owns one of each store. Thread-safe. It must outlive every pending call on its stores: destroy
 /// it only after each `done` has run.
-class Backend {
+class WEIR_API Backend {
  public:
   virtual ~Backend() = default;
   virtual BucketStore& buckets() = 0;

@@ -6,13 +6,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "weir/base/api.h"
 #include "weir/telemetry/thread_slot.h"
 
 namespace weir {
 
 /// A number that only grows; it wraps at 2^64. Any thread may call any method at any time. It takes
 /// 1 KiB.
-class Counter {
+class WEIR_API Counter {
  public:
   Counter() = default;
   Counter(const Counter&) = delete;
@@ -37,7 +38,7 @@ class Counter {
 
 /// A number that goes up and down, in one word: for values that change seldom or are set as a
 /// whole. Any thread may call any method at any time.
-class Gauge {
+class WEIR_API Gauge {
  public:
   Gauge() = default;
   Gauge(const Gauge&) = delete;

@@ -8,13 +8,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/telemetry/thread_slot.h"
 
 namespace weir {
 
 /// Log-linear buckets, 16 for each power of two (after HdrHistogram). Values under 32 have a bucket
 /// each, and no bucket is wider than 1/16 of its smallest value.
-struct HistogramLayout {
+struct WEIR_API HistogramLayout {
   static constexpr std::size_t kBits = 4;
   static constexpr std::size_t kLinear = 2U << kBits;  ///< values under this have a bucket each
   static constexpr std::size_t kBuckets = 960;
@@ -35,7 +36,7 @@ struct HistogramLayout {
 };
 
 /// The contents of a Histogram at some time. A value.
-class HistogramSnapshot {
+class WEIR_API HistogramSnapshot {
  public:
   /// Returns the number of recorded values.
   std::uint64_t count() const { return count_; }
@@ -64,7 +65,7 @@ class HistogramSnapshot {
 
 /// Counts values. Any thread may call any method at any time. It has up to eight stripes of 8 KiB;
 /// each is allocated when the first thread needs it.
-class Histogram {
+class WEIR_API Histogram {
  public:
   Histogram() = default;
   ~Histogram();

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <variant>
 
+#include "weir/base/api.h"
+
 namespace weir {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 /// Returns the name of a level for texts: "debug", "info", "warning", "error".
-std::string_view NameOf(LogLevel level);
+WEIR_API std::string_view NameOf(LogLevel level);
 
 /// One field of an event. The unit is part of the name ("wait_ms", "bytes"). The views must live
 /// until Log::Write returns.
@@ -23,7 +25,7 @@ struct LogField {
 
 /// Receives events. Implementations are thread-safe, do not call back into the component that
 /// writes, and do not throw. A component keeps a reference, so the log must outlive it.
-class Log {
+class WEIR_API Log {
  public:
   virtual ~Log() = default;
   /// Returns false if Write would do nothing, so that callers can skip building the fields.
@@ -34,6 +36,6 @@ class Log {
 };
 
 /// Returns a log that drops every event. Components use it until they get another log.
-Log& NoLog();
+WEIR_API Log& NoLog();
 
 }  // namespace weir

@@ -51,7 +51,7 @@ Status CheckLabels(const MetricName& name, MetricType type) {
 }
 
 /// Returns every name under which lines of this metric are exported.
-std::vector<std::string> ToldAs(const std::string& name, MetricType type) {
+std::vector<std::string> ExportedNames(const std::string& name, MetricType type) {
   if (type != MetricType::Histogram) return {name};
   return {name, name + "_bucket", name + "_sum", name + "_count"};
 }
@@ -82,7 +82,8 @@ MetricName NameOf(const FamilyName& family) {
 }
 
 // Writes the histogram with cumulative counts at the bounds 2^k - 1 of `text`.
-void Tell(const HistogramSnapshot& snapshot, const HistogramText& text, ClientMetric& metric) {
+void ExportHistogram(const HistogramSnapshot& snapshot, const HistogramText& text,
+                     ClientMetric& metric) {
   metric.histogram.sample_count = snapshot.count();
   metric.histogram.sample_sum = static_cast<double>(snapshot.sum()) / text.units;
   std::int64_t bound = 1;
@@ -96,8 +97,8 @@ void Tell(const HistogramSnapshot& snapshot, const HistogramText& text, ClientMe
 
 // Returns a function that calls `read` and writes all metrics of one name.
 template <typename Value, typename TellOne>
-std::function<void(MetricFamily&)> TellAll(std::vector<std::string> names, ReadLabelled<Value> read,
-                                           TellOne tell) {
+std::function<void(MetricFamily&)> MakeFamilyExporter(std::vector<std::string> names,
+                                                      ReadLabelled<Value> read, TellOne tell) {
   return [names = std::move(names), read = std::move(read), tell](MetricFamily& into) {
     for (const Labelled<Value>& one : read()) {
       if (one.labels.size() != names.size()) continue;
@@ -114,9 +115,9 @@ std::function<void(MetricFamily&)> TellAll(std::vector<std::string> names, ReadL
 
 struct Registry::Source {
   MetricType type;
-  /// Exactly one of these is set: `tell` writes one metric, `tell_all` all metrics of a name.
+  /// Exactly one of these is set: `tell` writes one metric, `export_all` all metrics of a name.
   std::function<void(ClientMetric&)> tell;
-  std::function<void(MetricFamily&)> tell_all{};
+  std::function<void(MetricFamily&)> export_all{};
 };
 
 struct Registry::Families {
@@ -124,7 +125,7 @@ struct Registry::Families {
     std::string help;
     MetricType type;
     std::map<Labels, std::function<void(ClientMetric&)>> metrics;
-    std::function<void(MetricFamily&)> tell_all;
+    std::function<void(MetricFamily&)> export_all;
   };
   std::map<std::string, Family> by_name;
 
@@ -143,15 +144,17 @@ Status Registry::Families::CheckNew(const MetricName& name, const Source& source
       return taken("one type for all labels is right; it has another");
     }
     if (family.help != name.help) return taken("one help for all labels is right; it has another");
-    if (family.tell_all || source.tell_all) return taken("all its labels are told by one already");
+    if (family.export_all || source.export_all)
+      return taken("all its labels are already registered");
     if (family.metrics.contains(name.labels)) return taken("these labels are there already");
     return {};
   }
-  const std::vector<std::string> wanted = ToldAs(name.name, source.type);
+  const std::vector<std::string> wanted = ExportedNames(name.name, source.type);
   for (const auto& [other, family] : by_name) {
-    const std::vector<std::string> theirs = ToldAs(other, family.type);
+    const std::vector<std::string> theirs = ExportedNames(other, family.type);
     const auto clash = std::ranges::find_first_of(wanted, theirs);
-    if (clash != wanted.end()) return taken(fmt::format("{} is told by {} already", *clash, other));
+    if (clash != wanted.end())
+      return taken(fmt::format("{} is already registered by {}", *clash, other));
   }
   return {};
 }
@@ -171,7 +174,7 @@ Status Registry::Add(MetricName name, const Gauge& gauge) {
 Status Registry::Add(MetricName name, const Histogram& histogram, HistogramText text) {
   WEIR_RETURN_IF_ERROR(CheckText(name.name, text));
   return Put(std::move(name), {MetricType::Histogram, [&histogram, text](ClientMetric& metric) {
-                                 Tell(histogram.Snapshot(), text, metric);
+                                 ExportHistogram(histogram.Snapshot(), text, metric);
                                }});
 }
 
@@ -191,22 +194,24 @@ Status Registry::AddCounters(const FamilyName& name, ReadLabelled<std::uint64_t>
   const auto tell = [](std::uint64_t value, ClientMetric& metric) {
     metric.counter.value = static_cast<double>(value);
   };
-  return Put(NameOf(name), {MetricType::Counter, {}, TellAll(name.labels, std::move(read), tell)});
+  return Put(NameOf(name),
+             {MetricType::Counter, {}, MakeFamilyExporter(name.labels, std::move(read), tell)});
 }
 
 Status Registry::AddGauges(const FamilyName& name, ReadLabelled<double> read) {
   const auto tell = [](double value, ClientMetric& metric) { metric.gauge.value = value; };
-  return Put(NameOf(name), {MetricType::Gauge, {}, TellAll(name.labels, std::move(read), tell)});
+  return Put(NameOf(name),
+             {MetricType::Gauge, {}, MakeFamilyExporter(name.labels, std::move(read), tell)});
 }
 
 Status Registry::AddHistograms(const FamilyName& name, HistogramText text,
                                ReadLabelled<HistogramSnapshot> read) {
   WEIR_RETURN_IF_ERROR(CheckText(name.name, text));
   const auto tell = [text](const HistogramSnapshot& value, ClientMetric& metric) {
-    Tell(value, text, metric);
+    ExportHistogram(value, text, metric);
   };
   return Put(NameOf(name),
-             {MetricType::Histogram, {}, TellAll(name.labels, std::move(read), tell)});
+             {MetricType::Histogram, {}, MakeFamilyExporter(name.labels, std::move(read), tell)});
 }
 
 Status Registry::Put(MetricName name, Source source) {
@@ -220,7 +225,7 @@ Status Registry::Put(MetricName name, Source source) {
   family.help = std::move(name.help);
   family.type = source.type;
   if (source.tell) family.metrics.emplace(std::move(name.labels), std::move(source.tell));
-  family.tell_all = std::move(source.tell_all);
+  family.export_all = std::move(source.export_all);
   families_ = std::move(families);
   return {};
 }
@@ -231,17 +236,17 @@ std::string Registry::Text() const {
     MutexLock lock(mutex_);
     families = families_;
   }
-  std::vector<MetricFamily> told;
+  std::vector<MetricFamily> exported;
   for (const auto& [name, family] : families->by_name) {
-    auto& into = told.emplace_back(name, EscapedHelp(family.help), family.type);
-    if (family.tell_all) family.tell_all(into);
+    auto& into = exported.emplace_back(name, EscapedHelp(family.help), family.type);
+    if (family.export_all) family.export_all(into);
     for (const auto& [labels, tell] : family.metrics) {
       ClientMetric& metric = into.metric.emplace_back();
       for (const auto& [label, value] : labels) metric.label.emplace_back(label, value);
       tell(metric);
     }
   }
-  return prometheus::TextSerializer().Serialize(told);
+  return prometheus::TextSerializer().Serialize(exported);
 }
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/mutex.h"
 #include "weir/base/result.h"
 #include "weir/telemetry/counter.h"
@@ -64,7 +65,7 @@ inline constexpr HistogramText kNanosAsSeconds{1e9, 1'000, 60'000'000'000};
 /// bound that Prometheus would not accept; kAlreadyExists for a name that has a metric with these
 /// labels already, that is of another type or has another help, or if one of the exported names is
 /// in use (a histogram `x` is also exported as x_count, x_sum and x_bucket).
-class Registry {
+class WEIR_API Registry {
  public:
   Registry();
   ~Registry();
@@ -93,8 +94,8 @@ class Registry {
   std::string Text() const;
 
  private:
-  struct Source;
-  struct Families;
+  struct WEIR_INTERNAL Source;
+  struct WEIR_INTERNAL Families;
 
   // Checks the name and adds its source to a copy of the table, which replaces the table.
   [[nodiscard]] Status Put(MetricName name, Source source) WEIR_EXCLUDES(mutex_);

@@ -4,7 +4,7 @@
 
 namespace weir {
 
-std::optional<std::int64_t> RepeatedEvent::Take(Instant now) {
+std::optional<std::int64_t> RepeatedEvent::ShouldWrite(Instant now) {
   const MutexLock lock(mutex_);
   if (now < next_) {
     ++suppressed_;

@@ -18,7 +18,7 @@ class RepeatedEvent {
   /// Returns the number of events that were suppressed since the last one that was written, if this
   /// event is to be written (its field "suppressed"); or nothing if this event is to be suppressed,
   /// too.
-  std::optional<std::int64_t> Take(Instant now);
+  std::optional<std::int64_t> ShouldWrite(Instant now);
 
  private:
   const nanoseconds interval_;

@@ -4,7 +4,7 @@
 
 namespace weir::internal {
 
-std::uint32_t GiveThreadSlot() {
+std::uint32_t AssignThreadSlot() {
   // The only state here that the whole process shares: numbers belong to threads, which no object
   // of this library owns.
   static constinit std::atomic<std::uint32_t> given = 0;

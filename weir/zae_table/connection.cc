@@ -24,17 +24,16 @@ Connection::Connection(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::Open(const DynamoUrl& url, const Clock& clock,
-                                                     const HostEnvironment& surroundings,
-                                                     Log* log) {
+                                                     const HostEnvironment& environment, Log* log) {
   ServiceConnectionOptions options;
   options.service = {.service = "dynamodb",
-                     .region = Given(url.region),
-                     .endpoint_url = Given(url.endpoint),
+                     .region = EmptyToNull(url.region),
+                     .endpoint_url = EmptyToNull(url.endpoint),
                      .profile = {}};
   options.log = log;
   options.client.target_prefix = "DynamoDB_20120810";
   WEIR_ASSIGN_OR_RETURN(auto service,
-                        ServiceConnection::Open(std::move(options), clock, surroundings));
+                        ServiceConnection::Open(std::move(options), clock, environment));
   return std::unique_ptr<Connection>(
       new Connection(std::make_unique<Parts>(url, std::move(service))));
 }

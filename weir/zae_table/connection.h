@@ -22,7 +22,7 @@ class Connection {
   /// are written.
   [[nodiscard]] static Result<std::unique_ptr<Connection>> Open(const DynamoUrl& url,
                                                                 const Clock& clock,
-                                                                const HostEnvironment& surroundings,
+                                                                const HostEnvironment& environment,
                                                                 Log* log = nullptr);
   ~Connection();
   Connection(const Connection&) = delete;

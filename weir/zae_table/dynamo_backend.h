@@ -75,7 +75,7 @@ class DynamoBackend final : public Backend {
   Table table_;
   const Keys keys_;
   AuditTrail audit_;
-  UsageReader usage_;
+  UsageTable usage_;
   Namespaces namespaces_;
   DynamoBucketStore buckets_;
   DynamoConfigStore config_;

@@ -158,6 +158,54 @@ TEST_F(StoreLifetimeTest, EachCloseIsAnsweredAfterTheLastCallback) {
   EXPECT_EQ((*Acquire(1))->error().code, Code::kUnavailable);
 }
 
+// Fails if: the deadline of one Close ends the others too.
+TEST_F(StoreLifetimeTest, EachCloseHasADeadlineOfItsOwn) {
+  ASSERT_TRUE(*Acquire(1));
+  client_.latency = milliseconds(300);
+  Acquire(1);
+  std::vector<std::string> order;
+  const auto close = [&](const std::string& name, Deadline deadline) {
+    store_->Close(deadline, [&order, name](const Status& status) {
+      order.push_back(name + (status ? ": closed" : ": late"));
+    });
+  };
+  close("patient", In(1'000));
+  close("hasty", In(100));
+  world_.scheduler.RunAll();
+  EXPECT_EQ(order, (std::vector<std::string>{"hasty: late", "patient: closed"}));
+}
+
+// Fails if: the timer of a Close that has ended ends one that was called later.
+TEST_F(StoreLifetimeTest, ATimerOfAnEndedCloseEndsNoOther) {
+  ASSERT_TRUE(*Acquire(1));
+  client_.latency = milliseconds(300);
+  Acquire(1);
+  std::vector<std::string> order;
+  store_->Close(In(100), [&](const Status&) {
+    store_->Close(In(1'000),
+                  [&](const Status& status) { order.emplace_back(status ? "closed" : "late"); });
+  });
+  store_->Close(In(200), [](const Status&) {});
+  world_.scheduler.RunAll();
+  EXPECT_EQ(order, std::vector<std::string>{"closed"});
+}
+
+// Fails if: a read uses the store after its destruction. Under asan that is a use after free.
+TEST_F(StoreLifetimeTest, TheStoreMayBeDestroyedWhileReadsAreInFlight) {
+  PutHalfABucket();
+  client_.latency = milliseconds(300);
+  int completed = 0;
+  const std::vector<BucketKey> keys{{"acme", "llm", 0}};
+  for (int i = 0; i < 2; ++i) {
+    store_->ReadRecent(keys, kNever, [&](const auto& records) { completed += records ? 1 : 0; });
+  }
+  store_->List({.entity = "acme"}, {.limit = 10}, kNever,
+               [&](const auto& page) { completed += page && page->items.size() == 1 ? 1 : 0; });
+  store_.reset();
+  world_.scheduler.RunAll();
+  EXPECT_EQ(completed, 3);
+}
+
 TEST_F(StoreLifetimeTest, ARequestWhoseDeadlineHasPassedIsNotSent) {
   const Answer answer = Acquire(1, Deadline::At(world_.scheduler.clock().Now()));
   ASSERT_TRUE(*answer);

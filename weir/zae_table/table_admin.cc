@@ -44,12 +44,6 @@ void ReadFeaturesOf(Table& table, TableStatus status, Deadline deadline, Done<Ta
                      }));
 }
 
-using Indexes = std::map<std::string, IndexLayout>;
-
-void KeepOnly(const Indexes& wanted, Indexes& indexes) {
-  std::erase_if(indexes, [&](const auto& index) { return !wanted.contains(index.first); });
-}
-
 void AddTimeToLive(const TableStatus& status, std::string_view attribute,
                    std::vector<std::string>& lines) {
   if (status.time_to_live == Feature::kOff) {
@@ -72,16 +66,9 @@ void AddVersion(const TableStatus& status, std::vector<std::string>& lines) {
 
 }  // namespace
 
-std::string_view Name(Feature feature) {
-  switch (feature) {
-    case Feature::kOn:
-      return "on";
-    case Feature::kOff:
-      return "off";
-    case Feature::kNotOffered:
-      return "not offered";
-  }
-  return "";
+void TableAdmin::Create(std::string_view by, Deadline deadline, Done<TableCreated> done) {
+  CreateTable(table_, scheduler_,
+              {.purpose = purpose_, .by = std::string(by), .deadline = deadline}, std::move(done));
 }
 
 void TableAdmin::ReadStatus(Deadline deadline, Done<TableStatus> done) {
@@ -97,20 +84,9 @@ void TableAdmin::ReadStatus(Deadline deadline, Done<TableStatus> done) {
       }));
 }
 
-std::vector<std::string> LayoutShortcomings(const TableLayout& found, const TableLayout& wanted,
-                                            const TablePurpose& purpose) {
-  if (purpose.exact) return Differences(found, wanted);
-  TableLayout matters = found;
-  matters.billing = wanted.billing;
-  matters.stream = wanted.stream;
-  KeepOnly(wanted.global_indexes, matters.global_indexes);
-  KeepOnly(wanted.local_indexes, matters.local_indexes);
-  return Differences(matters, wanted);
-}
-
 std::vector<std::string> Shortcomings(const TableStatus& status, const TableLayout& layout,
                                       const TablePurpose& purpose) {
-  std::vector<std::string> lines = LayoutShortcomings(status.table.layout, layout, purpose);
+  std::vector<std::string> lines = RelevantDifferences(status.table.layout, layout, purpose);
   if (status.table.status != "ACTIVE") {
     lines.push_back(fmt::format("status: {}, should be ACTIVE", status.table.status));
   }

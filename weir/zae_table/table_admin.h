@@ -9,27 +9,14 @@
 
 #include "weir/base/done.h"
 #include "weir/dynamodb/table.h"
-#include "weir/dynamodb/table_layout.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/zae_table/table_creation.h"
+#include "weir/zae_table/table_purpose.h"
 #include "weir/zae_table/version.h"
 #include "weir/zae_table/zae_layout.h"
 
 namespace weir::dynamo {
-
-/// The attribute after which items of Weir's table expire.
-inline constexpr std::string_view kTimeToLiveAttribute = "ttl";
-
-/// The state of a feature, which an engine may not offer at all.
-enum class Feature { kOn, kOff, kNotOffered };
-std::string_view Name(Feature feature);  ///< "on", "off", "not offered"
-
-struct TableCreated {
-  bool created = false;  ///< false: the table existed, and was completed if something was missing
-  Feature time_to_live = Feature::kOff;
-  Feature recovery = Feature::kOff;  ///< to any point in the last 35 days
-  bool wrote_version = false;
-};
 
 struct TableStatus {
   TableDescription table;
@@ -37,18 +24,6 @@ struct TableStatus {
   std::string time_to_live_attribute;  ///< if it is on
   Feature recovery = Feature::kOff;
   std::optional<VersionInfo> version;  ///< nothing: there is no record
-};
-
-/// The features of a table in addition to its layout. The default is Weir's own table.
-struct TablePurpose {
-  /// The attribute after which items expire (seconds since 1970); empty: time to live is left to
-  /// the owner.
-  std::string time_to_live{kTimeToLiveAttribute};
-  bool recovery = true;
-  bool version = true;  ///< a version record; requires ZaeLayout's keys
-  /// Billing, stream and further indexes must be as in the layout. False: they are left to the
-  /// owner.
-  bool exact = true;
 };
 
 /// Thread-safe. Table and scheduler must outlive it and every call. A call that has waited
@@ -87,9 +62,5 @@ class TableAdmin {
 std::vector<std::string> Shortcomings(const TableStatus& status,
                                       const TableLayout& layout = ZaeLayout(),
                                       const TablePurpose& purpose = {});
-
-/// Returns the Differences of a layout, without those that are left to the owner.
-std::vector<std::string> LayoutShortcomings(const TableLayout& found, const TableLayout& wanted,
-                                            const TablePurpose& purpose);
 
 }  // namespace weir::dynamo

@@ -1,11 +1,13 @@
+#include "weir/zae_table/table_creation.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "weir/zae_table/table_admin.h"
 #include "weir/zae_table/table_features.h"
+#include "weir/zae_table/version.h"
 
 namespace weir::dynamo {
 namespace {
@@ -14,14 +16,14 @@ namespace {
 constexpr milliseconds kFirstWait{100};
 constexpr milliseconds kLongestWait{2000};
 
-// One Create. Each step starts the next one.
+// One call of CreateTable. Each step starts the next one.
 //
-//   Begin --> Found ----+--> Wait --> SetTimeToLive --> SetRecovery --> WriteVersion --> done
-//     |                 |    |  ^                         |    ^
-//     +-----> Make -----+    +--+                         v    |
-//       no such table     not active                    TryRecovery
-struct Creating : std::enable_shared_from_this<Creating> {
-  Creating(Table& the_table, Scheduler& the_scheduler, TablePurpose the_purpose)
+//   FindTable --> CompareWith --+--> AwaitActive --> SetTimeToLive --> SetRecovery --> WriteVersion
+//      |                        |      |   ^                             |    ^
+//      +----> SendCreation -----+      +---+                             v    |
+//        no such table              not active                          TryRecovery
+struct CreateCall : std::enable_shared_from_this<CreateCall> {
+  CreateCall(Table& the_table, Scheduler& the_scheduler, TablePurpose the_purpose)
       : table(the_table), scheduler(the_scheduler), purpose(std::move(the_purpose)) {}
 
   Table& table;
@@ -34,11 +36,11 @@ struct Creating : std::enable_shared_from_this<Creating> {
   milliseconds wait = kFirstWait;
 
   // Looks for the table.
-  void Begin();
+  void FindTable();
   // Creates it.
-  void Make();
+  void SendCreation();
   // Waits until it is active.
-  void Wait();
+  void AwaitActive();
   void SetTimeToLive();
   void SetRecovery();
   // Turns recovery on; a table that is too young is tried again.
@@ -46,9 +48,9 @@ struct Creating : std::enable_shared_from_this<Creating> {
   void WriteVersion();
 
   // Compares the table that exists with the layout.
-  void Found(const TableDescription& description);
+  void CompareWith(const TableDescription& description);
   // Runs `step` again after a pause. `what`: the state that is waited for.
-  void Later(std::string_view what, void (Creating::*step)());
+  void RunLater(std::string_view what, void (CreateCall::*step)());
 
   // Returns a Done that ends the creation on an error, and calls `next` with a value.
   template <class T, class Next>
@@ -60,17 +62,17 @@ struct Creating : std::enable_shared_from_this<Creating> {
   }
 };
 
-void Creating::Begin() {
+void CreateCall::FindTable() {
   DescribeTable(table, deadline, [self = shared_from_this()](Result<TableDescription> found) {
-    if (found) return self->Found(*found);
-    if (found.error().code == Code::kNotFound) return self->Make();
+    if (found) return self->CompareWith(*found);
+    if (found.error().code == Code::kNotFound) return self->SendCreation();
     self->done(Fail(std::move(found.error())));
   });
 }
 
-void Creating::Found(const TableDescription& description) {
+void CreateCall::CompareWith(const TableDescription& description) {
   const std::vector<std::string> differences =
-      LayoutShortcomings(description.layout, table.layout(), purpose);
+      RelevantDifferences(description.layout, table.layout(), purpose);
   if (!differences.empty()) {
     return done(Fail(Code::kFailedPrecondition,
                      fmt::format("table {} exists and is made otherwise ({}; {} in all): name "
@@ -82,31 +84,31 @@ void Creating::Found(const TableDescription& description) {
         Fail(Code::kUnavailable,
              fmt::format("table {} is being deleted: try again when it is gone", table.name())));
   }
-  Wait();
+  AwaitActive();
 }
 
-void Creating::Make() {
+void CreateCall::SendCreation() {
   const auto made = [self = shared_from_this()](tl::expected<JsonReply, AwsFailure> reply) {
     // Another process created it first, or the response to an earlier attempt was lost.
     const bool exists = !reply && reply.error().code == "ResourceInUseException";
     if (!reply && !exists) return self->done(Fail(ToError(reply.error())));
     self->answer.created = !exists;
-    self->Wait();
+    self->AwaitActive();
   };
   table.CallForCode("CreateTable", CreateTableBody(table.name(), table.layout()), deadline, made);
 }
 
-void Creating::Wait() {
+void CreateCall::AwaitActive() {
   DescribeTable(table, deadline, [self = shared_from_this()](Result<TableDescription> found) {
     // A table that was created just now may not be known everywhere yet.
     const bool is_new = !found && found.error().code == Code::kNotFound;
     if (!found && !is_new) return self->done(Fail(std::move(found.error())));
     if (found && found->status == "ACTIVE") return self->SetTimeToLive();
-    self->Later("active", &Creating::Wait);
+    self->RunLater("active", &CreateCall::AwaitActive);
   });
 }
 
-void Creating::Later(std::string_view what, void (Creating::*step)()) {
+void CreateCall::RunLater(std::string_view what, void (CreateCall::*step)()) {
   const Instant next = scheduler.clock().Now() + wait;
   if (deadline.ExpiredAt(next)) {
     return done(Fail(Code::kDeadlineExceeded,
@@ -117,10 +119,10 @@ void Creating::Later(std::string_view what, void (Creating::*step)()) {
   scheduler.At(next, [self = shared_from_this(), step] { ((*self).*step)(); });
 }
 
-void Creating::SetTimeToLive() {
+void CreateCall::SetTimeToLive() {
   if (purpose.time_to_live.empty()) return SetRecovery();
   ReadTimeToLive(
-      table, deadline, OrEnd<TimeToLive>([](Creating& self, const TimeToLive& found) {
+      table, deadline, OrEnd<TimeToLive>([](CreateCall& self, const TimeToLive& found) {
         self.answer.time_to_live = found.feature;
         if (found.feature == Feature::kNotOffered) return self.SetRecovery();
         if (found.feature == Feature::kOn && found.attribute == self.purpose.time_to_live) {
@@ -134,33 +136,34 @@ void Creating::SetTimeToLive() {
                                self.table.name(), found.attribute, self.purpose.time_to_live)));
         }
         TurnOnTimeToLive(self.table, self.purpose.time_to_live, self.deadline,
-                         self.OrEnd<Feature>([](Creating& creating, Feature feature) {
-                           creating.answer.time_to_live = feature;
-                           creating.SetRecovery();
+                         self.OrEnd<Feature>([](CreateCall& call, Feature feature) {
+                           call.answer.time_to_live = feature;
+                           call.SetRecovery();
                          }));
       }));
 }
 
-void Creating::SetRecovery() {
+void CreateCall::SetRecovery() {
   if (!purpose.recovery) return WriteVersion();
   wait = kFirstWait;
-  ReadRecovery(table, deadline, OrEnd<Feature>([](Creating& self, Feature found) {
+  ReadRecovery(table, deadline, OrEnd<Feature>([](CreateCall& self, Feature found) {
                  self.answer.recovery = found;
                  if (found == Feature::kOff) return self.TryRecovery();
                  self.WriteVersion();
                }));
 }
 
-void Creating::TryRecovery() {
-  TurnOnRecovery(table, deadline,
-                 OrEnd<std::optional<Feature>>([](Creating& self, std::optional<Feature> feature) {
-                   if (!feature) return self.Later("ready for recovery", &Creating::TryRecovery);
-                   self.answer.recovery = *feature;
-                   self.WriteVersion();
-                 }));
+void CreateCall::TryRecovery() {
+  TurnOnRecovery(
+      table, deadline,
+      OrEnd<std::optional<Feature>>([](CreateCall& self, std::optional<Feature> feature) {
+        if (!feature) return self.RunLater("ready for recovery", &CreateCall::TryRecovery);
+        self.answer.recovery = *feature;
+        self.WriteVersion();
+      }));
 }
 
-void Creating::WriteVersion() {
+void CreateCall::WriteVersion() {
   if (!purpose.version) return done(answer);
   Write put{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
   put.item = NewVersionRecord(scheduler.clock().WallNow(), by);
@@ -176,12 +179,13 @@ void Creating::WriteVersion() {
 
 }  // namespace
 
-void TableAdmin::Create(std::string_view by, Deadline deadline, Done<TableCreated> done) {
-  const auto creating = std::make_shared<Creating>(table_, scheduler_, purpose_);
-  creating->by = by;
-  creating->deadline = deadline;
-  creating->done = std::move(done);
-  creating->Begin();
+void CreateTable(Table& table, Scheduler& scheduler, TableCreation creation,
+                 Done<TableCreated> done) {
+  const auto call = std::make_shared<CreateCall>(table, scheduler, std::move(creation.purpose));
+  call->by = std::move(creation.by);
+  call->deadline = creation.deadline;
+  call->done = std::move(done);
+  call->FindTable();
 }
 
 }  // namespace weir::dynamo

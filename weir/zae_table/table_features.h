@@ -9,7 +9,7 @@
 #include "weir/base/done.h"
 #include "weir/dynamodb/table.h"
 #include "weir/runtime/deadline.h"
-#include "weir/zae_table/table_admin.h"
+#include "weir/zae_table/table_purpose.h"
 
 namespace weir::dynamo {
 

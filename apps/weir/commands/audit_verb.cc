@@ -40,7 +40,7 @@ struct DetailToJson {
   Json operator()(const std::string& text) const { return text; }
   Json operator()(const AuditDetail::List& list) const {
     Json json = Json::array();
-    for (const AuditDetail& detail : list) json.push_back(std::visit(*this, detail.held));
+    for (const AuditDetail& detail : list) json.push_back(std::visit(*this, detail.value));
     return json;
   }
   Json operator()(const AuditDetail::Parts& parts) const { return ToJson(parts); }
@@ -48,7 +48,7 @@ struct DetailToJson {
 
 Json ToJson(const AuditDetail::Parts& parts) {
   Json json = Json::object();
-  for (const auto& [name, part] : parts) json[name] = std::visit(DetailToJson{}, part.held);
+  for (const auto& [name, part] : parts) json[name] = std::visit(DetailToJson{}, part.value);
   return json;
 }
 
@@ -75,7 +75,7 @@ std::string TextOf(const Page<AuditEvent>& page) {
   return text;
 }
 
-Result<Exit> List(const AuditOptions& options, Context& context, AuditLog& audit) {
+Result<Exit> ListAuditEvents(const AuditOptions& options, Context& context, AuditLog& audit) {
   const PageRequest request{.cursor = options.after, .limit = options.limit};
   WEIR_ASSIGN_OR_RETURN(const auto page, Await<Page<AuditEvent>>([&](auto done) {
                           audit.List(SubjectOf(options), request, context.StoreDeadline(),
@@ -97,7 +97,7 @@ void AddWhose(CLI::App& verb, AuditOptions& options) {
   AddParsed(whose, "-r,--resource", options.resource, Checked(CheckResource),
             "to the limits of a resource")
       ->option_text("RESOURCE");
-  whose.add_flag("--system", options.system, "to the limits of everybody");
+  whose.add_flag("--system", options.system, "to the system limits");
   whose.require_option(1);
 }
 
@@ -108,17 +108,17 @@ Result<std::uint64_t> ParseEventCount(const std::string& text) {
 }  // namespace
 
 void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table) {
-  CLI::App& group = AddGroup(app, "audit", "Who changed what, and when");
+  CLI::App& group = AddGroup(app, "audit", "The changes: authors and times");
   auto options = std::make_shared<AuditOptions>();
-  CLI::App& verb = AddVerb(group, "list", "List what was changed, the newest first", options,
-                           chosen, [with_table](const AuditOptions& given, Context& context) {
+  CLI::App& verb = AddVerb(group, "list", "List the changes, the newest first", options, chosen,
+                           [with_table](const AuditOptions& given, Context& context) {
                              return OnRecords(context, with_table, [&](const Records& records) {
-                               return List(given, context, records.audit);
+                               return ListAuditEvents(given, context, records.audit);
                              });
                            });
   AddWhose(verb, *options);
   AddParsed(verb, "-n,--count,-l,--limit", options->limit, ParseEventCount,
-            "at most so many (default: 100)")
+            "the maximum number of entries (default: 100)")
       ->option_text("N");
   verb.add_option("--after,--start-event-id", options->after,
                   "those that are older than this event")

@@ -24,7 +24,7 @@ constexpr char kNotStored[] =
     "no bucket {}/{} is stored: nothing was taken of it, or it has been full since, or it has "
     "another name\n";
 
-Result<Exit> Give(BucketCredit credit, Context& context, Backend& backend) {
+Result<Exit> GiveTokens(BucketCredit credit, Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(credit.principal, PrincipalOf(context.process(), context.common().by));
   const CreditSources sources{.at = backend.buckets().Now(), .seed = SystemSeed()};
   WEIR_ASSIGN_OR_RETURN(const auto credited, Await<std::vector<CreditedLimit>>([&](auto done) {
@@ -80,8 +80,8 @@ CLI::App& AddCreditVerb(CLI::App& group, const std::string& name, const std::str
                         const std::shared_ptr<BucketCredit>& credit, Action& chosen) {
   CLI::App& verb = AddVerb(
       group, name, description, credit, chosen, [](const BucketCredit& given, Context& context) {
-        return context.WithBackend(Access::kWrite,
-                                   [&](Backend& backend) { return Give(given, context, backend); });
+        return context.WithBackend(
+            Access::kWrite, [&](Backend& backend) { return GiveTokens(given, context, backend); });
       });
   AddParsed(verb, "ENTITY", credit->entity, Checked(CheckEntityId), "whose bucket")
       ->required()
@@ -95,7 +95,7 @@ CLI::App& AddCreditVerb(CLI::App& group, const std::string& name, const std::str
 }  // namespace
 
 void AddBucket(CLI::App& app, Action& chosen) {
-  CLI::App& group = AddGroup(app, "bucket", "Give a bucket its tokens back");
+  CLI::App& group = AddGroup(app, "bucket", "Change the tokens of a bucket");
   auto reset = std::make_shared<BucketCredit>(BucketCredit{.kind = BucketCredit::Kind::kReset});
   CLI::App& fill = AddCreditVerb(group, "reset", "Make limits of a bucket full", reset, chosen);
   AddParsedList(fill, "LIMIT", reset->amounts, ParseNames, "these alone, like rpm (default: all)")
@@ -103,7 +103,7 @@ void AddBucket(CLI::App& app, Action& chosen) {
   auto top_up = std::make_shared<BucketCredit>(BucketCredit{.kind = BucketCredit::Kind::kTopUp});
   CLI::App& add = AddCreditVerb(group, "top-up", "Add tokens, up to the capacity", top_up, chosen);
   AddParsedList(add, "AMOUNT", top_up->amounts, ParseGiven,
-                "how much of which limit, like rpm=10 tpm=500")
+                "the tokens to add to each limit, like rpm=10 tpm=500")
       ->required()
       ->option_text("...");
 }

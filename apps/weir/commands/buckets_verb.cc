@@ -58,7 +58,7 @@ Json ToJson(const ShownMeter& shown) {
 
 std::string TextOf(const Table& table) { return table.empty() ? "" : table.Text(); }
 
-Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& backend) {
+Result<Exit> ShowBuckets(const BucketsOptions& options, Context& context, Backend& backend) {
   const UnixMillis at = options.at.value_or(backend.buckets().Now());
   const BucketFilter filter{.entity = options.entity, .resource = options.resource};
   WEIR_ASSIGN_OR_RETURN(
@@ -89,12 +89,13 @@ Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& back
 
 void AddBuckets(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<BucketsOptions>();
-  CLI::App& verb = AddVerb(app, "buckets", "Show what an entity has left", options, chosen,
-                           [](const BucketsOptions& given, Context& context) {
-                             return context.WithBackend(
-                                 Access::kReadBuckets,
-                                 [&](Backend& backend) { return Show(given, context, backend); });
-                           });
+  CLI::App& verb =
+      AddVerb(app, "buckets", "Show the available tokens of an entity", options, chosen,
+              [](const BucketsOptions& given, Context& context) {
+                return context.WithBackend(Access::kReadBuckets, [&](Backend& backend) {
+                  return ShowBuckets(given, context, backend);
+                });
+              });
   AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "whose buckets")
       ->required()
       ->option_text(" ");

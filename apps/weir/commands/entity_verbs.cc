@@ -59,7 +59,7 @@ Status CheckCascade(const EntityOptions& options, Context& context, ConfigStore&
   return {};
 }
 
-Result<Exit> Create(const EntityOptions& options, Context& context, Backend& backend) {
+Result<Exit> CreateNewEntity(const EntityOptions& options, Context& context, Backend& backend) {
   WEIR_RETURN_IF_ERROR(CheckCascade(options, context, backend.config()));
   EntityRecord record;
   record.entity = {.id = options.id,
@@ -75,7 +75,7 @@ Result<Exit> Create(const EntityOptions& options, Context& context, Backend& bac
   return Exit::kDone;
 }
 
-Result<Exit> Show(const EntityOptions& options, Context& context, Backend& backend) {
+Result<Exit> ShowEntity(const EntityOptions& options, Context& context, Backend& backend) {
   EntityView view{.id = options.id, .record = {}, .levels = {}};
   WEIR_ASSIGN_OR_RETURN(view.record,
                         GetEntity(backend.config(), options.id, context.StoreDeadline()));
@@ -93,14 +93,14 @@ Result<Exit> Show(const EntityOptions& options, Context& context, Backend& backe
   return Exit::kDone;
 }
 
-Result<Exit> Delete(const EntityOptions& options, Context& context, Backend& backend) {
+Result<Exit> RemoveEntity(const EntityOptions& options, Context& context, Backend& backend) {
   WEIR_RETURN_IF_ERROR(
       ApplyChanges(backend.config(), {DeleteEntity{options.id}}, context.StoreDeadline()));
   context.Answer({{"deleted", options.id}}, "deleted entity " + options.id);
   return Exit::kDone;
 }
 
-Result<Exit> Children(const EntityOptions& options, Context& context, Backend& backend) {
+Result<Exit> ListChildren(const EntityOptions& options, Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(const auto records,
                         ListEntities(backend.config(), options.id, context.EachRequest()));
   Json json = {{"entity", options.id}, {"children", Json::array()}};
@@ -113,7 +113,7 @@ Result<Exit> Children(const EntityOptions& options, Context& context, Backend& b
   return Exit::kDone;
 }
 
-Result<Exit> List(const EntityListOptions& options, Context& context, Backend& backend) {
+Result<Exit> PrintEntities(const EntityListOptions& options, Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(const Declared declared,
                         ReadDeclared(backend.config(), context.EachRequest(), &context.left_out()));
   const EntityPage page = PageOf(ViewsOf(declared), options);
@@ -151,8 +151,8 @@ void AddOnEntity(CLI::App& group, const EntityVerb& verb, Action& chosen) {
 
 void AddCreate(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<EntityOptions>();
-  CLI::App& verb =
-      AddEntityVerb(group, {"create", "Create an entity", Access::kWrite, Create}, options, chosen);
+  CLI::App& verb = AddEntityVerb(
+      group, {"create", "Create an entity", Access::kWrite, CreateNewEntity}, options, chosen);
   AddParsed(verb, "ENTITY", options->id, Checked(CheckEntityId), "its id")
       ->required()
       ->option_text(" ");
@@ -174,7 +174,7 @@ void AddList(CLI::App& group, Action& chosen) {
   CLI::App& verb = AddVerb(group, "list", "List the entities", options, chosen,
                            [](const EntityListOptions& given, Context& context) {
                              return context.WithBackend(Access::kRead, [&](Backend& backend) {
-                               return List(given, context, backend);
+                               return PrintEntities(given, context, backend);
                              });
                            });
   AddParsed(verb, "--parent", options->parent, Checked(CheckEntityId), "those below this one")
@@ -191,13 +191,15 @@ void AddList(CLI::App& group, Action& chosen) {
 }  // namespace
 
 void AddEntity(CLI::App& app, Action& chosen) {
-  CLI::App& group = AddGroup(app, "entity", "Who is limited, and the limits of one");
+  CLI::App& group = AddGroup(app, "entity", "Entities, and the limits of each");
   AddCreate(group, chosen);
-  AddOnEntity(group, {"show", "Show an entity and its limits", Access::kRead, Show}, chosen);
-  AddOnEntity(group,
-              {"delete", "Delete an entity, its limits and its buckets", Access::kWrite, Delete},
+  AddOnEntity(group, {"show", "Show an entity and its limits", Access::kRead, ShowEntity}, chosen);
+  AddOnEntity(
+      group,
+      {"delete", "Delete an entity, its limits and its buckets", Access::kWrite, RemoveEntity},
+      chosen);
+  AddOnEntity(group, {"children", "List the entities below one", Access::kRead, ListChildren},
               chosen);
-  AddOnEntity(group, {"children", "List the entities below one", Access::kRead, Children}, chosen);
   AddList(group, chosen);
   AddLevelVerbs(group, Scope::kEntity, chosen);
 }

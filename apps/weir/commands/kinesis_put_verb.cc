@@ -71,9 +71,9 @@ Result<kinesis::LoadedConfig> ConfigOf(const PutOptions& options) {
   return loaded;
 }
 
-void TellIgnored(const kinesis::LoadedConfig& loaded, std::ostream& err) {
+void ReportIgnored(const kinesis::LoadedConfig& loaded, std::ostream& err) {
   if (!loaded.ignored.empty()) {
-    err << fmt::format("weir: properties that mean nothing here: {}\n",
+    err << fmt::format("weir: properties that have no effect here: {}\n",
                        fmt::join(loaded.ignored, ", "));
   }
   if (!loaded.unknown.empty()) {
@@ -102,7 +102,7 @@ Result<Shared> Share(const PutOptions& options, Context& context) {
   Shared shared;
   if (options.share.empty()) return shared;
   BackendOptions how;
-  how.surroundings = SurroundingsOf(process);
+  how.surroundings = HostEnvironmentOf(process);
   auto store = OpenBackend(options.share, process.clock, how);
   if (!store) {
     if (store.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
@@ -120,7 +120,7 @@ std::string NameOfEndpoint(const StreamOptions& stream) {
   return stream.region.empty() ? "Kinesis" : "Kinesis of " + stream.region;
 }
 
-Result<Exit> Answer(const PutOptions& options, Context& context, const PutReport& report) {
+Result<Exit> AnswerPut(const PutOptions& options, Context& context, const PutReport& report) {
   const PutOutcome& outcome = report.outcome;
   context.Answer(ToJson(report), TextOf(report));
   if (!outcome.unreachable.empty()) {
@@ -143,8 +143,8 @@ struct Services {
   const OpenedKinesis* cloudwatch = nullptr;  ///< null: nothing is uploaded
 };
 
-Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::ProducerConfig& config,
-                 const Services& services) {
+Result<Exit> PutFromInput(const PutOptions& options, Context& context,
+                          const kinesis::ProducerConfig& config, const Services& services) {
   const OpenedKinesis& opened = services.kinesis;
   WEIR_ASSIGN_OR_RETURN(RecordKeys keys, KeysOf(options, opened.seed));
   WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context));
@@ -169,14 +169,14 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
   const Result<PutOutcome> outcome = PutLines(port, input, context.process());
   EndUpload(uploader.get(), context.process());
   if (!outcome) return Fail(outcome.error());
-  return Answer(options, context, {*outcome, producer.stats()});
+  return AnswerPut(options, context, {*outcome, producer.stats()});
 }
 
 Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,
                            const WithKinesis& with_kinesis) {
   WEIR_RETURN_IF_ERROR(RefuseStore(context, "put, which shares shards by --share STORE"));
   WEIR_ASSIGN_OR_RETURN(const kinesis::LoadedConfig loaded, ConfigOf(options));
-  TellIgnored(loaded, context.process().err);
+  ReportIgnored(loaded, context.process().err);
   if (options.cloudwatch) {
     WEIR_RETURN_IF_ERROR(CheckUpload(loaded.config, options.properties, context));
   }
@@ -185,9 +185,9 @@ Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,
   kinesis::ConnectionOptions upload = kinesis::CloudWatchConnectionFor(loaded.config);
   upload.region = connection.region;
   return with_kinesis(context, connection, [&](const OpenedKinesis& opened) -> Result<Exit> {
-    if (!options.cloudwatch) return Put(options, context, loaded.config, {opened});
+    if (!options.cloudwatch) return PutFromInput(options, context, loaded.config, {opened});
     return with_kinesis(context, upload, [&](const OpenedKinesis& cloudwatch) {
-      return Put(options, context, loaded.config, {opened, &cloudwatch});
+      return PutFromInput(options, context, loaded.config, {opened, &cloudwatch});
     });
   });
 }
@@ -211,7 +211,7 @@ void AddHow(CLI::App& verb, PutOptions& options) {
       ->excludes(key);
   verb.add_flag("--ordered", options.ordered, "keep the order of the lines of each key");
   AddParsed(verb, "--rate-limit", options.rate_limit, ParsePercent,
-            "percent of what a shard takes, 1 to 10000 (default: 100)")
+            "percent of a shard's limit, 1 to 10000 (default: 100)")
       ->option_text("PCT");
   verb.add_option("--properties", options.properties,
                   "settings as the Kinesis Producer Library reads them")

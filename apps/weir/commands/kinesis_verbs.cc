@@ -48,7 +48,7 @@ Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOpti
   kinesis::ConnectionOptions logged = options;
   logged.log = &context.log();
   auto connection =
-      kinesis::Connect(logged, context.process().clock, SurroundingsOf(context.process()));
+      kinesis::Connect(logged, context.process().clock, HostEnvironmentOf(context.process()));
   if (!connection) {
     const bool usage = connection.error().code == Code::kInvalidArgument;
     if (usage) context.failure = Exit::kUsage;

@@ -161,7 +161,7 @@ void AddSet(CLI::App& group, Scope scope, Action& chosen) {
       ->required(scope != Scope::kSystem);
   if (scope != Scope::kSystem) return;
   AddParsed(verb, "--on-unavailable", options->on_unavailable, ParseOnUnavailable,
-            "what a request gets when the store cannot answer")
+            "the decision when the store is unavailable")
       ->option_text("allow|block");
 }
 
@@ -201,9 +201,9 @@ void AddLevelVerbs(CLI::App& group, Scope scope, Action& chosen) {
 }
 
 void AddSystem(CLI::App& app, Action& chosen) {
-  CLI::App& group = AddGroup(app, "system", "The limits of everybody who has no others");
+  CLI::App& group = AddGroup(app, "system", "The limits of all entities that have no others");
   AddLevelVerbs(group, Scope::kSystem, chosen);
-  AddList(group, std::nullopt, "List what is set, at all levels", chosen);
+  AddList(group, std::nullopt, "List the limits of all levels", chosen);
 }
 
 void AddResource(CLI::App& app, Action& chosen) {

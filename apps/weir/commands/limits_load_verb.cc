@@ -25,8 +25,8 @@ struct AccountLoadOptions {
   bool plan = false;
 };
 
-Result<Exit> Load(const AccountLoadOptions& options, Context& context,
-                  const OpenedReservations& opened) {
+Result<Exit> LoadAccountLimits(const AccountLoadOptions& options, Context& context,
+                               const OpenedReservations& opened) {
   WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file));
   WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> declared,
                         ParseAccountLimits(text, options.file, options.service));
@@ -49,25 +49,25 @@ struct LoadVerb {
 template <class Run>
 CLI::App& AddLoadVerb(const LoadVerb& load, Action& chosen, Run run) {
   auto options = std::make_shared<AccountLoadOptions>();
-  CLI::App& verb =
-      AddVerb(load.group, load.name, "Make accounts' limits of a service what a file says", options,
-              chosen, std::move(run));
+  CLI::App& verb = AddVerb(load.group, load.name,
+                           "Bring the accounts' limits of a service to the content of a file",
+                           options, chosen, std::move(run));
   verb.add_option("FILE", options->file, "as rate-limiter-py's loader has it (JSON)")
       ->required()
       ->option_text(" ");
-  verb.add_option("--service", options->service, "whose limits they are")
+  verb.add_option("--service", options->service, "the service that owns the limits")
       ->required()
       ->option_text("S");
   verb.add_flag("--prune", options->prune, "delete the service's rows that the file lacks");
-  verb.add_flag("--plan", options->plan, "show what would be done, and do nothing");
+  verb.add_flag("--plan", options->plan, "show the changes without making them");
   return verb;
 }
 
 using LoadAccounts = std::function<Result<Exit>(const AccountLoadOptions&, Context&)>;
 
 LoadAccounts LoadWith(const WithReservations& with_reservations) {
-  return [load = OnReservations(with_reservations, Load)](const AccountLoadOptions& given,
-                                                          Context& context) {
+  return [load = OnReservations(with_reservations, LoadAccountLimits)](
+             const AccountLoadOptions& given, Context& context) {
     if (given.plan) context.reservation_access = Access::kRead;
     return load(given, context);
   };

@@ -14,13 +14,15 @@
 #include "apps/weir/terminal/json.h"
 #include "apps/weir/terminal/text.h"
 #include "weir/model/identifier.h"
+#include "weir/model/limits_file_text.h"
 #include "weir/model/parents.h"
 #include "weir/model/yaml_source.h"
 
 namespace weir::app {
 
 Result<LimitsSource> ReadLimitsFile(const LimitsOptions& options, const Context& context) {
-  WEIR_ASSIGN_OR_RETURN(std::string text, ReadFileOrInput(options.file, context.process()));
+  WEIR_ASSIGN_OR_RETURN(std::string text,
+                        ReadFileOrInput(options.file, context.process(), kMaxYamlBytes));
   WEIR_ASSIGN_OR_RETURN(LimitsFile file, ParseLimitsFile(text, NameOfInput(options.file)));
   return LimitsSource{std::move(file), std::move(text)};
 }
@@ -74,7 +76,7 @@ Result<Planned> PlanNow(const LimitsOptions& options, const LimitsSource& source
 
 namespace {
 
-Result<Exit> Check(const LimitsOptions& options, Context& context) {
+Result<Exit> CheckLimitsFile(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   context.Answer(app::ToJson(source.file),
                  fmt::format("{} is valid: namespace {}, system {}, resources {}, "
@@ -98,7 +100,7 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
   });
 }
 
-Result<Exit> Diff(const LimitsOptions& options, Context& context) {
+Result<Exit> DiffLimits(const LimitsOptions& options, Context& context) {
   // As diff(1): 0 equal, 1 different, 2 error.
   context.failure = Exit::kUsage;
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
@@ -109,7 +111,7 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
     const bool says_same = differences.empty() && is_whole;
     context.Answer(WithScope(with.scope, app::ToJson(differences)),
                    TextOf(with.scope) + '\n' +
-                       (says_same ? "store and file say the same\n" : TextOf(differences)));
+                       (says_same ? "the store and the file are equal\n" : TextOf(differences)));
     if (!is_whole) return Exit::kUsage;
     return says_same ? Exit::kDone : Exit::kFailed;
   });
@@ -133,12 +135,12 @@ tl::unexpected<Error> NotWritten(const std::string& file,
 Result<std::string> ExportText(const LimitsFile& file, const Context& context) {
   if (!context.common().json) return FormatLimitsFile(file);
   std::string text = app::ToJson(file).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
-  if (text.size() < kMaxYamlSilence) return text;
+  if (text.size() < kMaxBytesWithoutEvent) return text;
   return Fail(
       Code::kFailedPrecondition,
       fmt::format("the limits are {} bytes as JSON, and of JSON less than {} can be read back; "
                   "leave --json away, which writes YAML",
-                  text.size(), kMaxYamlSilence));
+                  text.size(), kMaxBytesWithoutEvent));
 }
 
 Result<Exit> ExportToFile(const LimitsFile& file, const LimitsOptions& options, Context& context) {
@@ -152,7 +154,7 @@ Result<Exit> ExportToFile(const LimitsFile& file, const LimitsOptions& options, 
   return Exit::kDone;
 }
 
-Result<Exit> Export(const LimitsOptions& options, Context& context) {
+Result<Exit> ExportLimits(const LimitsOptions& options, Context& context) {
   if (!options.force) WEIR_RETURN_IF_ERROR(CheckNew(options.file));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const LimitsScope scope, ScopeOf(context, backend));
@@ -185,17 +187,17 @@ CLI::App& AddOnFile(CLI::App& group, const FileVerb& on_file,
 
 void AddPlan(CLI::App& group, Action& chosen) {
   const auto options = std::make_shared<LimitsOptions>();
-  CLI::App& verb =
-      AddOnFile(group, {"plan", "Show what apply would do", ShowPlan}, options, chosen);
+  CLI::App& verb = AddOnFile(group, {"plan", "Show the changes that apply would make", ShowPlan},
+                             options, chosen);
   verb.add_flag("--detailed-exitcode", options->detailed_exitcode,
-                "end with 4 if apply would change something");
+                "exit with 4 if apply would change something");
   verb.footer("Exit codes: 0 done, 1 failed, 2 bad usage; with --detailed-exitcode also 4.");
 }
 
 void AddExport(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<LimitsOptions>();
   CLI::App& verb = AddVerb(group, "export", "Write the limits that are set as a limits file",
-                           options, chosen, Export);
+                           options, chosen, ExportLimits);
   verb.add_option("FILE,-f,--file", options->file, "a new file (default: -, standard output)")
       ->option_text(" ");
   AddParsed(verb, "--namespace", options->namespace_name, Checked(CheckNamespace),
@@ -209,16 +211,19 @@ void AddExport(CLI::App& group, Action& chosen) {
 void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
   CLI::App& group = AddGroup(app, "limits", "All limits of a store, declared in one file");
   const auto options = [] { return std::make_shared<LimitsOptions>(); };
-  AddOnFile(group, {"check", "Read the file, and nothing else", Check}, options(), chosen);
+  AddOnFile(group, {"check", "Read the file, and nothing else", CheckLimitsFile}, options(),
+            chosen);
   AddPlan(group, chosen);
   const auto to_apply = options();
-  AddOnFile(group,
-            {"apply", "Make the store say what the file says; a long file on a table in parts",
-             ApplyLimits},
-            to_apply, chosen)
-      .add_flag("--yes", to_apply->yes, "delete what the file dropped without asking");
-  AddOnFile(group, {"diff", "Compare field by field", Diff}, options(), chosen)
-      .footer("Exit codes: 0 the same, 1 different, 2 trouble.");
+  AddOnFile(
+      group,
+      {"apply", "Bring the store to the content of the file; on a table, a long file in parts",
+       ApplyLimits},
+      to_apply, chosen)
+      .add_flag("--yes", to_apply->yes,
+                "delete without asking the records that the file does not contain");
+  AddOnFile(group, {"diff", "Compare field by field", DiffLimits}, options(), chosen)
+      .footer("Exit codes: 0 equal, 1 different, 2 failed.");
   AddExport(group, chosen);
   AddLimitsLoad(group, chosen, with_reservations);
 }

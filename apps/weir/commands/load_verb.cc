@@ -66,7 +66,7 @@ Result<std::int64_t> ParseRate(const std::string& text) {
               fmt::format("'{}' is not a rate: decisions a second, over 0", text));
 }
 
-Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend) {
+Result<Exit> MeasureLoad(const LoadOptions& options, Context& context, Backend& backend) {
   const ProcessContext& process = context.process();
   Limiter limiter(backend, process.scheduler, {.log = &context.log()});
   Registry registry;
@@ -84,7 +84,7 @@ Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend
     json["metrics"] = std::move(metrics);
   }
   context.Answer(json, text);
-  context.answer_stands = true;
+  context.print_output_if_close_fails = true;
   std::string warning;
   if (report.interrupted) {
     warning = fmt::format("interrupted after {} of {}", FormatWhole(report.elapsed),
@@ -104,22 +104,22 @@ Result<std::uint64_t> ParseWorkers(const std::string& text) { return ParseWhole(
 
 void AddWhat(CLI::App& verb, LoadOptions& options) {
   AddParsed(verb, "ENTITY", options.entities, EntityNames::Parse,
-            "who asks: a name, a list a,b, a pattern user-{1..1000}")
+            "the requesting entities: a name, a list a,b, a pattern user-{1..1000}")
       ->required()
       ->option_text(" ");
-  AddParsed(verb, "RESOURCE", options.resource, Checked(CheckResource), "what is used")
+  AddParsed(verb, "RESOURCE", options.resource, Checked(CheckResource), "the requested resource")
       ->required()
       ->option_text(" ");
   AddParsedList(
       verb, "AMOUNT", options.amounts,
       [](const auto& texts) { return ParseAmounts(texts, ParseAmount); },
-      "how much of which limit each request takes, like rpm=1")
+      "the tokens that each request takes of a limit, like rpm=1")
       ->required()
       ->option_text("...");
   AddParsedList(
       verb, "--adjust", options.adjust,
       [](const auto& texts) { return ParseAmounts(texts, ParseSignedAmount); },
-      "then adjust by so much, like tpm=-20")
+      "the adjustment after each admitted request, like tpm=-20")
       ->option_text("AMOUNT...");
   AddParsed(verb, "--limits", options.limits, ParseLimits,
             "decide by these limits instead of those that are set")
@@ -134,14 +134,15 @@ void AddHow(CLI::App& verb, LoadOptions& options) {
   AddParsed(verb, "--rate", options.rate, ParseRate, "decisions a second (default: no bound)")
       ->option_text("R");
   AddParsed(verb, "--distribution", options.zipf, ParseDistribution,
-            "who asks how often: uniform, zipf or zipf:EXPONENT (default: uniform)")
+            "how the requests are spread over the entities: uniform, zipf or zipf:EXPONENT "
+            "(default: uniform)")
       ->option_text("NAME");
   AddParsed(verb, "--seed", options.seed, ParseSeed, "of the choice of entities (default: 1)")
       ->option_text("S");
   verb.add_flag("--metrics", options.metrics,
                 "also print the metrics of the limiter and the store, as Prometheus reads them");
   verb.add_option("--acknowledged", options.acknowledged,
-                  "append a line to this file after each answer that took or adjusted something")
+                  "append a line to this file after each acknowledged take or adjustment")
       ->option_text("FILE");
 }
 
@@ -171,6 +172,7 @@ Json ToJson(const LoadReport& report) {
                           {"forfeited", MillitokensJson(stats.forfeited)},
                           {"out", MillitokensJson(stats.out)}};
   }
+  if (report.unprotected > 0) json["unprotected"] = report.unprotected;
   if (report.file) {
     json["file"] = {{"commits", report.file->commits},
                     {"longest_gap_ms", MillisJson(report.file->longest_gap)}};
@@ -178,17 +180,27 @@ Json ToJson(const LoadReport& report) {
   return json;
 }
 
+namespace {
+
+std::string UnprotectedText(const LoadReport& report) {
+  if (report.unprotected == 0) return "";
+  return fmt::format(" ({} of them without a charge)", report.unprotected);
+}
+
+}  // namespace
+
 std::string TextOf(const LoadReport& report) {
   const LimiterStats& stats = report.limiter;
   std::string text = fmt::format(
-      "decisions       {}: admitted {}, refused {}, errors {}\n"
+      "decisions       {}: admitted {}{}, refused {}, errors {}\n"
       "rate            {} decisions/s for {}\n"
       "latency         p50 {} us, p99 {} us, p99.9 {} us\n"
       "store requests  acquire {}, adjust {}, config read {}\n",
-      report.admitted + report.refused, report.admitted, report.refused, report.errors,
-      WholePerSecond(report), FormatWhole(report.elapsed), MicrosText(report.latency.Quantile(0.5)),
-      MicrosText(report.latency.Quantile(0.99)), MicrosText(report.latency.Quantile(0.999)),
-      stats.store_acquires, stats.store_adjusts, stats.store_config_reads);
+      report.admitted + report.refused, report.admitted, UnprotectedText(report), report.refused,
+      report.errors, WholePerSecond(report), FormatWhole(report.elapsed),
+      MicrosText(report.latency.Quantile(0.5)), MicrosText(report.latency.Quantile(0.99)),
+      MicrosText(report.latency.Quantile(0.999)), stats.store_acquires, stats.store_adjusts,
+      stats.store_config_reads);
   if (const AllowanceStats& own = stats.allowances; own.decisions > 0) {
     text += fmt::format(
         "allowances      decisions {}, debits {} ({} refused), returns {}; tokens spent {}, "
@@ -205,10 +217,10 @@ std::string TextOf(const LoadReport& report) {
 
 void AddLoad(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<LoadOptions>();
-  CLI::App& verb = AddVerb(app, "load", "Ask for decisions from many threads and report", options,
-                           chosen, [](const LoadOptions& given, Context& context) {
+  CLI::App& verb = AddVerb(app, "load", "Request decisions from many threads and report the rate",
+                           options, chosen, [](const LoadOptions& given, Context& context) {
                              return context.WithBackend(Access::kWrite, [&](Backend& backend) {
-                               return Load(given, context, backend);
+                               return MeasureLoad(given, context, backend);
                              });
                            });
   AddWhat(verb, *options);

@@ -38,13 +38,13 @@ Json ToJson(const Namespace& space) {
 }
 
 // The call of one verb.
-struct NamespaceCall {
+struct NamespaceRequest {
   const NamespaceOptions& options;
   Context& context;
   NamespaceStore& spaces;
 };
 
-Result<Exit> Register(const NamespaceCall& call) {
+Result<Exit> RegisterNamespaces(const NamespaceRequest& call) {
   Json json = {{"namespaces", Json::array()}};
   std::string text;
   for (const std::string& name : call.options.names) {
@@ -59,7 +59,7 @@ Result<Exit> Register(const NamespaceCall& call) {
   return Exit::kDone;
 }
 
-Result<Exit> Show(const NamespaceCall& call) {
+Result<Exit> ShowNamespace(const NamespaceRequest& call) {
   WEIR_ASSIGN_OR_RETURN(const auto found, Await<std::optional<Namespace>>([&](auto done) {
                           call.spaces.Get(call.options.name, call.context.StoreDeadline(),
                                           std::move(done));
@@ -78,7 +78,7 @@ Result<Exit> Show(const NamespaceCall& call) {
 
 using Lister = void (NamespaceStore::*)(const PageRequest&, Deadline, Done<Page<Namespace>>);
 
-Result<std::vector<Namespace>> ReadAll(const NamespaceCall& call, Lister list) {
+Result<std::vector<Namespace>> ReadAll(const NamespaceRequest& call, Lister list) {
   std::vector<Namespace> all;
   PageRequest request;
   do {
@@ -98,7 +98,7 @@ Json ToJson(const std::vector<Namespace>& spaces) {
   return json;
 }
 
-Result<Exit> List(const NamespaceCall& call) {
+Result<Exit> PrintNamespaces(const NamespaceRequest& call) {
   WEIR_ASSIGN_OR_RETURN(const auto spaces, ReadAll(call, &NamespaceStore::List));
   Table table({"namespace", "id", "created"});
   for (const Namespace& space : spaces) {
@@ -108,7 +108,7 @@ Result<Exit> List(const NamespaceCall& call) {
   return Exit::kDone;
 }
 
-Result<Exit> Orphans(const NamespaceCall& call) {
+Result<Exit> PrintOrphans(const NamespaceRequest& call) {
   WEIR_ASSIGN_OR_RETURN(const auto spaces, ReadAll(call, &NamespaceStore::Orphans));
   Table table({"id", "namespace", "status", "deleted"});
   for (const Namespace& space : spaces) {
@@ -119,7 +119,7 @@ Result<Exit> Orphans(const NamespaceCall& call) {
   return Exit::kDone;
 }
 
-Result<Exit> Delete(const NamespaceCall& call) {
+Result<Exit> DeleteNamespace(const NamespaceRequest& call) {
   WEIR_ASSIGN_OR_RETURN(const Namespace space, Await<Namespace>([&](auto done) {
                           call.spaces.Delete(call.options.name, call.context.StoreDeadline(),
                                              std::move(done));
@@ -130,7 +130,7 @@ Result<Exit> Delete(const NamespaceCall& call) {
   return Exit::kDone;
 }
 
-Result<Exit> Recover(const NamespaceCall& call) {
+Result<Exit> RecoverNamespace(const NamespaceRequest& call) {
   WEIR_ASSIGN_OR_RETURN(const Namespace space, Await<Namespace>([&](auto done) {
                           call.spaces.Recover(call.options.id, call.context.StoreDeadline(),
                                               std::move(done));
@@ -139,7 +139,7 @@ Result<Exit> Recover(const NamespaceCall& call) {
   return Exit::kDone;
 }
 
-Result<Exit> Purge(const NamespaceCall& call) {
+Result<Exit> PurgeNamespace(const NamespaceRequest& call) {
   const std::string& id = call.options.id;
   WEIR_ASSIGN_OR_RETURN(const std::uint64_t items, Await<std::uint64_t>([&](auto done) {
                           call.spaces.Purge(id, call.context.StoreDeadline(kPurgeWait),
@@ -159,12 +159,12 @@ struct Verbs {
 struct NamespaceVerb {
   std::string name;
   std::string description;
-  Result<Exit> (*run)(const NamespaceCall&);
+  Result<Exit> (*run)(const NamespaceRequest&);
   Access access = Access::kRead;  ///< kWrite: the verb may be the first to write there
 };
 
-CLI::App& Add(const Verbs& verbs, const NamespaceVerb& verb,
-              const std::shared_ptr<NamespaceOptions>& options) {
+CLI::App& AddNamespaceVerb(const Verbs& verbs, const NamespaceVerb& verb,
+                           const std::shared_ptr<NamespaceOptions>& options) {
   return AddVerb(verbs.group, verb.name, verb.description, options, verbs.chosen,
                  [run = verb.run, access = verb.access, with_table = verbs.with_table](
                      const NamespaceOptions& given, Context& context) -> Result<Exit> {
@@ -180,14 +180,15 @@ CLI::App& Add(const Verbs& verbs, const NamespaceVerb& verb,
 
 void AddOnName(const Verbs& verbs, const NamespaceVerb& verb) {
   auto options = std::make_shared<NamespaceOptions>();
-  AddParsed(Add(verbs, verb, options), "NAME", options->name, Checked(CheckNamespace), "its name")
+  AddParsed(AddNamespaceVerb(verbs, verb, options), "NAME", options->name, Checked(CheckNamespace),
+            "its name")
       ->required()
       ->option_text(" ");
 }
 
 CLI::App& AddOnId(const Verbs& verbs, const NamespaceVerb& verb,
                   const std::shared_ptr<NamespaceOptions>& options) {
-  CLI::App& app = Add(verbs, verb, options);
+  CLI::App& app = AddNamespaceVerb(verbs, verb, options);
   AddParsed(app, "ID", options->id, Checked(CheckNamespaceId), "its id, as orphans lists it")
       ->required()
       ->option_text(" ");
@@ -201,11 +202,12 @@ Result<std::vector<std::string>> ParseNames(const std::vector<std::string>& name
 
 void AddRegister(const Verbs& verbs) {
   auto options = std::make_shared<NamespaceOptions>();
-  CLI::App& app = Add(
-      verbs,
-      {"register", "Register namespaces; those that are registered stay", Register, Access::kWrite},
-      options);
-  AddParsedList(app, "NAME", options->names, ParseNames, "what they are called")
+  CLI::App& app =
+      AddNamespaceVerb(verbs,
+                       {"register", "Register namespaces; those that are registered stay",
+                        RegisterNamespaces, Access::kWrite},
+                       options);
+  AddParsedList(app, "NAME", options->names, ParseNames, "the names")
       ->required()
       ->option_text("...");
 }
@@ -217,16 +219,16 @@ void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table) {
       AddGroup(app, "namespace", "The tenants of a table or a file, apart from each other");
   const Verbs verbs{group, chosen, with_table};
   AddRegister(verbs);
-  Add(verbs, {"list", "List those that are registered", List},
-      std::make_shared<NamespaceOptions>());
-  AddOnName(verbs, {"show", "Show one", Show});
-  AddOnName(verbs, {"delete", "Free a name; the data stay and can be recovered", Delete});
-  AddOnId(verbs, {"recover", "Give a deleted one its name back", Recover},
+  AddNamespaceVerb(verbs, {"list", "List those that are registered", PrintNamespaces},
+                   std::make_shared<NamespaceOptions>());
+  AddOnName(verbs, {"show", "Show one", ShowNamespace});
+  AddOnName(verbs, {"delete", "Free a name; the data stay and can be recovered", DeleteNamespace});
+  AddOnId(verbs, {"recover", "Register a deleted namespace again under its name", RecoverNamespace},
           std::make_shared<NamespaceOptions>());
-  Add(verbs, {"orphans", "List those that are deleted or half purged", Orphans},
-      std::make_shared<NamespaceOptions>());
+  AddNamespaceVerb(verbs, {"orphans", "List those that are deleted or half purged", PrintOrphans},
+                   std::make_shared<NamespaceOptions>());
   auto options = std::make_shared<NamespaceOptions>(NamespaceOptions{.yes = false});
-  AddOnId(verbs, {"purge", "Delete the data of a deleted one for good", Purge}, options)
+  AddOnId(verbs, {"purge", "Delete the data of a deleted one for good", PurgeNamespace}, options)
       .add_flag("--yes", options->yes, "without asking");
 }
 

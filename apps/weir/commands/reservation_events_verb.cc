@@ -39,8 +39,8 @@ class QueueReports {
 
   void OnNotice(const SqsNotice& notice) {
     const std::string& id = notice.message_id;
-    if (notice.is_left) trouble_.Note(fmt::format("message {}: {}", id, notice.error.message));
-    const auto suppressed = event_.Take(clock_.Now());
+    if (notice.is_left) failures_.Note(fmt::format("message {}: {}", id, notice.error.message));
+    const auto suppressed = event_.ShouldWrite(clock_.Now());
     if (!suppressed) return;
     const LogField fields[] = {
         {"message_id", id}, {"message", notice.error.message}, {"suppressed", *suppressed}};
@@ -53,14 +53,14 @@ class QueueReports {
 
   bool has_ended() const { return has_ended_; }
   /// Call both after the source has stopped.
-  const Trouble& trouble() const { return trouble_; }
+  const FailureTally& failures() const { return failures_; }
   const std::optional<Error>& end() const { return end_; }
 
  private:
   Log& log_;
   const Clock& clock_;
   RepeatedEvent event_{std::chrono::seconds(10)};
-  Trouble trouble_;
+  FailureTally failures_;
   std::optional<Error> end_;
   std::atomic<bool> has_ended_ = false;
 };
@@ -82,7 +82,7 @@ Result<Exit> ReadUntilEnd(const EventOptions& given, const EventReleaser& releas
   WaitForEnd(context.process(), reports);
   WEIR_RETURN_IF_ERROR(Await<void>([&](auto done) { source.Stop(std::move(done)); }));
   const EventReading reading{.releaser = releaser, .source = &source, .metrics = given.metrics};
-  WEIR_ASSIGN_OR_RETURN(const Exit exit, AnswerEvents(context, reading, reports.trouble()));
+  WEIR_ASSIGN_OR_RETURN(const Exit exit, AnswerEvents(context, reading, reports.failures()));
   if (!reports.end()) return exit;
   return Fail(reports.end()->code, fmt::format("{}: {}", given.queue->url, reports.end()->message));
 }
@@ -90,8 +90,9 @@ Result<Exit> ReadUntilEnd(const EventOptions& given, const EventReleaser& releas
 Result<Exit> ReadQueue(const EventOptions& given, const EventRules& rules,
                        const OpenedReservations& opened, Context& context) {
   const ProcessContext& process = context.process();
-  WEIR_ASSIGN_OR_RETURN(const auto connection, ConnectSqs(*given.queue, {.log = &context.log()},
-                                                          process.clock, SurroundingsOf(process)));
+  WEIR_ASSIGN_OR_RETURN(
+      const auto connection,
+      ConnectSqs(*given.queue, {.log = &context.log()}, process.clock, HostEnvironmentOf(process)));
   QueueReports reports(context.log(), process.clock);
   auto releaser =
       std::make_unique<EventReleaser>(rules, opened.backend, opened.scheduler, OptionsFor(context));
@@ -131,15 +132,15 @@ void AddReservationEvents(CLI::App& group, Action& chosen,
                           const WithReservations& with_reservations) {
   auto options = std::make_shared<EventOptions>();
   CLI::App& verb = AddVerb(
-      group, "events", "Free slots as events tell of their ends: JSON lines on stdin, or a queue",
-      options, chosen,
-      [with_reservations](const EventOptions& given, Context& context) -> Result<Exit> {
+      group, "events",
+      "Release slots when events report their end: JSON lines on stdin, or a queue", options,
+      chosen, [with_reservations](const EventOptions& given, Context& context) -> Result<Exit> {
         WEIR_ASSIGN_OR_RETURN(const EventRules rules, ReadRules(given, context));
         return with_reservations(context, [&](const OpenedReservations& opened) {
           return Events(given, context, rules, opened);
         });
       });
-  verb.add_option("--rules", options->rules, "which events tell of which end (YAML)")
+  verb.add_option("--rules", options->rules, "the rules that map events to ends (YAML)")
       ->required()
       ->option_text("FILE");
   AddParsed(verb, "--sqs", options->queue, ParseQueueUrl,

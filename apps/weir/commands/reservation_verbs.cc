@@ -49,7 +49,8 @@ Result<std::vector<HeldSlot>> AllSlots(const AccountKey& key, Context& context,
   return slots;
 }
 
-Result<Exit> List(const SlotOptions& options, Context& context, const OpenedReservations& opened) {
+Result<Exit> ListHeldSlots(const SlotOptions& options, Context& context,
+                           const OpenedReservations& opened) {
   WEIR_ASSIGN_OR_RETURN(const std::vector<HeldSlot> slots,
                         AllSlots(options.key, context, opened.backend));
   Json json = Json::array();
@@ -71,11 +72,13 @@ Result<HeldSlot> FindSlot(const SlotOptions& options, Context& context,
   for (const HeldSlot& slot : slots) {
     if (slot.id == options.slot || slot.resource_id == options.slot) return slot;
   }
-  return Fail(Code::kNotFound, fmt::format("{}: no slot {} is held; see 'weir reservation list'",
-                                           Describe(options.key), Quoted(options.slot)));
+  return Fail(Code::kNotFound,
+              fmt::format("{}: no slot {} is held; see {}", Describe(options.key),
+                          Quoted(options.slot), context.QuotedCommand("reservation list")));
 }
 
-Result<Exit> Bind(const SlotOptions& options, Context& context, const OpenedReservations& opened) {
+Result<Exit> BindNamedSlot(const SlotOptions& options, Context& context,
+                           const OpenedReservations& opened) {
   ReservationStore& store = opened.backend.slots();
   WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
   const milliseconds ttl =
@@ -90,8 +93,8 @@ Result<Exit> Bind(const SlotOptions& options, Context& context, const OpenedRese
   return Exit::kDone;
 }
 
-Result<Exit> Release(const SlotOptions& options, Context& context,
-                     const OpenedReservations& opened) {
+Result<Exit> ReleaseNamedSlot(const SlotOptions& options, Context& context,
+                              const OpenedReservations& opened) {
   ReservationStore& store = opened.backend.slots();
   WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
   WEIR_RETURN_IF_ERROR(Await<bool>([&](auto done) {
@@ -107,12 +110,13 @@ using SlotVerb = Result<Exit> (*)(const SlotOptions&, Context&, const OpenedRese
 }  // namespace
 
 void AddAccount(CLI::App& verb, AccountKey& key) {
-  verb.add_option("RESOURCE", key.resource, "what is limited")->required()->option_text(" ");
-  verb.add_option("ACCOUNT", key.account, "who is limited")->required()->option_text(" ");
+  verb.add_option("RESOURCE", key.resource, "the limited resource")->required()->option_text(" ");
+  verb.add_option("ACCOUNT", key.account, "the limited account")->required()->option_text(" ");
 }
 
 void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
-  CLI::App& group = AddGroup(app, "reservation", "Slots that are held, and what ends them");
+  CLI::App& group =
+      AddGroup(app, "reservation", "Slots that are held, and the events that end them");
   const auto add = [&](const std::string& name, const std::string& what, SlotVerb run,
                        const std::shared_ptr<SlotOptions>& options) -> CLI::App& {
     CLI::App& verb =
@@ -121,7 +125,7 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
     return verb;
   };
   const auto listed = std::make_shared<SlotOptions>();
-  const auto list = OnReservations(with_reservations, List);
+  const auto list = OnReservations(with_reservations, ListHeldSlots);
   AddAccount(AddVerb(group, "list", "Show the slots of an account that are held", listed, chosen,
                      [list](const SlotOptions& given, Context& context) {
                        context.reservation_access = Access::kRead;
@@ -129,16 +133,17 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
                      }),
              listed->key);
   const auto bound = std::make_shared<SlotOptions>();
-  CLI::App& bind = add("bind", "Name the thing that a slot became", Bind, bound);
+  CLI::App& bind =
+      add("bind", "Bind a slot to the resource that was created", BindNamedSlot, bound);
   bind.add_option("SLOT", bound->slot, "its id")->required()->option_text(" ");
-  bind.add_option("ID", bound->resource_id, "the thing: a cluster, a job")
+  bind.add_option("ID", bound->resource_id, "the created resource: a cluster, a job")
       ->required()
       ->option_text(" ");
   AddParsed(bind, "--ttl", bound->ttl, ParsePositiveDuration,
             "how long it is held at most (default: 8h)")
       ->option_text("DURATION");
   const auto released = std::make_shared<SlotOptions>();
-  add("release", "Give a slot back", Release, released)
+  add("release", "Release a slot", ReleaseNamedSlot, released)
       .add_option("SLOT", released->slot, kSlotHelp)
       ->required()
       ->option_text(" ");

@@ -182,7 +182,7 @@ TEST_F(ReservationVerbsTest, R12ASilentStoreDoesNotDelayTheEnd) {
                  [&] {
                    EXPECT_EQ(Elapsed(), std::chrono::seconds(300));
                    store.hold = false;
-                   store.LetGo();
+                   store.ReleaseHeldResults();
                  }};
   Run({"reserve", "emr", "acme", "--limit", "1", "--", "make"});
   EXPECT_EQ(terminations_, 1);

@@ -9,7 +9,7 @@
 #include "apps/weir/arguments.h"
 #include "apps/weir/commands/reservation_verbs.h"
 #include "apps/weir/options.h"
-#include "apps/weir/reserve/accompany.h"
+#include "apps/weir/reserve/run_with_slot.h"
 #include "apps/weir/terminal/json.h"
 #include "apps/weir/terminal/text.h"
 #include "weir/base/rng.h"
@@ -55,10 +55,11 @@ Json ToJson(const Reservation& reservation) {
           {"expires", FormatTime(reservation.expires())}};
 }
 
-Result<Exit> Refused(const ReserveOptions& options, Context& context, const SlotRefusal& refusal) {
+Result<Exit> AnswerRefusal(const ReserveOptions& options, Context& context,
+                           const SlotRefusal& refusal) {
   // The account is blocked by a row, or because there is no limit at all.
   const char* const hint =
-      refusal.blocked && !options.limit ? "; where no limit is loaded, --limit N gives one" : "";
+      refusal.blocked && !options.limit ? "; --limit N sets a limit if none is loaded" : "";
   // stdout belongs to the command.
   if (options.command.empty() || context.common().json) {
     context.Answer(ToJson(refusal), TextOf(refusal) + hint);
@@ -69,7 +70,7 @@ Result<Exit> Refused(const ReserveOptions& options, Context& context, const Slot
 }
 
 /// The context and store of a command.
-struct Stage {
+struct CommandContext {
   Context& context;
   const OpenedReservations& opened;
 
@@ -81,7 +82,7 @@ bool MaySucceedLater(const Error& error) {
          error.code == Code::kResourceExhausted || error.code == Code::kAborted;
 }
 
-void Report(const Accompanied& run, const Reservation& reservation, Context& context) {
+void ReportEndOfSlot(const CommandOutcome& run, const Reservation& reservation, Context& context) {
   if (!run.lost.empty()) {
     context.Warn(fmt::format("the slot has expired ({}): the command was asked to end", run.lost));
   }
@@ -93,12 +94,12 @@ void Report(const Accompanied& run, const Reservation& reservation, Context& con
 
 /// Releases the slot unless it is bound. Retries with pauses of up to a second; starts no retry
 /// after the deadline.
-Status End(Reservation reservation, Deadline deadline, const Stage& stage) {
+Status ReleaseSlot(Reservation reservation, Deadline deadline, const CommandContext& command) {
   if (reservation.bound() || !reservation.active()) {
     std::move(reservation).Keep();
     return {};
   }
-  const Clock& clock = stage.opened.scheduler.clock();
+  const Clock& clock = command.opened.scheduler.clock();
   Backoff backoff(std::chrono::milliseconds(100), std::chrono::seconds(1));
   Rng jitter(SystemSeed());
   for (;;) {
@@ -106,33 +107,34 @@ Status End(Reservation reservation, Deadline deadline, const Stage& stage) {
     if (ended || !MaySucceedLater(ended.error())) return ended;
     const Instant next = clock.Now() + backoff.Next(jitter);
     if (next >= deadline.at()) return ended;
-    WEIR_RETURN_IF_ERROR(SleepUntil(stage.opened.scheduler, next));
+    WEIR_RETURN_IF_ERROR(SleepUntil(command.opened.scheduler, next));
   }
 }
 
-Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, const Stage& stage) {
-  Context& context = stage.context;
-  const Variables told{{"WEIR_RESERVATION_ID", reservation.id()},
-                       {"WEIR_RESOURCE", options.key.resource},
-                       {"WEIR_ACCOUNT", options.key.account}};
-  auto child = context.process().start_child(options.command, told);
+Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options,
+                     const CommandContext& command) {
+  Context& context = command.context;
+  const Variables variables{{"WEIR_RESERVATION_ID", reservation.id()},
+                            {"WEIR_RESOURCE", options.key.resource},
+                            {"WEIR_ACCOUNT", options.key.account}};
+  auto child = context.process().start_child(options.command, variables);
   if (!child) {
     [[maybe_unused]] const Status back = reservation.ReleaseUnlessBound();
     const bool missing = child.error().code == Code::kNotFound;
     context.failure = static_cast<Exit>(missing ? 127 : 126);
     return Fail(std::move(child.error()));
   }
-  const Accompanied run = Accompany(
-      {.child = **child, .reservation = reservation, .ttl = TtlOf(options), .now = [&stage] {
-         return stage.Now();
+  const CommandOutcome run = RunWithSlot(
+      {.child = **child, .reservation = reservation, .ttl = TtlOf(options), .now = [&command] {
+         return command.Now();
        }});
-  Report(run, reservation, context);
-  const Instant now = stage.opened.scheduler.clock().Now();
+  ReportEndOfSlot(run, reservation, context);
+  const Instant now = command.opened.scheduler.clock().Now();
   // A slot that has expired is free even without a release.
   const Deadline deadline = run.lost.empty() ? context.StoreDeadline() : Deadline::At(now);
-  const Status ended = End(std::move(reservation), deadline, stage);
+  const Status ended = ReleaseSlot(std::move(reservation), deadline, command);
   if (!ended && context.warning().empty()) {
-    context.Warn(fmt::format("the slot is held until its time is over: {}", ended.error().message));
+    context.Warn(fmt::format("the slot is held until it expires: {}", ended.error().message));
   }
   const bool hides_loss = !run.lost.empty() && run.code == 0;
   return hides_loss ? Exit::kFailed : static_cast<Exit>(run.code);
@@ -146,25 +148,25 @@ Result<Exit> HandOver(Reservation reservation, Context& context) {
 }
 
 Result<Exit> ReserveFrom(ReservationLimiter& limiter, const ReserveOptions& options,
-                         const Stage& stage) {
-  Context& context = stage.context;
+                         const CommandContext& command) {
+  Context& context = command.context;
   ReserveRequest request{.resource = options.key.resource, .account = options.key.account};
   request.default_limit = static_cast<std::int64_t>(options.limit.value_or(0));
   const nanoseconds wait = options.wait.value_or(nanoseconds(0));
   if (options.wait) request.wait_until = Deadline::After(context.process().clock, wait);
   WEIR_ASSIGN_OR_RETURN(ReserveOutcome outcome,
                         limiter.Reserve(request, context.StoreDeadline(wait)));
-  if (!outcome.reserved()) return Refused(options, context, outcome.refusal());
+  if (!outcome.reserved()) return AnswerRefusal(options, context, outcome.refusal());
   Reservation reservation = std::move(outcome).reservation();
   if (!options.bind.empty()) {
     WEIR_RETURN_IF_ERROR(reservation.Bind(options.bind, TtlOf(options)));
   }
   if (options.command.empty()) return HandOver(std::move(reservation), context);
-  return RunWith(std::move(reservation), options, stage);
+  return RunWith(std::move(reservation), options, command);
 }
 
-Result<Exit> Reserve(const ReserveOptions& options, Context& context,
-                     const OpenedReservations& opened) {
+Result<Exit> ReserveSlot(const ReserveOptions& options, Context& context,
+                         const OpenedReservations& opened) {
   ReservationOptions how;
   how.reservation_ttl = options.bind.empty() ? TtlOf(options) : how.reservation_ttl;
   ReservationLimiter limiter(opened.backend, opened.scheduler, how);
@@ -191,12 +193,13 @@ Result<nanoseconds> ParseSlotLife(const std::string& text) {
 void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
   auto options = std::make_shared<ReserveOptions>();
   CLI::App& verb = AddVerb(app, "reserve", "Hold one of an account's slots while a command runs",
-                           options, chosen, OnReservations(with_reservations, Reserve));
+                           options, chosen, OnReservations(with_reservations, ReserveSlot));
   AddAccount(verb, options->key);
   AddParsed(verb, "--slots,--limit", options->limit, ParseLimit,
             "slots at once, where the limits table has no row")
       ->option_text("N");
-  AddParsed(verb, "--wait", options->wait, ParseDuration, "wait so long for a slot, like 30s")
+  AddParsed(verb, "--wait", options->wait, ParseDuration,
+            "wait at most this long for a slot, like 30s")
       ->option_text("DURATION");
   AddParsed(verb, "--ttl", options->ttl, ParseSlotLife,
             "how long it is held without a renewal, from 1s (default: 300s; bound: 8h)")

@@ -9,6 +9,9 @@
 #include "apps/weir/terminal/json.h"
 #include "apps/weir/terminal/text.h"
 #include "weir/backends/open.h"
+#include "weir/embedded/file/file_backup.h"
+#include "weir/embedded/file/file_check.h"
+#include "weir/embedded/file/file_repair.h"
 #include "weir/embedded/file/store_files.h"
 
 namespace weir::app {
@@ -95,8 +98,8 @@ Result<Exit> CheckStore(const StoreCall& call) {
   }
   call.context.Answer(json, text);
   if (sound) return Exit::kDone;
-  call.context.Warn(
-      fmt::format("sqlite:{} is damaged; 'weir store repair' saves what still reads", call.path));
+  call.context.Warn(fmt::format("sqlite:{} is damaged; {} saves the readable rows", call.path,
+                                call.context.QuotedCommand("store repair")));
   return Exit::kFailed;
 }
 
@@ -202,7 +205,7 @@ void AddStore(CLI::App& app, Action& chosen) {
       ->required()
       ->option_text("FILE");
   AddOnStore(group, chosen, "repair",
-             "Save what still reads into new files; the damaged ones are kept",
+             "Save the readable rows into new files; the damaged files are kept",
              std::make_shared<StoreVerbOptions>(), RepairStore);
 }
 

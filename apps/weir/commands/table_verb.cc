@@ -59,7 +59,7 @@ std::string TextOf(const TableStatus& status, const std::string& table) {
                             status.version->lambda.value_or("-"));
 }
 
-Result<Exit> Create(Context& context, const OpenedTable& opened) {
+Result<Exit> CreateTables(Context& context, const OpenedTable& opened) {
   TableAdmin admin(opened.table, opened.scheduler);
   WEIR_ASSIGN_OR_RETURN(const TableCreated created, Await<TableCreated>([&](auto done) {
                           admin.Create("weir", context.StoreDeadline(kCreationWait),
@@ -87,7 +87,7 @@ Result<Exit> ShowStatus(Context& context, const OpenedTable& opened) {
   return Exit::kDone;
 }
 
-Result<Exit> Check(Context& context, const OpenedTable& opened) {
+Result<Exit> ReportDifferences(Context& context, const OpenedTable& opened) {
   using Lines = std::vector<std::string>;
   TableAdmin admin(opened.table, opened.scheduler);
   WEIR_ASSIGN_OR_RETURN(const Lines lines, Await<Lines>([&](auto done) {
@@ -101,7 +101,7 @@ Result<Exit> Check(Context& context, const OpenedTable& opened) {
   return lines.empty() ? Exit::kDone : Exit::kFailed;
 }
 
-Result<Exit> Delete(Context& context, const OpenedTable& opened) {
+Result<Exit> DeleteTables(Context& context, const OpenedTable& opened) {
   const std::string& name = opened.table.name();
   TableAdmin admin(opened.table, opened.scheduler);
   WEIR_RETURN_IF_ERROR(
@@ -153,12 +153,13 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
           return CreateThreeTables(context, choice.url);
         }
         return with_table(context,
-                          [&](const OpenedTable& opened) { return Create(context, opened); });
+                          [&](const OpenedTable& opened) { return CreateTables(context, opened); });
       });
-  add("status", "Show what DynamoDB tells about the table", ShowStatus, harmless);
-  add("check", "Name what differs from the table that create makes", Check, harmless);
+  add("status", "Show DynamoDB's description of the table", ShowStatus, harmless);
+  add("check", "Report the differences from a table that create makes", ReportDifferences,
+      harmless);
   const auto options = std::make_shared<TableOptions>();
-  add("delete", "Delete the table with everything in it", Delete, options)
+  add("delete", "Delete the table with everything in it", DeleteTables, options)
       .add_flag("--yes", options->yes, "without asking");
 }
 

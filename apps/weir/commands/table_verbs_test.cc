@@ -283,7 +283,7 @@ TEST_F(TableVerbsTest, TheAuditTrailIsListedPageByPage) {
 TEST_F(TableVerbsTest, UsageIsThatOfTheNamespace) {
   Run({"table", "create"});
   const std::string id = RunJson({"namespace", "register", "team-a"})["namespaces"][0]["id"];
-  dynamo::UsageReader usage(sim_.table, Keys(id));
+  dynamo::UsageTable usage(sim_.table, Keys(id));
   ASSERT_TRUE(sim_.Ask<void>([&](auto done) {
     usage.Add({.entity = "acme",
                .resource = "api",

@@ -10,7 +10,7 @@
 #include "apps/weir/terminal/json.h"
 #include "apps/weir/terminal/text.h"
 #include "weir/reservation/token_limiter.h"
-#include "weir/runtime/later.h"
+#include "weir/runtime/add_saturated.h"
 
 namespace weir::app {
 namespace {
@@ -52,13 +52,14 @@ Result<TokenOutcome> TakeInTime(const TokenOptions& options, const Context& cont
     WEIR_ASSIGN_OR_RETURN(const TokenOutcome outcome,
                           limiter.Take(request, context.StoreDeadline()));
     if (outcome.taken || !outcome.retry_after) return outcome;
-    const Instant retry_at = Later(clock.Now(), *outcome.retry_after);
+    const Instant retry_at = AddSaturated(clock.Now(), *outcome.retry_after);
     if (retry_at > until.at()) return outcome;
     WEIR_RETURN_IF_ERROR(SleepUntil(opened.scheduler, retry_at));
   }
 }
 
-Result<Exit> Take(const TokenOptions& options, Context& context, const OpenedReservations& opened) {
+Result<Exit> TakeAccountTokens(const TokenOptions& options, Context& context,
+                               const OpenedReservations& opened) {
   WEIR_ASSIGN_OR_RETURN(const TokenOutcome outcome, TakeInTime(options, context, opened));
   context.Answer(ToJson(outcome), TextOf(outcome));
   if (outcome.blocked && options.limit == 0) {
@@ -87,7 +88,7 @@ void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reser
   CLI::App& group = AddGroup(app, "tokens", "An account's tokens, which time gives back");
   auto options = std::make_shared<TokenOptions>();
   CLI::App& verb = AddVerb(group, "take", "Take tokens, all or none", options, chosen,
-                           OnReservations(with_reservations, Take));
+                           OnReservations(with_reservations, TakeAccountTokens));
   AddAccount(verb, options->key);
   AddParsed(verb, "--tokens,--limit", options->limit, ParseTokens,
             "tokens in each window, where the limits table has no row")

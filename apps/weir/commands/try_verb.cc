@@ -12,7 +12,7 @@
 #include "apps/weir/terminal/text.h"
 #include "weir/limiter/limiter.h"
 #include "weir/model/identifier.h"
-#include "weir/runtime/later.h"
+#include "weir/runtime/add_saturated.h"
 
 namespace weir::app {
 namespace {
@@ -47,7 +47,8 @@ struct Attempt {
   std::optional<Instant> retry_at{};
 };
 
-Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend, Attempt& attempt) {
+Result<Exit> AcquireOnce(const TryOptions& options, Context& context, Backend& backend,
+                         Attempt& attempt) {
   const ProcessContext& process = context.process();
   Limiter limiter(backend, process.scheduler, {.log = &context.log()});
   AcquireRequest request{.entity = options.entity,
@@ -60,7 +61,7 @@ Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend, 
   const Decision& decision = outcome.decision();
   context.Answer(app::ToJson(decision), outcome.unprotected() ? kUnprotected : TextOf(decision));
   if (!outcome.admitted()) {
-    attempt.retry_at = Later(process.clock.Now(), decision.retry_after);
+    attempt.retry_at = AddSaturated(process.clock.Now(), decision.retry_after);
     return Exit::kRefused;
   }
   if (outcome.unprotected()) return Exit::kDone;
@@ -69,8 +70,9 @@ Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend, 
 }
 
 Result<Exit> TryOnce(const TryOptions& options, Context& context, Attempt& attempt) {
-  return context.WithBackend(
-      Access::kWrite, [&](Backend& backend) { return Try(options, context, backend, attempt); });
+  return context.WithBackend(Access::kWrite, [&](Backend& backend) {
+    return AcquireOnce(options, context, backend, attempt);
+  });
 }
 
 /// Tries until the wait is over, without owning the file between two tries: others may need it.
@@ -97,21 +99,22 @@ Result<Exit> RunTry(const TryOptions& options, Context& context) {
 
 void AddTry(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<TryOptions>();
-  CLI::App& verb =
-      AddVerb(app, "try", "Ask for one decision and take what it grants", options, chosen, RunTry);
-  AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "who asks")
+  CLI::App& verb = AddVerb(app, "try", "Request one decision, and take the tokens if it admits",
+                           options, chosen, RunTry);
+  AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "the requesting entity")
       ->required()
       ->option_text(" ");
-  AddParsed(verb, "RESOURCE", options->resource, Checked(CheckResource), "what is used")
+  AddParsed(verb, "RESOURCE", options->resource, Checked(CheckResource), "the requested resource")
       ->required()
       ->option_text(" ");
   AddParsedList(
       verb, "AMOUNT", options->amounts,
       [](const auto& texts) { return ParseAmounts(texts, ParseAmount); },
-      "how much of which limit, like rpm=1 tpm=500")
+      "the tokens to take of each limit, like rpm=1 tpm=500")
       ->required()
       ->option_text("...");
-  AddParsed(verb, "--wait", options->wait, ParseDuration, "wait so long for tokens, like 2s")
+  AddParsed(verb, "--wait", options->wait, ParseDuration,
+            "wait at most this long for tokens, like 2s")
       ->option_text("DURATION");
   AddParsed(verb, "--limits", options->limits, ParseLimits,
             "decide by these limits instead of those that are set, like rpm:100,tpm:10000/min")

@@ -67,7 +67,7 @@ Result<Page<UsageSnapshot>> ReadPage(const UsageFilter& filter, const PageReques
   return page;
 }
 
-Result<Exit> List(const UsageOptions& options, Context& context, UsageStore& usage) {
+Result<Exit> ListUsage(const UsageOptions& options, Context& context, UsageStore& usage) {
   const PageRequest request{.cursor = options.after, .limit = options.limit};
   WEIR_ASSIGN_OR_RETURN(const auto page, ReadPage(options.filter, request, context, usage));
   Json json = {{"usage", Json::array()}};
@@ -101,7 +101,7 @@ std::string TextOf(const UsageSummary& summary, UsageWindow window) {
 }
 
 // Windows of different lengths overlap, so a summary is of one length.
-Result<Exit> Summary(const UsageOptions& options, Context& context, UsageStore& usage) {
+Result<Exit> SummarizeUsage(const UsageOptions& options, Context& context, UsageStore& usage) {
   UsageFilter filter = options.filter;
   filter.window = filter.window.value_or(UsageWindow::kHourly);
   std::vector<UsageSnapshot> snapshots;
@@ -155,8 +155,8 @@ void AddFilter(CLI::App& verb, UsageFilter& filter) {
       ->option_text("TIME");
 }
 
-CLI::App& Add(const Verbs& verbs, const UsageVerb& verb,
-              const std::shared_ptr<UsageOptions>& options) {
+CLI::App& AddUsageVerb(const Verbs& verbs, const UsageVerb& verb,
+                       const std::shared_ptr<UsageOptions>& options) {
   CLI::App& app = AddVerb(verbs.group, verb.name, verb.description, options, verbs.chosen,
                           [run = verb.run, with_table = verbs.with_table](
                               const UsageOptions& given, Context& context) -> Result<Exit> {
@@ -175,16 +175,18 @@ CLI::App& Add(const Verbs& verbs, const UsageVerb& verb,
 }  // namespace
 
 void AddUsage(CLI::App& app, Action& chosen, const WithTable& with_table) {
-  CLI::App& group = AddGroup(app, "usage", "What was used, as it was counted");
+  CLI::App& group = AddGroup(app, "usage", "The usage that was counted");
   const Verbs verbs{group, chosen, with_table};
   auto options = std::make_shared<UsageOptions>();
-  CLI::App& list =
-      Add(verbs, {"list", "List what was used in each window, the newest first", List}, options);
+  CLI::App& list = AddUsageVerb(
+      verbs, {"list", "List the usage in each window, the newest first", ListUsage}, options);
   AddParsed(list, "-n,--count,-l,--limit", options->limit, ParseSnapshotCount,
-            "at most so many (default: 100)")
+            "the maximum number of entries (default: 100)")
       ->option_text("N");
   list.add_option("--after", options->after, "go on where a list ended")->option_text("CURSOR");
-  Add(verbs, {"summary", "Add up what was used, by limit, in hourly windows unless told", Summary},
+  AddUsageVerb(
+      verbs,
+      {"summary", "Add up the usage of each limit (default: in hourly windows)", SummarizeUsage},
       std::make_shared<UsageOptions>());
 }
 

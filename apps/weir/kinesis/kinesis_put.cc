@@ -32,7 +32,7 @@ std::string CauseOf(const kinesis::RecordResult& result) {
 //   ReadLines --> PutLine --> port.put --> OnStored, OnFailed of the tally
 //       |                                          |
 //       v                                          v
-//    Finish: flush, then close              KeepFailed: write the failed lines in order
+//    FlushAndClose                          KeepFailed: write the failed lines in order
 class PutRun {
  public:
   PutRun(const PutPort& port, const PutInput& input, const ProcessContext& process)
@@ -48,19 +48,19 @@ class PutRun {
 
   Result<PutOutcome> Run() {
     const Instant begin = Now();
-    process_.watch_input([this] { return Idle(); });
+    process_.watch_input([this] { return RunWhileIdle(); });
     const Status read = ReadLines();
     process_.watch_input({});
-    Finish();
+    FlushAndClose();
     KeepFailed();
     outcome_.elapsed = Now() - begin;
     outcome_.interrupted = process_.interrupted();
-    tally_->Fill(outcome_);
+    tally_->FillOutcome(outcome_);
     WEIR_RETURN_IF_ERROR(read);
     if (!kept_all_ || !FlushFailed()) {
       return Fail(Code::kUnavailable, "cannot write the lines that failed to their file");
     }
-    if (gave_up_) outcome_.unreachable = Unreachable();
+    if (gave_up_) outcome_.unreachable = UnreachableText();
     return std::move(outcome_);
   }
 
@@ -71,7 +71,7 @@ class PutRun {
 
   Status ReadLines() {
     outcome_.read_all = false;
-    while (!Stops()) {
+    while (!MustStop()) {
       const Got got = input_.lines.Next();
       if (got == Got::kEnd) {
         outcome_.read_all = !HasStopped();
@@ -87,7 +87,7 @@ class PutRun {
         tally_->OnFailed({.number = number(), .cause = TooLong()});
       }
       KeepFailed();
-      Show();
+      ShowProgress();
     }
     if (!input_.lines.broken()) return {};
     return Fail(Code::kUnavailable,
@@ -99,28 +99,28 @@ class PutRun {
                        input_.failed_lines == nullptr ? ", and is not kept" : "");
   }
 
-  std::string Unreachable() const {
+  std::string UnreachableText() const {
     return fmt::format("cannot reach {}{}", port_.watch->name(),
                        cause_.empty() ? "" : ", " + cause_);
   }
 
   /// Writes the lines before the long one first, unless the run has stopped.
   std::ostream& ForTooLong() {
-    FlushWhile([this] { return !Stops(); });
+    FlushWhile([this] { return !MustStop(); });
     KeepFailed();
     return input_.failed_lines();
   }
 
   /// Runs while the input waits. Returns whether the input must end.
-  bool Idle() {
-    if (Stops()) return true;
+  bool RunWhileIdle() {
+    if (MustStop()) return true;
     KeepFailed();
-    Show();
+    ShowProgress();
     return false;
   }
 
   /// Returns whether a signal arrived or the service never responded.
-  bool Stops() {
+  bool MustStop() {
     WatchEndpoint();
     return HasStopped();
   }
@@ -137,13 +137,13 @@ class PutRun {
     gave_up_ = gave_up_ || (silence->always && silence->length >= kGiveUp);
     if (!std::exchange(reported_, true)) {
       progress_.Note(fmt::format("{} {}, retrying{}",
-                                 silence->erring ? "errors alone come from" : "cannot reach",
+                                 silence->erring ? "only errors are received from" : "cannot reach",
                                  port_.watch->name(), cause_.empty() ? "" : ": " + cause_));
     }
   }
 
   std::uint64_t number() const { return input_.lines.number(); }
-  std::optional<std::string> Kept() const {
+  std::optional<std::string> LineToKeep() const {
     if (input_.failed_lines == nullptr) return std::nullopt;
     return std::string(input_.lines.line());
   }
@@ -151,25 +151,25 @@ class PutRun {
   // Puts the last line, and retries while the producer's buffer is full.
   void PutLine() {
     const Result<std::string> key = input_.keys.KeyOf(input_.lines.line());
-    if (!key) return Failed(key.error().message);
+    if (!key) return RecordFailure(key.error().message);
     tally_->OnRead(number());
     Status put = Put(*key);
-    while (!put && put.error().code == Code::kResourceExhausted && !Stops()) {
-      Show();
+    while (!put && put.error().code == Code::kResourceExhausted && !MustStop()) {
+      ShowProgress();
       put = Put(*key);
     }
-    if (!put) Failed(put.error().message);
+    if (!put) RecordFailure(put.error().message);
   }
 
-  void Failed(const std::string& cause) {
-    tally_->OnFailed({.number = number(), .cause = cause, .line = Kept()});
+  void RecordFailure(const std::string& cause) {
+    tally_->OnFailed({.number = number(), .cause = cause, .line = LineToKeep()});
   }
 
   Status Put(const std::string& key) {
     kinesis::Record record;
     record.partition_key = key;
     record.data = input_.lines.line();
-    const auto done = [tally = tally_, line = number(), kept = Kept(), begin = Now(),
+    const auto done = [tally = tally_, line = number(), kept = LineToKeep(), begin = Now(),
                        &clock = process_.clock](const kinesis::RecordResult& result) {
       if (result.stored) return tally->OnStored(line, clock.Now() - begin);
       tally->OnFailed({.number = line,
@@ -189,13 +189,13 @@ class PutRun {
     };
     while (goes_on() && waits()) {
       KeepFailed();
-      Show();
+      ShowProgress();
     }
   }
 
   // Waits for the remaining results, after an interruption for a limited time, and closes the port.
-  void Finish() {
-    FlushWhile([this] { return !Stops(); });
+  void FlushAndClose() {
+    FlushWhile([this] { return !MustStop(); });
     if (!gave_up_ && process_.interrupted()) {
       progress_.Note(
           fmt::format("interrupted: what was read has {} s to be stored; another "
@@ -222,7 +222,7 @@ class PutRun {
     return static_cast<bool>(input_.failed_lines().flush());
   }
 
-  void Show() {
+  void ShowProgress() {
     if (Now() - shown_ < kLook) return;
     shown_ = Now();
     progress_.Show(fmt::format("{} records read, {} failed", outcome_.records, tally_->failed()));

@@ -263,8 +263,9 @@ TEST_F(PutLinesTest, Q4AServiceThatOnlyFailsIsReported) {
   watch.Call({}, Deadline::Never(), [](auto) {});
   flushes_ = 100;
   EXPECT_EQ(Run("{\"k\":1}\n").unreachable, "");
-  EXPECT_EQ(err_.str(),
-            "weir: errors alone come from http://localhost:1, retrying: 500 InternalFailure\n");
+  EXPECT_EQ(
+      err_.str(),
+      "weir: only errors are received from http://localhost:1, retrying: 500 InternalFailure\n");
 }
 
 // Fails if: the run gives up a service that has responded once.

@@ -38,7 +38,7 @@ void PutTally::OnFailed(Failure failure) {
     held_bytes_ += failure.line->size();
     held_.emplace(failure.number, *std::move(failure.line));
   }
-  Count(failure.number, std::move(failure.cause));
+  CountFailure(failure.number, std::move(failure.cause));
 }
 
 std::uint64_t PutTally::failed() const {
@@ -59,7 +59,7 @@ std::vector<std::string> PutTally::TakeFailedLines() {
   return lines;
 }
 
-void PutTally::Fill(PutOutcome& outcome) const {
+void PutTally::FillOutcome(PutOutcome& outcome) const {
   const MutexLock lock(mutex_);
   outcome.failed = failed_;
   outcome.maybe_stored = maybe_stored_;
@@ -69,7 +69,7 @@ void PutTally::Fill(PutOutcome& outcome) const {
 }
 
 /// Lines with the same cause share an entry; causes beyond kMostCauses are not listed.
-void PutTally::Count(std::uint64_t number, std::string cause) {
+void PutTally::CountFailure(std::uint64_t number, std::string cause) {
   const auto same = std::ranges::find_if(causes_, [&](const FailureCause& known) {
     return WithoutRequestId(known.text) == WithoutRequestId(cause);
   });

@@ -41,10 +41,10 @@ class PutTally {
   /// Returns the failed lines with no pending line before them, in order, each once.
   std::vector<std::string> TakeFailedLines();
   /// Sets failed, maybe_stored, causes and latency.
-  void Fill(PutOutcome& outcome) const;
+  void FillOutcome(PutOutcome& outcome) const;
 
  private:
-  void Count(std::uint64_t number, std::string cause) WEIR_REQUIRES(mutex_);
+  void CountFailure(std::uint64_t number, std::string cause) WEIR_REQUIRES(mutex_);
 
   const bool keeps_;
   Histogram latency_;

@@ -49,7 +49,7 @@ TEST(PutTally, Q11OneCauseOfManyRequestsIsOne) {
   tally.OnFailed({.number = 4, .cause = "E: no key (that is 4)"});
   tally.OnFailed({.number = 5, .cause = "E: no key (that is 5)"});
   PutOutcome outcome;
-  tally.Fill(outcome);
+  tally.FillOutcome(outcome);
   ASSERT_EQ(outcome.causes.size(), 3U);
   EXPECT_EQ(outcome.causes.front().lines, 3U);
   EXPECT_EQ(outcome.causes.front().text, "E: no stream (request 1a)");

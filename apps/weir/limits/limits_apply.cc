@@ -14,11 +14,13 @@
 namespace weir::app {
 namespace {
 
-std::string Unconfirmed(std::size_t deletes, const LimitsScope& scope, std::string_view why) {
+std::string UnconfirmedMessage(const Planned& planned, std::string_view why,
+                               const Context& context) {
   return fmt::format(
-      "nothing is changed: it would delete {} of the records in {}, and {}; "
-      "'weir limits plan' lists them, --yes applies the file",
-      deletes, TextOf(scope), why);
+      "nothing is changed: it would delete {} of the records in {}, and {}; {} lists them, --yes "
+      "applies the file",
+      planned.plan.Count(PlannedAction::kDelete), TextOf(planned.scope), why,
+      context.QuotedCommand("limits plan"));
 }
 
 std::string QuestionOf(const Planned& planned) {
@@ -29,13 +31,12 @@ std::string QuestionOf(const Planned& planned) {
 /// Asks on a terminal whether the records that the file no longer has may be deleted. Blocks.
 /// REQUIRES: the store is closed, so that others can use its file meanwhile.
 Status ConfirmDeletes(const Planned& planned, const LimitsOptions& options, Context& context) {
-  const std::size_t deletes = planned.plan.Count(PlannedAction::kDelete);
   if (!context.process().in_is_terminal || options.file == kStandardStream) {
     return Fail(Code::kFailedPrecondition,
-                Unconfirmed(deletes, planned.scope, "there is no terminal to confirm it"));
+                UnconfirmedMessage(planned, "there is no terminal to confirm it", context));
   }
   return Confirm(context, QuestionOf(planned),
-                 Unconfirmed(deletes, planned.scope, "it was not confirmed"));
+                 UnconfirmedMessage(planned, "it was not confirmed", context));
 }
 
 Result<Exit> ApplyPlanned(const Planned& planned, Context& context, Backend& backend) {

@@ -33,14 +33,14 @@ class Planner {
   Planner(const LimitsFile& file, const Declared& live, UnixMillis now)
       : file_(file), declared_(DeclaredBy(file)), live_(live), now_(now) {}
 
-  Plan Make() {
+  Plan MakePlan() {
     for (const auto& [level, limits] : declared_.levels) PutLevel(level, limits);
     for (const auto& [level, limits] : live_.levels) {
       if (!declared_.levels.contains(level)) DropLevel(level, limits);
     }
-    for (const auto& [id, record] : declared_.entities) Put(id, record);
+    for (const auto& [id, record] : declared_.entities) PlanPut(id, record);
     for (const auto& [id, record] : live_.entities) {
-      if (!declared_.entities.contains(id)) Drop(id, record);
+      if (!declared_.entities.contains(id)) PlanDrop(id, record);
     }
     return std::move(plan_);
   }
@@ -49,8 +49,8 @@ class Planner {
   void PutLevel(const Level& level, const LevelLimits& limits) {
     const auto found = live_.levels.find(level);
     const bool exists = found != live_.levels.end();
-    if (exists && found->second == limits) return Same();
-    PlannedChange& planned = Add(exists ? PlannedAction::kUpdate : PlannedAction::kCreate);
+    if (exists && found->second == limits) return CountUnchanged();
+    PlannedChange& planned = AddChange(exists ? PlannedAction::kUpdate : PlannedAction::kCreate);
     planned.target = Describe(level);
     if (exists) planned.live = LevelRecord{level, found->second};
     planned.file = LevelRecord{level, limits};
@@ -58,13 +58,14 @@ class Planner {
   }
 
   void DropLevel(const Level& level, const LevelLimits& limits) {
-    PlannedChange& planned = Add(limits.managed ? PlannedAction::kDelete : PlannedAction::kLeave);
+    PlannedChange& planned =
+        AddChange(limits.managed ? PlannedAction::kDelete : PlannedAction::kLeave);
     planned.target = Describe(level);
     planned.live = LevelRecord{level, limits};
     if (limits.managed) planned.change = DeleteLimits{level};
   }
 
-  void Put(const std::string& id, EntityRecord record) {
+  void PlanPut(const std::string& id, EntityRecord record) {
     const auto found = live_.entities.find(id);
     if (found == live_.entities.end()) {
       record.entity.created_at = now_;
@@ -75,12 +76,12 @@ class Planner {
     wanted.entity.parent = record.entity.parent;
     wanted.entity.cascade = record.entity.cascade;
     wanted.managed = true;
-    if (wanted == found->second) return Same();
+    if (wanted == found->second) return CountUnchanged();
     PutRecord(PlannedAction::kUpdate, found->second, wanted);
   }
 
   void PutRecord(PlannedAction action, PlannedState live, const EntityRecord& wanted) {
-    PlannedChange& planned = Add(action);
+    PlannedChange& planned = AddChange(action);
     planned.target = ParentOf(wanted.entity.id);
     planned.live = std::move(live);
     planned.file = wanted;
@@ -90,13 +91,13 @@ class Planner {
   // Plans the removal of an entity that the file does not declare. If the file names it without a
   // parent, only its parent is removed. It is deleted only if it is managed and has no limits set
   // by hand.
-  void Drop(const std::string& id, const EntityRecord& record) {
+  void PlanDrop(const std::string& id, const EntityRecord& record) {
     if (record.managed && file_.entities.contains(id)) {
-      return Put(id, RecordOf(id, file_.entities.at(id)));
+      return PlanPut(id, RecordOf(id, file_.entities.at(id)));
     }
     if (!record.managed && !record.entity.parent) return;
     const bool goes = record.managed && !HasLimitsSetByHand(id);
-    PlannedChange& planned = Add(goes ? PlannedAction::kDelete : PlannedAction::kLeave);
+    PlannedChange& planned = AddChange(goes ? PlannedAction::kDelete : PlannedAction::kLeave);
     planned.target = goes ? fmt::format("entity {} (with its buckets)", id) : ParentOf(id);
     planned.live = record;
     if (goes) planned.change = DeleteEntity{id};
@@ -108,9 +109,9 @@ class Planner {
     });
   }
 
-  void Same() { ++plan_.unchanged; }
+  void CountUnchanged() { ++plan_.unchanged; }
 
-  PlannedChange& Add(PlannedAction action) {
+  PlannedChange& AddChange(PlannedAction action) {
     return plan_.changes.emplace_back(PlannedChange{.action = action});
   }
 
@@ -165,7 +166,7 @@ LimitsFile FileOf(const Declared& live, const std::string& namespace_name) {
 }
 
 Plan MakePlan(const LimitsFile& file, const Declared& live, UnixMillis now) {
-  return Planner(file, live, now).Make();
+  return Planner(file, live, now).MakePlan();
 }
 
 Parents ParentsAfter(const Plan& plan, const Declared& live) {

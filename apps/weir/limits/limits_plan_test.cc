@@ -9,6 +9,7 @@
 
 #include "apps/weir/terminal/json.h"
 #include "apps/weir/testing/instants_fixture.h"
+#include "weir/model/limits_file_text.h"
 #include "weir/model/testing/generators.h"
 #include "weir/store/memory/memory_backend.h"
 

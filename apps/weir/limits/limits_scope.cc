@@ -32,7 +32,7 @@ Result<std::optional<std::string>> NameOfId(NamespaceStore& spaces, std::string_
 Result<LimitsScope> ScopeOf(Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
   WEIR_ASSIGN_OR_RETURN(const StoreName name, NameOfStore(choice.url, context.process()));
-  const auto id = IdIn(name.namespace_name);
+  const auto id = ParseIdReference(name.namespace_name);
   if (!id) return LimitsScope{name.store, name.namespace_name};
   WEIR_ASSIGN_OR_RETURN(const auto registered,
                         NameOfId(backend.namespaces(), *id, context.StoreDeadline()));

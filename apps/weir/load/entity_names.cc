@@ -11,14 +11,14 @@
 namespace weir::app {
 namespace {
 
-std::optional<std::uint64_t> Whole(std::string_view text) {
+std::optional<std::uint64_t> ParseIndex(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
-auto Bad(std::string_view text) {
+auto NotNames(std::string_view text) {
   return Fail(Code::kInvalidArgument,
               fmt::format("'{}' is not a pattern: write one range, first not over last, like "
                           "user-{{1..1000}}, {} names at most",
@@ -34,11 +34,11 @@ Result<EntityNames::Part> EntityNames::ParsePart(std::string_view text) {
   }
   const std::size_t dots = text.find("..", open);
   const std::size_t close = text.find('}', open);
-  if (close == std::string_view::npos || dots > close) return Bad(text);
+  if (close == std::string_view::npos || dots > close) return NotNames(text);
   const std::string_view low = text.substr(open + 1, dots - open - 1);
-  const auto first = Whole(low);
-  const auto last = Whole(text.substr(dots + 2, close - dots - 2));
-  if (!first || !last || *first > *last || *last - *first >= kMost) return Bad(text);
+  const auto first = ParseIndex(low);
+  const auto last = ParseIndex(text.substr(dots + 2, close - dots - 2));
+  if (!first || !last || *first > *last || *last - *first >= kMost) return NotNames(text);
   return Part{.before = std::string(text.substr(0, open)),
               .after = std::string(text.substr(close + 1)),
               .first = *first,
@@ -59,7 +59,7 @@ Result<EntityNames> EntityNames::Parse(std::string_view text) {
     WEIR_RETURN_IF_ERROR(CheckEntityId(NameIn(part, part.count - 1)));
     part.begins_at = names.size_;
     names.size_ += part.count;
-    if (names.size_ > kMost) return Bad(text);
+    if (names.size_ > kMost) return NotNames(text);
     names.parts_.push_back(std::move(part));
     begin = end + 1;
   }

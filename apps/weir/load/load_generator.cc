@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kStoreWait{30};
 /// The maximum delay before a stop is noticed.
 constexpr milliseconds kSlice{10};
 
-// One run: each worker thread calls One until Watch, on the thread of Run, sets stop_.
+// One run: each worker thread calls MakeDecision until WatchRun, on the thread of Run, sets stop_.
 class LoadRun {
  public:
   LoadRun(Limiter& limiter, const LoadOptions& options, const ProcessContext& process)
@@ -33,22 +33,22 @@ class LoadRun {
     }
     // Installs the signal handlers before the first result, which may be a caller's cue to send a
     // signal.
-    if (process_.interrupted()) return Report();
+    if (process_.interrupted()) return MakeReport();
     start_ = clock_.Now();
     std::vector<std::jthread> workers;
     workers.reserve(options_.workers);
     for (std::uint64_t i = 0; i < options_.workers; ++i) {
-      workers.emplace_back([this, i] { Work(i); });
+      workers.emplace_back([this, i] { RunWorker(i); });
     }
-    Watch();
+    WatchRun();
     workers.clear();
-    return Report();
+    return MakeReport();
   }
 
  private:
-  void Work(std::uint64_t worker) {
+  void RunWorker(std::uint64_t worker) {
     Rng rng(options_.seed * 1'000'003 + worker);
-    while (AwaitTurn()) One(rng);
+    while (AwaitTurn()) MakeDecision(rng);
   }
 
   /// Waits until the worker's turn at the configured rate. Returns false on a stop.
@@ -66,7 +66,7 @@ class LoadRun {
   }
 
   // One decision, with its adjust and commit if it is admitted.
-  void One(Rng& rng) {
+  void MakeDecision(Rng& rng) {
     const std::uint64_t count = options_.entities.size();
     const std::string entity = options_.entities.At(zipf_ ? zipf_->Draw(rng) : rng.Below(count));
     const AcquireRequest request{.entity = entity,
@@ -76,15 +76,18 @@ class LoadRun {
     const Instant before = clock_.Now();
     Result<Outcome> outcome = limiter_.Acquire(request, Deadline::At(before + kStoreWait));
     latency_.Record((clock_.Now() - before).count());
-    if (!outcome) return Count(outcome.error());
+    if (!outcome) return CountError(outcome.error());
     (outcome->admitted() ? admitted_ : refused_).fetch_add(1, std::memory_order_relaxed);
     if (!outcome->admitted()) return;
-    const Status spent = Spend(entity, *std::move(outcome));
-    if (!spent) Count(spent.error());
+    const Status spent = SettleLease(entity, *std::move(outcome));
+    if (!spent) CountError(spent.error());
   }
 
-  Status Spend(const std::string& entity, Outcome outcome) {
-    if (outcome.unprotected()) return {};
+  Status SettleLease(const std::string& entity, Outcome outcome) {
+    if (outcome.unprotected()) {
+      unprotected_.fetch_add(1, std::memory_order_relaxed);
+      return {};
+    }
     Lease lease = std::move(outcome).lease();
     WEIR_RETURN_IF_ERROR(Acknowledge("take", entity, options_.amounts));
     if (!options_.adjust.empty()) {
@@ -100,7 +103,7 @@ class LoadRun {
     return acknowledged_->Write({clock_.WallNow(), op, entity, options_.resource, amounts});
   }
 
-  void Count(const Error& error) {
+  void CountError(const Error& error) {
     errors_.fetch_add(1, std::memory_order_relaxed);
     const MutexLock lock(mutex_);
     if (!first_error_) first_error_ = error;
@@ -108,7 +111,7 @@ class LoadRun {
   }
 
   // Waits for the end of the run, shows its progress, and stops the workers.
-  void Watch() {
+  void WatchRun() {
     const Instant end = start_ + options_.duration;
     Instant told = start_;
     ProgressLine progress(process_);
@@ -121,9 +124,10 @@ class LoadRun {
     stop_ = true;
   }
 
-  LoadReport Report() {
+  LoadReport MakeReport() {
     const MutexLock lock(mutex_);
     return {.admitted = admitted_,
+            .unprotected = unprotected_,
             .refused = refused_,
             .errors = errors_,
             .first_error = first_error_,
@@ -144,6 +148,7 @@ class LoadRun {
   std::atomic<bool> stop_ = false;
   std::atomic<std::uint64_t> turns_ = 0;
   std::atomic<std::uint64_t> admitted_ = 0;
+  std::atomic<std::uint64_t> unprotected_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<std::uint64_t> errors_ = 0;
   Histogram latency_;

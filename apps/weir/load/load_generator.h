@@ -32,6 +32,7 @@ struct LoadOptions {
 
 struct LoadReport {
   std::uint64_t admitted = 0;
+  std::uint64_t unprotected = 0;  ///< of `admitted`: without a charge, by the policy
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
   std::optional<Error> first_error;

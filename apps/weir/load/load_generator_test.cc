@@ -11,6 +11,7 @@
 #include "apps/weir/files.h"
 #include "apps/weir/load/ack_log.h"
 #include "weir/base/testing/temp_folder_fixture.h"
+#include "weir/sim/faulty_backend.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory/memory_backend.h"
 
@@ -84,6 +85,28 @@ TEST_F(LoadTest, CountsWhatWasAdmittedAndRefused) {
   EXPECT_EQ(report.errors, 0U);
   EXPECT_TRUE(report.interrupted) << "Q5";
   EXPECT_EQ(report.latency.count(), report.admitted + report.refused);
+}
+
+// Fails if: the report shows an admission without a charge like one with a charge.
+TEST_F(LoadTest, AdmissionsWithoutAChargeAreShownApart) {
+  sim::FaultyBackend faulty(*backend_, scheduler_, 1);
+  faulty.faults.down = true;
+  Limiter limiter(faulty, scheduler_, {.on_unavailable = OnUnavailable::kAllow});
+  const ProcessContext process{.clock = scheduler_.clock(),
+                               .scheduler = scheduler_,
+                               .in = in_,
+                               .out = out_,
+                               .err = out_,
+                               .environment = {},
+                               .interrupted = [&] { return limiter.stats().unprotected >= 3; }};
+  const Result<LoadReport> report = RunLoad(limiter, Options("acme"), process);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_GE(report->unprotected, 3U);
+  EXPECT_EQ(report->unprotected, report->admitted);
+  const std::string count = std::to_string(report->unprotected);
+  EXPECT_THAT(TextOf(*report), HasSubstr("admitted " + count + " (" + count +
+                                         " of them without a charge), refused 0"));
+  EXPECT_EQ(ToJson(*report)["unprotected"], report->unprotected);
 }
 
 TEST_F(LoadTest, EachEntityHasABucketOfItsOwn) {

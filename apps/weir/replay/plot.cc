@@ -49,15 +49,15 @@ double RoundUp(double value) {
   return 10 * power;
 }
 
-std::string Cell(double value, double low, double step) {
+std::string CellText(double value, double low, double step) {
   const double eighths = std::floor((value - low) / step * 8);
   return std::string(kBlocks[static_cast<std::size_t>(std::clamp(eighths, 0.0, 8.0))]);
 }
 
-std::string Row(const Bins& bins, bool has_line, double low, double step) {
+std::string RowText(const Bins& bins, bool has_line, double low, double step) {
   std::string text;
   for (const double value : bins.per_minute) {
-    std::string cell = Cell(value, low, step);
+    std::string cell = CellText(value, low, step);
     text += has_line && cell == kBlocks[0] ? kLine : cell;
   }
   text.erase(text.find_last_not_of(' ') + 1);
@@ -78,7 +78,7 @@ std::string Plot(std::span<const PlotPoint> points, std::int64_t limit_per_minut
     const bool has_line = limit >= row * step && limit < (row + 1) * step;
     const std::string label = row == kRows - 1 ? fmt::format("{:.0f}", top) : "";
     text += fmt::format("{:>12} |{}\n", has_line ? "limit" : label,
-                        Row(bins, has_line, row * step, step));
+                        RowText(bins, has_line, row * step, step));
   }
   const std::string end = FormatTime(bins.start + bins.width * bins.per_minute.size());
   text += fmt::format("{:>12} +{}\n", 0, std::string(bins.per_minute.size(), '-'));

@@ -55,35 +55,35 @@ class Replay {
  public:
   Replay(const ReplayTrace& trace, const ReplayWorld& process)
       : trace_(trace),
-        process_(process),
+        world_(process),
         backend_(process.backend, process.time.clock()),
         limiter_(backend_, process.time, {.log = process.log}),
-        book_(trace) {}
+        recorder_(trace) {}
 
   Result<ReplayReport> Run() {
-    WEIR_RETURN_IF_ERROR(Begin());
+    WEIR_RETURN_IF_ERROR(ResolveTenants());
     const std::size_t count = trace_.requests.size();
     for (std::size_t i = 0; i < count; ++i) {
       const ReplayTrace::Request& request = trace_.requests[i];
       const std::uint64_t seq = i + 1;
       WEIR_RETURN_IF_ERROR(AdjustAllBefore({request.at, seq}));
-      process_.time.AdvanceTo(request.at);
-      WEIR_RETURN_IF_ERROR(Ask(request, seq));
-      if (seq % 1024 == 0) process_.progress(seq, count);
+      world_.time.AdvanceTo(request.at);
+      WEIR_RETURN_IF_ERROR(AcquireAndSchedule(request, seq));
+      if (seq % 1024 == 0) world_.progress(seq, count);
     }
     WEIR_RETURN_IF_ERROR(AdjustAllBefore({UnixMillis{INT64_MAX}, 0}));
-    process_.progress(count, count);
-    return std::move(book_).Close(latency_.Snapshot());
+    world_.progress(count, count);
+    return std::move(recorder_).Close(latency_.Snapshot());
   }
 
   // Resolves all tenants and checks that their limits fit the trace and their buckets are new.
-  Status Begin() {
+  Status ResolveTenants() {
     for (std::size_t i = 0; i < trace_.tenants.size(); ++i) {
       const ReplayTrace::Tenant& tenant = trace_.tenants[i];
       WEIR_ASSIGN_OR_RETURN(const ResolvedPtr resolved,
                             limiter_.Resolve(tenant.entity, tenant.resource, Deadline::Never()));
       WEIR_RETURN_IF_ERROR(CheckLimits(*resolved->targets.front(), trace_.limits));
-      book_.AddTenant(tenant, {resolved->targets.begin(), resolved->targets.end()});
+      recorder_.AddTenant(tenant, {resolved->targets.begin(), resolved->targets.end()});
       WEIR_RETURN_IF_ERROR(CheckFresh(i));
     }
     return {};
@@ -91,33 +91,32 @@ class Replay {
 
  private:
   Status CheckFresh(std::size_t tenant) {
-    WEIR_ASSIGN_OR_RETURN(const auto records, Read(tenant));
+    WEIR_ASSIGN_OR_RETURN(const auto records, ReadBuckets(tenant));
     for (const std::optional<BucketRecord>& record : records) {
       if (!record) continue;
-      return Fail(
-          Code::kFailedPrecondition,
-          fmt::format("{} has a bucket on {} in {}: a replay begins "
-                      "with full limits; give "
-                      "it --store memory: or a new file",
-                      record->key.entity, record->key.resource, process_.backend.Describe()));
+      return Fail(Code::kFailedPrecondition,
+                  fmt::format("{} has a bucket on {} in {}: a replay begins "
+                              "with full limits; give "
+                              "it --store memory: or a new file",
+                              record->key.entity, record->key.resource, world_.backend.Describe()));
     }
     return {};
   }
 
   using Records = std::vector<std::optional<BucketRecord>>;
 
-  Result<Records> Read(std::size_t tenant) {
+  Result<Records> ReadBuckets(std::size_t tenant) {
     std::vector<BucketKey> keys;
-    for (const TargetPtr& target : book_.targets(tenant)) keys.push_back(target->key);
-    return process_.time.Await<Records>([&](Done<Records> done) {
-      process_.backend.buckets().Read(keys, Deadline::Never(), std::move(done));
+    for (const TargetPtr& target : recorder_.targets(tenant)) keys.push_back(target->key);
+    return world_.time.Await<Records>([&](Done<Records> done) {
+      world_.backend.buckets().Read(keys, Deadline::Never(), std::move(done));
     });
   }
 
-  Result<std::vector<LimitBalance>> Balances(std::size_t tenant, UnixMillis at) {
-    WEIR_ASSIGN_OR_RETURN(const Records records, Read(tenant));
+  Result<std::vector<LimitBalance>> BalancesAt(std::size_t tenant, UnixMillis at) {
+    WEIR_ASSIGN_OR_RETURN(const Records records, ReadBuckets(tenant));
     std::vector<LimitBalance> balances;
-    const std::vector<TargetPtr>& targets = book_.targets(tenant);
+    const std::vector<TargetPtr>& targets = recorder_.targets(tenant);
     for (std::size_t i = 0; i < targets.size(); ++i) {
       AddBalances(*targets[i], records[i], at, balances);
     }
@@ -125,14 +124,14 @@ class Replay {
   }
 
   // Makes the decision of a request and schedules its adjust.
-  Status Ask(const ReplayTrace::Request& asked, std::uint64_t seq) {
+  Status AcquireAndSchedule(const ReplayTrace::Request& asked, std::uint64_t seq) {
     const ReplayTrace::Tenant& tenant = trace_.tenants[asked.tenant];
     const AcquireRequest request{
         .entity = tenant.entity, .resource = tenant.resource, .amounts = asked.amounts};
     const Moment moment{asked.at, seq};
     Result<Outcome> outcome = Acquire(request);
-    if (!outcome) return Impossible(asked.tenant, moment, request.amounts, outcome.error());
-    book_.Decided(asked.tenant, moment, outcome->decision());
+    if (!outcome) return RecordImpossible(asked.tenant, moment, request.amounts, outcome.error());
+    recorder_.RecordDecision(asked.tenant, moment, outcome->decision());
     if (!outcome->admitted()) return {};
     Lease lease = std::move(*outcome).lease();
     if (asked.correction == 0) return lease.Commit();
@@ -142,19 +141,21 @@ class Replay {
   }
 
   Result<Outcome> Acquire(const AcquireRequest& request) {
-    const Instant before = process_.stopwatch.Now();
-    Result<Outcome> outcome = process_.time.Await<Outcome>(
+    const Instant before = world_.stopwatch.Now();
+    Result<Outcome> outcome = world_.time.Await<Outcome>(
         [&](Done<Outcome> done) { limiter_.Acquire(request, Deadline::Never(), std::move(done)); });
-    latency_.Record((process_.stopwatch.Now() - before).count());
+    latency_.Record((world_.stopwatch.Now() - before).count());
     return outcome;
   }
 
   // Records a request over a capacity. Any other error ends the replay.
-  Status Impossible(std::size_t tenant, Moment moment, const Amounts& amounts, const Error& error) {
-    const bool never = error.code == Code::kInvalidArgument && book_.IsImpossible(tenant, amounts);
+  Status RecordImpossible(std::size_t tenant, Moment moment, const Amounts& amounts,
+                          const Error& error) {
+    const bool never =
+        error.code == Code::kInvalidArgument && recorder_.IsImpossible(tenant, amounts);
     if (!never) return Fail(error);
-    WEIR_ASSIGN_OR_RETURN(const auto balances, Balances(tenant, moment.at));
-    book_.Impossible(tenant, moment, amounts, balances);
+    WEIR_ASSIGN_OR_RETURN(const auto balances, BalancesAt(tenant, moment.at));
+    recorder_.RecordImpossible(tenant, moment, amounts, balances);
     return {};
   }
 
@@ -163,7 +164,7 @@ class Replay {
     while (!due_.empty() && due_.begin()->first < end) {
       auto node = due_.extract(due_.begin());
       const Moment moment{node.key().first, node.key().second};
-      process_.time.AdvanceTo(moment.at);
+      world_.time.AdvanceTo(moment.at);
       WEIR_RETURN_IF_ERROR(Adjust(moment, std::move(node.mapped())));
     }
     return {};
@@ -171,18 +172,18 @@ class Replay {
 
   Status Adjust(Moment moment, DueAdjust due) {
     const Amounts amounts{{trace_.measured, due.tokens}};
-    WEIR_RETURN_IF_ERROR(process_.time.Await<void>(
+    WEIR_RETURN_IF_ERROR(world_.time.Await<void>(
         [&](Done<void> done) { due.lease.Adjust(amounts, std::move(done)); }));
-    WEIR_ASSIGN_OR_RETURN(const auto balances, Balances(due.tenant, moment.at));
-    book_.Adjusted(due.tenant, moment, due.tokens * kMillitokens, balances);
+    WEIR_ASSIGN_OR_RETURN(const auto balances, BalancesAt(due.tenant, moment.at));
+    recorder_.RecordAdjust(due.tenant, moment, due.tokens * kMillitokens, balances);
     return due.lease.Commit();
   }
 
   const ReplayTrace& trace_;
-  const ReplayWorld& process_;
+  const ReplayWorld& world_;
   TraceBackend backend_;
   Limiter limiter_;
-  ReplayRecorder book_;
+  ReplayRecorder recorder_;
   Histogram latency_;
   std::map<DueKey, DueAdjust> due_;
 };
@@ -225,7 +226,7 @@ ReplayTrace TraceOfRequests(std::span<const TracedRequest> requests) {
 }
 
 Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& process) {
-  return Replay(trace, process).Begin();
+  return Replay(trace, process).ResolveTenants();
 }
 
 Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& process) {

@@ -103,8 +103,8 @@ struct ReplayReport {
 /// Called at intervals and at the end with the number of finished rows and of all rows.
 using ReplayProgress = std::function<void(std::size_t done, std::size_t of)>;
 
+/// The backend, time and clocks of a replay. All of it must outlive the replay.
 struct ReplayWorld {
-  /// The backend, time and clocks of a replay. All of it must outlive the replay.
   Backend& backend;
   TraceScheduler& time;    ///< starts at the first row
   const Clock& stopwatch;  ///< measures decisions
@@ -115,7 +115,7 @@ struct ReplayWorld {
 /// RunReplay runs the trace against the limits of the backend. It returns kFailedPrecondition if a
 /// tenant has buckets already, or lacks a limit of the trace. Blocks. REQUIRES: the trace has
 /// requests. CheckReplay makes the same checks without the run.
-[[nodiscard]] Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& process);
-[[nodiscard]] Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& process);
+[[nodiscard]] Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& world);
+[[nodiscard]] Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world);
 
 }  // namespace weir::app

@@ -57,7 +57,7 @@ void ReplayRecorder::AddTenant(const ReplayTrace::Tenant& tenant, std::vector<Ta
   }
 }
 
-void ReplayRecorder::Decided(std::size_t tenant, Moment moment, const Decision& decision) {
+void ReplayRecorder::RecordDecision(std::size_t tenant, Moment moment, const Decision& decision) {
   TenantTally& tally = report_.tenants[tenant];
   ++tally.asked;
   ++(decision.admitted ? tally.admitted : tally.refused);
@@ -76,8 +76,8 @@ void ReplayRecorder::CountShort(TenantTally& tally, const Decision& decision) {
   }
 }
 
-void ReplayRecorder::Impossible(std::size_t tenant, Moment moment, const Amounts& amounts,
-                                const std::vector<LimitBalance>& balances) {
+void ReplayRecorder::RecordImpossible(std::size_t tenant, Moment moment, const Amounts& amounts,
+                                      const std::vector<LimitBalance>& balances) {
   ++report_.tenants[tenant].asked;
   ++report_.tenants[tenant].impossible;
   for (const LimitBalance& balance : balances) {
@@ -88,8 +88,8 @@ void ReplayRecorder::Impossible(std::size_t tenant, Moment moment, const Amounts
   }
 }
 
-void ReplayRecorder::Adjusted(std::size_t tenant, Moment moment, std::int64_t milli,
-                              const std::vector<LimitBalance>& balances) {
+void ReplayRecorder::RecordAdjust(std::size_t tenant, Moment moment, std::int64_t milli,
+                                  const std::vector<LimitBalance>& balances) {
   for (const LimitBalance& balance : balances) {
     LogLine line = LineFor(moment, balance);
     line.op = LogOp::kAdjust;

@@ -35,13 +35,13 @@ class ReplayRecorder {
   void AddTenant(const ReplayTrace::Tenant& tenant, std::vector<TargetPtr> targets);
 
   /// Records a decision.
-  void Decided(std::size_t tenant, Moment moment, const Decision& decision);
+  void RecordDecision(std::size_t tenant, Moment moment, const Decision& decision);
   /// Records a request over a capacity. `balances` has every limit that it would have charged.
-  void Impossible(std::size_t tenant, Moment moment, const Amounts& amounts,
-                  const std::vector<LimitBalance>& balances);
+  void RecordImpossible(std::size_t tenant, Moment moment, const Amounts& amounts,
+                        const std::vector<LimitBalance>& balances);
   /// Records that `milli` millitokens were added or returned. `balances` are those afterwards.
-  void Adjusted(std::size_t tenant, Moment moment, std::int64_t milli,
-                const std::vector<LimitBalance>& balances);
+  void RecordAdjust(std::size_t tenant, Moment moment, std::int64_t milli,
+                    const std::vector<LimitBalance>& balances);
 
   /// Returns whether an amount exceeds the capacity of one of the tenant's limits.
   bool IsImpossible(std::size_t tenant, const Amounts& amounts) const;

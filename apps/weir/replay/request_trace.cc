@@ -27,7 +27,7 @@ RowFields SplitAtCommas(std::string_view line) {
   }
 }
 
-tl::unexpected<Error> Wrong(std::string_view column, const Error& error) {
+tl::unexpected<Error> ErrorInColumn(std::string_view column, const Error& error) {
   return Fail(Code::kInvalidArgument, fmt::format("column {}: {}", column, error.message));
 }
 
@@ -64,12 +64,12 @@ class RequestReader {
     TracedRequest request{.entity = std::string(fields[entity_]),
                           .resource = std::string(fields[resource_])};
     const Result<UnixMillis> at = ParseTime(fields[time_]);
-    if (!at) return Wrong(columns_.time, at.error());
+    if (!at) return ErrorInColumn(columns_.time, at.error());
     request.at = *at;
     const Status entity = CheckEntityId(request.entity);
-    if (!entity) return Wrong(columns_.entity, entity.error());
+    if (!entity) return ErrorInColumn(columns_.entity, entity.error());
     const Status resource = CheckResource(request.resource);
-    if (!resource) return Wrong(columns_.resource, resource.error());
+    if (!resource) return ErrorInColumn(columns_.resource, resource.error());
     WEIR_ASSIGN_OR_RETURN(request.amounts, AmountsIn(fields));
     return request;
   }

@@ -29,7 +29,7 @@ struct Image {
 
 // Runs in the child between fork and exec: async-signal-safe calls only. Reports a failed exec
 // through the pipe `failure`.
-[[noreturn]] void Become(const Image& image, int failure) {
+[[noreturn]] void ExecCommand(const Image& image, int failure) {
   setpgid(0, 0);
   ReleaseCaughtSignals(SupervisedSignals());
   sigprocmask(SIG_SETMASK, &image.mask, nullptr);
@@ -42,12 +42,12 @@ struct Image {
 }
 
 // As fork(2). No signal of this process reaches the child before its exec.
-pid_t Fork(Image image, int failure) {
+pid_t ForkChild(Image image, int failure) {
   sigset_t all{};
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &image.mask);
   const pid_t child = fork();
-  if (child == 0) Become(image, failure);
+  if (child == 0) ExecCommand(image, failure);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &image.mask, nullptr);
   errno = error;
@@ -70,7 +70,7 @@ tl::unexpected<Error> CannotRun(const std::string& command, int reason) {
 }
 
 // Returns pointers in the form that exec takes. The texts must outlive them.
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+std::vector<char*> PointersTo(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
@@ -99,12 +99,12 @@ Result<std::unique_ptr<Child>> StartChild(const std::vector<std::string>& comman
                                           const Variables& variables) {
   std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the end of a child would not be reported
   WEIR_RETURN_IF_ERROR(CatchSignals(SupervisedSignals()));
-  const std::vector<char*> arguments = Pointers(command);
+  const std::vector<char*> arguments = PointersTo(command);
   const std::vector<std::string> texts = EnvironmentWith(variables);
-  const std::vector<char*> environment = Pointers(texts);
+  const std::vector<char*> environment = PointersTo(texts);
   std::array<int, 2> failure{};
   if (pipe2(failure.data(), O_CLOEXEC) != 0) return CannotRun(command[0], errno);
-  const pid_t child = Fork({arguments.data(), environment.data(), getpid(), {}}, failure[1]);
+  const pid_t child = ForkChild({arguments.data(), environment.data(), getpid(), {}}, failure[1]);
   const int fork_error = errno;
   close(failure[1]);
   const int reason = child < 0 ? fork_error : ReadReason(failure[0]);

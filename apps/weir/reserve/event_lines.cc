@@ -37,9 +37,9 @@ class OpenLines {
   }
   /// Returns the failures: lines with fewer searches than wanted, including those that are still
   /// open.
-  Trouble Lost() const {
+  FailureTally LostLines() const {
     const MutexLock lock(mutex_);
-    Trouble lost = lost_;
+    FailureTally lost = lost_;
     for (const std::size_t line : open_) {
       lost.Note(fmt::format("line {}: interrupted while its slots were looked for again", line));
     }
@@ -49,7 +49,7 @@ class OpenLines {
  private:
   mutable Mutex mutex_;
   std::set<std::size_t> open_ WEIR_GUARDED_BY(mutex_);
-  Trouble lost_ WEIR_GUARDED_BY(mutex_);
+  FailureTally lost_ WEIR_GUARDED_BY(mutex_);
 };
 
 Status TakeLine(EventReleaser& releaser, const LineReader& lines,
@@ -95,7 +95,7 @@ Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& sc
                             Context& context) {
   LineReader lines(context.process().in, kLongestEvent);
   const auto open = std::make_shared<OpenLines>();
-  Trouble trouble;
+  FailureTally failures;
   for (auto got = lines.Next(); got != LineReader::Got::kEnd; got = lines.Next()) {
     if (context.process().interrupted()) break;
     Status taken = Fail(Code::kInvalidArgument, "it is longer than a megabyte");
@@ -104,13 +104,13 @@ Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& sc
       AwaitUntilOpenAre(kMostOpen, *open, scheduler, context);
       taken = TakeLine(releaser, lines, open);
     }
-    if (!taken) trouble.Note(fmt::format("line {}: {}", lines.number(), taken.error().message));
+    if (!taken) failures.Note(fmt::format("line {}: {}", lines.number(), taken.error().message));
   }
-  if (lines.broken()) trouble.Note("standard input cannot be read");
-  if (context.process().interrupted()) trouble.Note("interrupted; lines may be left unread");
+  if (lines.broken()) failures.Note("standard input cannot be read");
+  if (context.process().interrupted()) failures.Note("interrupted; lines may be left unread");
   AwaitOpen(*open, scheduler, context);
-  trouble.Add(open->Lost());
-  return AnswerEvents(context, {.releaser = releaser, .metrics = metrics}, trouble);
+  failures.Add(open->LostLines());
+  return AnswerEvents(context, {.releaser = releaser, .metrics = metrics}, failures);
 }
 
 }  // namespace weir::app

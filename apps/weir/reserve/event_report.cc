@@ -30,7 +30,8 @@ Result<std::string> MetricsOf(const EventReading& reading) {
 
 }  // namespace
 
-Result<Exit> AnswerEvents(Context& context, const EventReading& reading, const Trouble& trouble) {
+Result<Exit> AnswerEvents(Context& context, const EventReading& reading,
+                          const FailureTally& failures) {
   const EventReleaserStats stats = reading.releaser.stats();
   Json json = NumbersOf(stats);
   std::string text = TextOf(stats);
@@ -40,9 +41,9 @@ Result<Exit> AnswerEvents(Context& context, const EventReading& reading, const T
     json["metrics"] = std::move(metrics);
   }
   context.Answer(json, text);
-  if (trouble.count == 0) return Exit::kDone;
+  if (failures.count == 0) return Exit::kDone;
   context.Warn(
-      fmt::format("{} events were not dealt with, the first: {}", trouble.count, trouble.first));
+      fmt::format("{} events were not dealt with, the first: {}", failures.count, failures.first));
   return Exit::kFailed;
 }
 

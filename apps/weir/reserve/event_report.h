@@ -12,14 +12,14 @@
 namespace weir::app {
 
 /// The number of failures, and the first one.
-struct Trouble {
+struct FailureTally {
   std::uint64_t count = 0;
   std::string first;
 
   void Note(std::string what) {
     if (count++ == 0) first = std::move(what);
   }
-  void Add(Trouble other) {
+  void Add(FailureTally other) {
     if (count == 0) first = std::move(other.first);
     count += other.count;
   }
@@ -34,6 +34,7 @@ struct EventReading {
 
 /// Prints the numbers, the metrics if wanted, and on standard error the failures, which fail the
 /// command.
-Result<Exit> AnswerEvents(Context& context, const EventReading& reading, const Trouble& trouble);
+Result<Exit> AnswerEvents(Context& context, const EventReading& reading,
+                          const FailureTally& failures);
 
 }  // namespace weir::app

@@ -16,11 +16,11 @@ SlotKeeper::SlotKeeper(milliseconds ttl, UnixMillis expires, UnixMillis now)
 // expiry has passed without a failure, the process was paused: one renewal is started with a short
 // limit.
 SlotKeeper::Step SlotKeeper::Advance(UnixMillis now) {
-  if (state_ == State::kFree || state_ == State::kLost || now < next_) return Step::kWait;
+  if (state_ == State::kDone || state_ == State::kLost || now < next_) return Step::kWait;
   const bool has_expired = now >= expires_;
-  if (state_ == State::kAsking || (has_expired && has_failed_)) return GiveUp();
-  state_ = State::kAsking;
-  next_ = has_expired ? now + Pause() : expires_;
+  if (state_ == State::kRenewing || (has_expired && has_failed_)) return GiveUp();
+  state_ = State::kRenewing;
+  next_ = has_expired ? now + RetryInterval() : expires_;
   return Step::kRenew;
 }
 
@@ -30,13 +30,13 @@ SlotKeeper::Step SlotKeeper::GiveUp() {
 }
 
 std::optional<UnixMillis> SlotKeeper::next() const {
-  if (state_ == State::kFree || state_ == State::kLost) return std::nullopt;
+  if (state_ == State::kDone || state_ == State::kLost) return std::nullopt;
   return next_;
 }
 
 // Results that arrive after a loss or a binding are ignored.
 void SlotKeeper::Renewed(UnixMillis expires, UnixMillis now) {
-  if (state_ != State::kAsking) return;
+  if (state_ != State::kRenewing) return;
   state_ = State::kHeld;
   has_failed_ = false;
   expires_ = expires;
@@ -44,21 +44,21 @@ void SlotKeeper::Renewed(UnixMillis expires, UnixMillis now) {
 }
 
 void SlotKeeper::Failed(UnixMillis now) {
-  if (state_ != State::kAsking) return;
+  if (state_ != State::kRenewing) return;
   state_ = State::kHeld;
   has_failed_ = true;
-  next_ = std::min(now + Pause(), expires_);
+  next_ = std::min(now + RetryInterval(), expires_);
 }
 
-void SlotKeeper::Gone(UnixMillis now) {
-  if (state_ != State::kAsking) return;
+void SlotKeeper::NotHeld(UnixMillis now) {
+  if (state_ != State::kRenewing) return;
   const bool was_released = now < expires_;  // the process may have been paused
-  state_ = was_released ? State::kFree : State::kHeld;
+  state_ = was_released ? State::kDone : State::kHeld;
   has_failed_ = true;
   next_ = expires_;
 }
 
-milliseconds SlotKeeper::Pause() const {
+milliseconds SlotKeeper::RetryInterval() const {
   return std::clamp(ttl_ / 10, milliseconds(100), milliseconds(5'000));
 }
 

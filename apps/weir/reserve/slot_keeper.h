@@ -1,11 +1,11 @@
 // Decides when to renew a slot while something runs. Without I/O.
 //
 //           Renewed, Failed
-//          +----------------+
-//          v                |                      Gone before expiry, Bound
-//        kHeld --kRenew--> kAsking ----------------------------------------> kFree
-//          |                |
-//          +----------------+--expired, last renewal failed or late: kGiveUp--> kLost
+//          +------------------+
+//          v                  |                    NotHeld before expiry, Bound
+//        kHeld --kRenew--> kRenewing ----------------------------------------> kDone
+//          |                  |
+//          +------------------+--expired, last renewal failed or late: kGiveUp--> kLost
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ class SlotKeeper {
  public:
   enum class Step {
     kWait,    ///< nothing to do until next()
-    kRenew,   ///< start a renewal; it ends with Renewed, Failed, Gone or Bound
+    kRenew,   ///< start a renewal; it ends with Renewed, Failed, NotHeld or Bound
     kGiveUp,  ///< the slot has expired and another caller may have it; returned once
   };
 
@@ -39,25 +39,25 @@ class SlotKeeper {
   /// Reports that the store does not hold the slot. If it has not expired at `now`, it was released
   /// by its id, or the resource that it was bound to has ended; otherwise another caller may have
   /// it.
-  void Gone(UnixMillis now);
-  void Bound() { state_ = State::kFree; }
+  void NotHeld(UnixMillis now);
+  void Bound() { state_ = State::kDone; }
 
   bool is_lost() const { return state_ == State::kLost; }
 
  private:
   enum class State {
     kHeld,
-    kAsking,  ///< a renewal is in flight
-    kFree,    ///< bound, or released on purpose
+    kRenewing,  ///< a renewal is in flight
+    kDone,      ///< bound, or released on purpose
     kLost,
   };
 
-  milliseconds Pause() const;
+  milliseconds RetryInterval() const;
   Step GiveUp();
 
   milliseconds ttl_;
   UnixMillis expires_;
-  UnixMillis next_;  ///< the time of the next renewal; in kAsking, of giving up the one in flight
+  UnixMillis next_;  ///< the time of the next renewal; in kRenewing, of giving up the one in flight
   State state_ = State::kHeld;
   bool has_failed_ = false;  ///< since the last success
 };

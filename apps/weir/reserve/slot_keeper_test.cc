@@ -74,7 +74,7 @@ TEST(SlotKeeper, R2BoundItIsNeitherRenewedNorLost) {
 TEST(SlotKeeper, R2ReleasedBeforeItsExpiryItIsNotLost) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
-  keeper.Gone(kNow + kTtl / 2);
+  keeper.NotHeld(kNow + kTtl / 2);
   ExpectNoMoreRenewals(keeper);
 }
 
@@ -84,7 +84,7 @@ TEST(SlotKeeper, R2GoneAfterItsExpiryItIsLostWheneverItsRenewalBegan) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
   const UnixMillis late = kNow + 3 * kTtl;
-  keeper.Gone(late);
+  keeper.NotHeld(late);
   EXPECT_EQ(keeper.Advance(late), Step::kGiveUp);
   EXPECT_TRUE(keeper.is_lost());
 }
@@ -108,7 +108,7 @@ TEST(SlotKeeper, AfterAPauseBeyondTheExpiryOneRenewalDecides) {
 
   SlotKeeper gone = KeeperOf(kTtl);
   ASSERT_EQ(gone.Advance(late), Step::kRenew);
-  gone.Gone(late);
+  gone.NotHeld(late);
   EXPECT_EQ(gone.Advance(late), Step::kGiveUp) << "another may have it";
 
   SlotKeeper silent = KeeperOf(kTtl);

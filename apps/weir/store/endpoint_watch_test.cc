@@ -74,5 +74,44 @@ TEST_F(EndpointWatchTest, Q4AnErrorOfTheServerEndsNoSilence) {
   EXPECT_FALSE(watch_.Look());
 }
 
+// Fails if: a silence grows without end although no call is made.
+TEST_F(EndpointWatchTest, ASilenceDoesNotGrowBeyondTheDelayOfARetry) {
+  Ask();
+  clock_.Advance(milliseconds(700));
+  Answer(Failure(0, "connection refused"));
+  clock_.Advance(std::chrono::hours(1));
+  ASSERT_TRUE(watch_.Look());
+  EXPECT_EQ(watch_.Look()->length, milliseconds(700) + kLongestRetryDelay);
+  Ask();
+  EXPECT_EQ(watch_.Look()->length, nanoseconds(0)) << "the service was not asked for an hour";
+  clock_.Advance(milliseconds(300));
+  EXPECT_EQ(watch_.Look()->length, milliseconds(300));
+  Answer(JsonReply{});
+}
+
+// A retry after a pause continues the silence.
+TEST_F(EndpointWatchTest, TheDelaysOfRetriesBelongToTheSilence) {
+  Ask();
+  Answer(Failure(0, "connection refused"));
+  clock_.Advance(milliseconds(900));
+  EXPECT_EQ(watch_.Look()->length, milliseconds(900));
+  Ask();
+  Answer(Failure(0, "connection refused"));
+  EXPECT_EQ(watch_.Look()->length, milliseconds(900));
+}
+
+// Fails if: a response ends the silence of calls that are still pending.
+TEST_F(EndpointWatchTest, OtherPendingCallsAreSilentSinceTheLastResponse) {
+  Ask();
+  Ask();
+  clock_.Advance(milliseconds(500));
+  Answer(JsonReply{});
+  clock_.Advance(milliseconds(1500));
+  ASSERT_TRUE(watch_.Look());
+  EXPECT_EQ(watch_.Look()->length, milliseconds(1500));
+  Answer(JsonReply{});
+  EXPECT_FALSE(watch_.Look());
+}
+
 }  // namespace
 }  // namespace weir::app

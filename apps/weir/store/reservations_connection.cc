@@ -32,7 +32,7 @@ Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& w
   // Slots are stored in a file of their own, which may exist without the store's file.
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
   const auto backend =
-      OpenReservations(choice.url, process.clock, SurroundingsOf(process), &context.log());
+      OpenReservations(choice.url, process.clock, HostEnvironmentOf(process), &context.log());
   if (!backend) {
     if (choice.source == StoreSource::kStack) return Fail(NoSlotsOfStack(context, choice));
     if (backend.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kSqliteScheme = "sqlite:";
 constexpr std::string_view kTableScheme = "dynamodb:";
 
-std::optional<std::string> Variable(const ProcessContext& process, const std::string& name) {
+std::optional<std::string> ReadVariableOf(const ProcessContext& process, const std::string& name) {
   std::optional<std::string> value = process.environment(name);
   if (value && value->empty()) return std::nullopt;
   return value;
@@ -64,10 +64,10 @@ Result<StoreChoice> ChooseStore(const ProcessContext& process,
     WEIR_ASSIGN_OR_RETURN(std::string url, ParseStoreUrl(*option));
     return StoreChoice{StoreSource::kOption, std::move(url)};
   }
-  if (auto named = Variable(process, "WEIR_STORE")) {
+  if (auto named = ReadVariableOf(process, "WEIR_STORE")) {
     return StoreChoice{StoreSource::kEnvironment, *std::move(named)};
   }
-  if (Variable(process, "ZAEL_STACK")) {
+  if (ReadVariableOf(process, "ZAEL_STACK")) {
     return StoreChoice{StoreSource::kStack, std::string(kTableScheme)};
   }
   WEIR_ASSIGN_OR_RETURN(std::string url, DefaultStoreUrl(process));
@@ -84,9 +84,9 @@ Result<StoreChoice> ChooseReservationStore(const ProcessContext& process,
 }
 
 Result<std::string> DefaultStoreUrl(const ProcessContext& process) {
-  std::optional<std::string> state = Variable(process, "XDG_STATE_HOME");
+  std::optional<std::string> state = ReadVariableOf(process, "XDG_STATE_HOME");
   if (!state || !state->starts_with('/')) {
-    const std::optional<std::string> home = Variable(process, "HOME");
+    const std::optional<std::string> home = ReadVariableOf(process, "HOME");
     if (!home) {
       return Fail(Code::kFailedPrecondition,
                   "no folder for the default store: neither XDG_STATE_HOME nor HOME names one; "

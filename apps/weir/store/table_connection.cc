@@ -28,7 +28,7 @@ Result<Exit> OnRecordsOf(Context& context, const OpenedTable& opened, const Reco
                                          std::move(done));
                         }));
   dynamo::AuditTrail audit(opened.table, dynamo::Keys(id));
-  dynamo::UsageReader usage(opened.table, dynamo::Keys(id));
+  dynamo::UsageTable usage(opened.table, dynamo::Keys(id));
   return work({audit, usage});
 }
 
@@ -75,8 +75,8 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
     context.failure = Exit::kUsage;
     return Fail(context.OfStore(url.error()));
   }
-  const auto opened = dynamo::Connection::Open(*url, context.process().clock,
-                                               SurroundingsOf(context.process()), &context.log());
+  const auto opened = dynamo::Connection::Open(
+      *url, context.process().clock, HostEnvironmentOf(context.process()), &context.log());
   if (!opened) {
     // As for the errors of OpenBackend about a URL and AWS's settings.
     if (opened.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;

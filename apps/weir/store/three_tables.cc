@@ -34,11 +34,11 @@ void AnswerWith(Context& context, const rate_limiter_py::TableNames& names,
   context.Answer(json, text);
 }
 
-Result<std::unique_ptr<dynamo::Connection>> Connect(Context& context, const TablesUrl& where) {
+Result<std::unique_ptr<dynamo::Connection>> ConnectTo(Context& context, const TablesUrl& where) {
   const dynamo::DynamoUrl service{
       .table = where.names.slots, .region = where.region, .endpoint = where.endpoint};
   return dynamo::Connection::Open(service, context.process().clock,
-                                  SurroundingsOf(context.process()), &context.log());
+                                  HostEnvironmentOf(context.process()), &context.log());
 }
 
 // A wrong URL and wrong settings of AWS are usage errors.
@@ -52,7 +52,7 @@ Error OfUsage(Context& context, Error error) {
 Result<Exit> CreateThreeTables(Context& context, const std::string& url) {
   const auto where = rate_limiter_py::ParseTablesUrl(url, context.process().environment);
   if (!where) return Fail(OfUsage(context, where.error()));
-  const auto connection = Connect(context, *where);
+  const auto connection = ConnectTo(context, *where);
   if (!connection) return Fail(OfUsage(context, connection.error()));
   Scheduler& scheduler = (*connection)->scheduler();
   rate_limiter_py::Tables tables((*connection)->client(), scheduler, where->names,

@@ -49,7 +49,7 @@ Json ToJson(const LevelRecord& record);
 Json ToJson(const EntityRecord& record);
 
 /// Returns {"namespace", "system", "resources", "entities"}: a limits file that ParseLimitsFile
-/// reads back as `file` if the text is shorter than kMaxYamlSilence bytes.
+/// reads back as `file` if the text is shorter than kMaxBytesWithoutEvent bytes.
 Json ToJson(const LimitsFile& file);
 
 std::string_view NameOf(OnUnavailable choice);

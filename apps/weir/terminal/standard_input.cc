@@ -18,7 +18,7 @@ InterruptibleInput::InterruptibleInput(int fd, std::function<bool()> interrupted
     : fd_(fd), interrupted_(std::move(interrupted)) {}
 
 /// Returns true if data or the end of the input are available, false if the input must end.
-bool InterruptibleInput::Await() {
+bool InterruptibleInput::AwaitData() {
   while (!interrupted_() && !(look_ && look_())) {
     pollfd waited{.fd = fd_, .events = POLLIN, .revents = 0};
     if (poll(&waited, 1, kLookMillis) > 0) return true;
@@ -29,7 +29,7 @@ bool InterruptibleInput::Await() {
 InterruptibleInput::int_type InterruptibleInput::underflow() {
   ssize_t got = -1;
   do {
-    if (!Await()) return traits_type::eof();
+    if (!AwaitData()) return traits_type::eof();
     got = read(fd_, buffer_.data(), buffer_.size());
   } while (got < 0 && (errno == EINTR || errno == EAGAIN));
   // istream catches this exception and sets badbit.

@@ -22,7 +22,7 @@ class InterruptibleInput final : public std::streambuf {
 
  private:
   // Waits for data or the end of the descriptor.
-  bool Await();
+  bool AwaitData();
 
   int fd_;
   std::function<bool()> interrupted_;

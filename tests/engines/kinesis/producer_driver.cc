@@ -76,7 +76,7 @@ class Driver {
                           .content_type = std::string(ContentType(config.wire)),
                           .request_timeout = config.request_timeout,
                           .max_connections = static_cast<std::size_t>(config.max_connections)},
-                         clock_, ProcessSurroundings()))),
+                         clock_, ProcessEnvironment()))),
         producer_({connection_->client(), connection_->scheduler()}, config, SystemSeed()) {}
 
   Producer::Stream& Open(const std::string& name) {

@@ -87,7 +87,7 @@ class Claimants {
 
 int Drive(char** words) {
   const SystemClock clock;
-  const auto backend = OpenReservations(words[1], clock, ProcessSurroundings());
+  const auto backend = OpenReservations(words[1], clock, ProcessEnvironment());
   if (!backend) Give(backend.error().message);
   Claimants claimants((*backend)->slots(), {words[2], words[3]}, std::atoll(words[4]));
   std::string command;

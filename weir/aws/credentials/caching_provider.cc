@@ -1,3 +1,5 @@
+#include "weir/aws/credentials/caching_provider.h"
+
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -42,18 +44,18 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
 
   CredentialsCache::Time Now() const WEIR_REQUIRES(mutex_);
   /// Returns the result of a Get that need not wait for a fetch.
-  std::optional<Result<Credentials>> AnswerAtOnce(Deadline deadline) WEIR_REQUIRES(mutex_);
-  void Enqueue(Deadline deadline, Done<Credentials> done) WEIR_REQUIRES(mutex_);
+  std::optional<Result<Credentials>> ResultWithoutFetch(Deadline deadline) WEIR_REQUIRES(mutex_);
+  void AddWaiter(Deadline deadline, Done<Credentials> done) WEIR_REQUIRES(mutex_);
   void TimeOut(std::uint64_t id) WEIR_EXCLUDES(mutex_);
   /// Starts a fetch, unless the provider is closed.
-  void Fetch() WEIR_EXCLUDES(mutex_);
+  void StartFetch() WEIR_EXCLUDES(mutex_);
   /// Stores the result of a fetch and completes all pending calls.
-  void Fetched(Result<Credentials> result) WEIR_EXCLUDES(mutex_);
+  void OnFetched(Result<Credentials> result) WEIR_EXCLUDES(mutex_);
   /// Writes the log event of a fetch.
-  void Report(const Result<Credentials>& answer, const std::optional<Error>& failure);
+  void LogFetch(const Result<Credentials>& answer, const std::optional<Error>& failure);
   /// Sets the timer to the time of the next refresh.
   void SetTimer() WEIR_REQUIRES(mutex_);
-  void AnswerAll(Waiters waiters, const Result<Credentials>& answer) WEIR_EXCLUDES(mutex_);
+  void CompleteAll(Waiters waiters, const Result<Credentials>& answer) WEIR_EXCLUDES(mutex_);
 
   // Constant after construction.
   CredentialsProvider& source_;
@@ -67,8 +69,8 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
   Waiters waiters_ WEIR_GUARDED_BY(mutex_);
   std::uint64_t next_id_ WEIR_GUARDED_BY(mutex_) = 1;
   TimerId timer_ WEIR_GUARDED_BY(mutex_){};
-  std::condition_variable_any left_source_;
-  int inside_source_ WEIR_GUARDED_BY(mutex_) = 0;
+  std::condition_variable_any source_returned_;
+  int calls_of_source_ WEIR_GUARDED_BY(mutex_) = 0;
   bool closed_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
@@ -91,23 +93,23 @@ void CachedState::Get(Deadline deadline, Done<Credentials> done) {
   {
     const MutexLock lock(mutex_);
     // Callbacks and the source are called outside the lock.
-    answer = AnswerAtOnce(deadline);
-    if (!answer) Enqueue(deadline, std::exchange(done, nullptr));
+    answer = ResultWithoutFetch(deadline);
+    if (!answer) AddWaiter(deadline, std::exchange(done, nullptr));
     fetch = cache_.BeginFetch(Now());
   }
   if (answer) done(*std::move(answer));
-  if (fetch) Fetch();
+  if (fetch) StartFetch();
 }
 
-std::optional<Result<Credentials>> CachedState::AnswerAtOnce(Deadline deadline) {
+std::optional<Result<Credentials>> CachedState::ResultWithoutFetch(Deadline deadline) {
   const CredentialsCache::Time at = Now();
-  if (const Credentials* good = cache_.Good(at)) return *good;
-  if (auto refusal = cache_.Refusal(at)) return Fail(*std::move(refusal));
+  if (const Credentials* good = cache_.Valid(at)) return *good;
+  if (auto fetch_error = cache_.FetchError(at)) return Fail(*std::move(fetch_error));
   if (!deadline.ExpiredAt(at.now)) return std::nullopt;
   return Fail(Code::kDeadlineExceeded, "no AWS credentials by the deadline");
 }
 
-void CachedState::Enqueue(Deadline deadline, Done<Credentials> done) {
+void CachedState::AddWaiter(Deadline deadline, Done<Credentials> done) {
   const std::uint64_t id = next_id_++;
   Waiter& waiter = waiters_[id];
   waiter.done = std::move(done);
@@ -123,7 +125,7 @@ void CachedState::TimeOut(std::uint64_t id) {
     const MutexLock lock(mutex_);
     if (auto node = waiters_.extract(id)) late.insert(std::move(node));
   }
-  AnswerAll(std::move(late), Fail(Code::kDeadlineExceeded, "no AWS credentials by the deadline"));
+  CompleteAll(std::move(late), Fail(Code::kDeadlineExceeded, "no AWS credentials by the deadline"));
 }
 
 void CachedState::Rejected(const Credentials& refused) {
@@ -142,25 +144,25 @@ void CachedState::FetchIfDue() {
     fetch = cache_.BeginFetch(Now());
     if (!fetch) SetTimer();
   }
-  if (fetch) Fetch();
+  if (fetch) StartFetch();
 }
 
-void CachedState::Fetch() {
+void CachedState::StartFetch() {
   {
     const MutexLock lock(mutex_);
     if (closed_) return;
     // Close waits until this call of the source has returned.
-    ++inside_source_;
+    ++calls_of_source_;
   }
   source_.Get(Deadline::After(scheduler_.clock(), kFetchTime),
               [weak = weak_from_this()](Result<Credentials> result) {
-                if (const auto self = weak.lock()) self->Fetched(std::move(result));
+                if (const auto self = weak.lock()) self->OnFetched(std::move(result));
               });
   const MutexLock lock(mutex_);
-  if (--inside_source_ == 0) left_source_.notify_all();
+  if (--calls_of_source_ == 0) source_returned_.notify_all();
 }
 
-void CachedState::Report(const Result<Credentials>& answer, const std::optional<Error>& failure) {
+void CachedState::LogFetch(const Result<Credentials>& answer, const std::optional<Error>& failure) {
   if (failure) {
     const std::int64_t wait = failure->retry_after.value_or(milliseconds(0)).count();
     const std::array<LogField, 3> fields = {LogField{"message", std::string_view(failure->message)},
@@ -177,7 +179,7 @@ void CachedState::Report(const Result<Credentials>& answer, const std::optional<
   log_.Write(LogLevel::kInfo, "credentials.refreshed", fields);
 }
 
-void CachedState::Fetched(Result<Credentials> result) {
+void CachedState::OnFetched(Result<Credentials> result) {
   Waiters waiters;
   Result<Credentials> answer;
   std::optional<Error> failure;
@@ -186,7 +188,7 @@ void CachedState::Fetched(Result<Credentials> result) {
     const CredentialsCache::Time at = Now();
     cache_.Fetched(std::move(result), at);
     failure = cache_.Failure(at);
-    const Credentials* const good = cache_.Good(at);
+    const Credentials* const good = cache_.Valid(at);
     if (good != nullptr) {
       answer = *good;
     } else {
@@ -196,8 +198,8 @@ void CachedState::Fetched(Result<Credentials> result) {
     waiters.swap(waiters_);
     SetTimer();
   }
-  Report(answer, failure);
-  AnswerAll(std::move(waiters), answer);
+  LogFetch(answer, failure);
+  CompleteAll(std::move(waiters), answer);
 }
 
 void CachedState::SetTimer() {
@@ -215,7 +217,7 @@ void CachedState::Close() {
   MutexLock lock(mutex_);
   closed_ = true;
   if (timer_ != TimerId{}) scheduler_.Cancel(timer_);
-  while (inside_source_ > 0) left_source_.wait(mutex_);
+  while (calls_of_source_ > 0) source_returned_.wait(mutex_);
 }
 
 void CachedState::CancelAll() {
@@ -224,10 +226,10 @@ void CachedState::CancelAll() {
     const MutexLock lock(mutex_);
     waiters.swap(waiters_);
   }
-  AnswerAll(std::move(waiters), Fail(Code::kCancelled, "the AWS credentials are being closed"));
+  CompleteAll(std::move(waiters), Fail(Code::kCancelled, "the AWS credentials are being closed"));
 }
 
-void CachedState::AnswerAll(Waiters waiters, const Result<Credentials>& answer) {
+void CachedState::CompleteAll(Waiters waiters, const Result<Credentials>& answer) {
   for (auto& [id, waiter] : waiters) {
     if (waiter.timer != TimerId{}) scheduler_.Cancel(waiter.timer);
     waiter.done(answer);

@@ -80,15 +80,15 @@ ProviderHandle InstanceMetadata(const CrtRuntime& runtime, const std::string&) {
   return ProviderHandle(aws_credentials_provider_new_imds(runtime.allocator(), &options));
 }
 
-constexpr std::array kPlaces{CredentialSource{"environment", &Environment},
-                             CredentialSource{"profile", &Profile},
-                             CredentialSource{"SSO", &Sso},
-                             CredentialSource{"web identity", &WebIdentity},
-                             CredentialSource{"container", &Container},
-                             CredentialSource{"instance metadata", &InstanceMetadata}};
+constexpr std::array kSources{CredentialSource{"environment", &Environment},
+                              CredentialSource{"profile", &Profile},
+                              CredentialSource{"SSO", &Sso},
+                              CredentialSource{"web identity", &WebIdentity},
+                              CredentialSource{"container", &Container},
+                              CredentialSource{"instance metadata", &InstanceMetadata}};
 
 }  // namespace
 
-std::span<const CredentialSource> CredentialSources() { return kPlaces; }
+std::span<const CredentialSource> CredentialSources() { return kSources; }
 
 }  // namespace weir::internal

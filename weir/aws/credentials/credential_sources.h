@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "weir/aws/http/crt_handle.h"
+#include "weir/aws/http/crt/crt_handle.h"
 #include "weir/aws/http/crt_runtime.h"
 
 struct aws_credentials_provider;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/base/time.h"
 #include "weir/runtime/deadline.h"
@@ -25,7 +26,7 @@ inline bool SameKeys(const Credentials& a, const Credentials& b) {
 }
 
 /// Thread-safe. `done` obeys weir/base/done.h.
-class CredentialsProvider {
+class WEIR_API CredentialsProvider {
  public:
   virtual ~CredentialsProvider() = default;
   /// Gets credentials that are valid now. Errors: kUnauthenticated if there are none, with the

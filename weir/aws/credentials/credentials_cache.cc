@@ -20,9 +20,9 @@ bool CredentialsCache::HasExpired(const Credentials& credentials, Time at) {
   return credentials.expires && std::min(at.wall, BestClock(at)) >= *credentials.expires;
 }
 
-const Credentials* CredentialsCache::Good(Time at) const {
-  if (!good_ || rejected_ || HasExpired(*good_, at)) return nullptr;
-  return &*good_;
+const Credentials* CredentialsCache::Valid(Time at) const {
+  if (!credentials_ || rejected_ || HasExpired(*credentials_, at)) return nullptr;
+  return &*credentials_;
 }
 
 std::optional<Error> CredentialsCache::Failure(Time at) const {
@@ -34,14 +34,14 @@ std::optional<Error> CredentialsCache::Failure(Time at) const {
   return failure;
 }
 
-std::optional<Error> CredentialsCache::Refusal(Time at) const {
+std::optional<Error> CredentialsCache::FetchError(Time at) const {
   if (fetching_ || at.now >= not_before_) return std::nullopt;
   return Failure(at);
 }
 
 bool CredentialsCache::IsRefreshDue(Time at) const {
-  if (!good_ || rejected_) return true;
-  return good_->expires && BestClock(at) >= refresh_at_;
+  if (!credentials_ || rejected_) return true;
+  return credentials_->expires && BestClock(at) >= refresh_at_;
 }
 
 bool CredentialsCache::BeginFetch(Time at) {
@@ -53,43 +53,44 @@ bool CredentialsCache::BeginFetch(Time at) {
 void CredentialsCache::Fetched(Result<Credentials> result, Time at) {
   fetching_ = false;
   if (!result) {
-    Fail(std::move(result.error()), at);
+    StoreError(std::move(result.error()), at);
   } else if (HasExpired(*result, at)) {
-    Fail({Code::kUnauthenticated, "the AWS credentials that were found have expired"}, at);
+    StoreError({Code::kUnauthenticated, "the AWS credentials that were found have expired"}, at);
   } else {
-    Keep(*std::move(result), at);
+    StoreFetched(*std::move(result), at);
   }
 }
 
 bool CredentialsCache::Rejected(const Credentials& refused, Time at) {
-  if (!good_ || rejected_ || !SameKeys(*good_, refused)) return false;
+  if (!credentials_ || rejected_ || !SameKeys(*credentials_, refused)) return false;
   // Earlier than not_before_, they were fetched a moment ago, and no other fetch is allowed yet.
   rejected_ = fetching_ || at.now >= not_before_;
   return rejected_;
 }
 
-void CredentialsCache::Keep(Credentials credentials, Time at) {
+void CredentialsCache::StoreFetched(Credentials credentials, Time at) {
   // The source has returned the same credentials that AWS refused.
-  const bool refused_before = std::exchange(rejected_, false) && SameKeys(*good_, credentials);
+  const bool refused_before =
+      std::exchange(rejected_, false) && SameKeys(*credentials_, credentials);
   failure_.reset();
-  good_ = std::move(credentials);
-  if (good_->expires) {
+  credentials_ = std::move(credentials);
+  if (credentials_->expires) {
     const milliseconds early(rng_.Between(0, kRefreshSpread.count()));
-    refresh_at_ = *good_->expires - kRefreshAhead - early;
+    refresh_at_ = *credentials_->expires - kRefreshAhead - early;
   }
-  const bool due_again = refused_before || (good_->expires && refresh_at_ <= BestClock(at));
+  const bool due_again = refused_before || (credentials_->expires && refresh_at_ <= BestClock(at));
   // The source has nothing better yet: delay the next fetch.
   if (!due_again) backoff_.Reset();
   not_before_ = due_again ? at.now + backoff_.Next(rng_) : at.now;
 }
 
-void CredentialsCache::Fail(Error error, Time at) {
+void CredentialsCache::StoreError(Error error, Time at) {
   failure_ = Error{Code::kUnauthenticated, std::move(error.message)};
   not_before_ = at.now + backoff_.Next(rng_);
 }
 
 std::optional<Instant> CredentialsCache::WakeAt(Time at) const {
-  if (fetching_ || !good_ || !good_->expires) return std::nullopt;
+  if (fetching_ || !credentials_ || !credentials_->expires) return std::nullopt;
   const nanoseconds until_due =
       std::clamp<nanoseconds>(refresh_at_ - BestClock(at), nanoseconds(0), kLongestNap);
   return std::max(at.now + until_due, not_before_);

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "weir/aws/credentials/credentials.h"
@@ -15,8 +14,6 @@
 #include "weir/base/rng.h"
 #include "weir/base/time.h"
 #include "weir/runtime/backoff.h"
-#include "weir/runtime/scheduler.h"
-#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -32,7 +29,7 @@ namespace weir {
 /// expire, the next fetch waits for a Backoff (1 s doubling to 30 s).
 ///
 /// Credentials that AWS refused are not used until a fetch has ended. If that fetch returns the
-/// same ones, they are used again, and another refusal has an effect only after such a wait, so
+/// same ones, they are used again, and another rejection has an effect only after such a wait, so
 /// that a fleet whose keys were revoked does not overload the source. If the fetch fails, there are
 /// no credentials.
 class CredentialsCache {
@@ -46,13 +43,13 @@ class CredentialsCache {
   explicit CredentialsCache(std::uint64_t seed) : rng_(seed) {}
 
   /// Returns the credentials that are valid now; null if there are none.
-  const Credentials* Good(Time at) const;
+  const Credentials* Valid(Time at) const;
   /// Returns the error of the last fetch, with the time until the next one may begin; nothing if
   /// the last fetch succeeded.
   std::optional<Error> Failure(Time at) const;
   /// Returns the error of the last fetch while no other may begin; nothing if a caller may wait for
   /// a fetch.
-  std::optional<Error> Refusal(Time at) const;
+  std::optional<Error> FetchError(Time at) const;
   /// Returns true if a fetch is due. The caller must then start it and pass its result to Fetched.
   bool BeginFetch(Time at);
   void Fetched(Result<Credentials> result, Time at);
@@ -67,36 +64,18 @@ class CredentialsCache {
   static bool HasExpired(const Credentials& credentials, Time at);
   bool IsRefreshDue(Time at) const;
   /// Stores fetched credentials and the time of their refresh.
-  void Keep(Credentials credentials, Time at);
+  void StoreFetched(Credentials credentials, Time at);
   /// Stores the error of a fetch.
-  void Fail(Error error, Time at);
+  void StoreError(Error error, Time at);
 
   Rng rng_;
   Backoff backoff_{std::chrono::seconds(1), std::chrono::seconds(30)};
   bool fetching_ = false;
   Instant not_before_{INT64_MIN};  ///< the earliest time of the next fetch
-  std::optional<Credentials> good_;
-  UnixMillis refresh_at_;  ///< the time of the next refresh, if good_ expires
-  bool rejected_ = false;  ///< good_ was refused, and no fetch has returned others since
+  std::optional<Credentials> credentials_;
+  UnixMillis refresh_at_;  ///< the time of the next refresh, if credentials_ expires
+  bool rejected_ = false;  ///< credentials_ was refused, and no fetch has returned others since
   std::optional<Error> failure_;
 };
-
-/// Returns a provider that caches the credentials of `source` as CredentialsCache describes: Get
-/// completes from memory while they are valid, and tasks of `scheduler` refresh them in the
-/// background. Callers of Get while there are none wait for one common fetch, each at most until
-/// its deadline. If that fetch fails, they get kUnauthenticated with the source's message and the
-/// time after which to retry.
-///
-/// `source` may complete on any thread and also late: only the fetch waits for it, not the callers.
-/// `scheduler` must outlive the provider. Calls that are pending when the provider is destroyed
-/// complete with kCancelled. The provider must not be destroyed from a `done`.
-///
-/// `log`, which must outlive the provider, gets "credentials.refreshed" (info: expires_in_s, if
-/// they expire), "credentials.failed" (warning: message, retry_after_ms, and usable, which is true
-/// while the previous ones are still valid) and "credentials.rejected" (warning: AWS refused them).
-/// Fetches are rare enough that every event is written. No event contains a key.
-std::unique_ptr<CredentialsProvider> MakeCachedCredentials(
-    std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler, std::uint64_t seed,
-    Log& log = NoLog());
 
 }  // namespace weir

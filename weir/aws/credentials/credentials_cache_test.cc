@@ -1,4 +1,5 @@
 #include "weir/aws/credentials/credentials_cache.h"
+#include "weir/aws/credentials/caching_provider.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -381,7 +382,7 @@ TEST_F(CachedCredentialsTest, DestroyingItAnswersWhoWaits) {
 
 /// Whatever the results of fetches, the times of calls and the refusals of AWS: the returned
 /// credentials are valid, each call completes exactly once and by its deadline, and there is at
-/// most one fetch at a time. Fails if: Good() ignores the expiry, BeginFetch() ignores fetching_,
+/// most one fetch at a time. Fails if: Valid() ignores the expiry, BeginFetch() ignores fetching_,
 /// or TimeOut() leaves the waiter in the map.
 TEST(CachedCredentialsPropertyTest, AnswersAreValidInTimeAndFromOneFetchAtATime) {
   const bool held = rc::check([](std::uint64_t seed) {

@@ -13,7 +13,8 @@
 #include <utility>
 
 #include "weir/aws/credentials/credential_sources.h"
-#include "weir/aws/http/crt_handle.h"
+#include "weir/aws/http/crt/crt_handle.h"
+#include "weir/base/owed_result.h"
 #include "weir/runtime/loop.h"
 
 namespace weir {
@@ -28,7 +29,7 @@ bool IsNotSetUp(int error) {
          error == AWS_AUTH_CREDENTIALS_PROVIDER_PROFILE_SOURCE_FAILURE;
 }
 
-Credentials Copy(const aws_credentials* from) {
+Credentials CopyCredentials(const aws_credentials* from) {
   Credentials to{
       .access_key_id = std::string(View(aws_credentials_get_access_key_id(from))),
       .secret_access_key = std::string(View(aws_credentials_get_secret_access_key(from))),
@@ -40,38 +41,38 @@ Credentials Copy(const aws_credentials* from) {
   return to;
 }
 
-struct PlaceAnswer {
+struct SourceResult {
   std::optional<Credentials> credentials;
   int error = 0;
 };
 
 /// One request to one source, for which this thread waits.
-class Question {
+class SourceCall {
  public:
   /// Returns nothing if the source did not respond in time. It may respond later, so the callback
   /// and this thread share the object.
-  static std::optional<PlaceAnswer> Ask(aws_credentials_provider* provider, nanoseconds wait) {
-    const auto question = std::make_shared<Question>();
-    auto* const for_callback = new std::shared_ptr<Question>(question);
+  static std::optional<SourceResult> Run(aws_credentials_provider* provider, nanoseconds wait) {
+    const auto call = std::make_shared<SourceCall>();
+    auto* const for_callback = new std::shared_ptr<SourceCall>(call);
     if (aws_credentials_provider_get_credentials(provider, &OnAnswer, for_callback) != 0) {
       delete for_callback;
-      return PlaceAnswer{.credentials = std::nullopt, .error = aws_last_error()};
+      return SourceResult{.credentials = std::nullopt, .error = aws_last_error()};
     }
-    return question->Wait(wait);
+    return call->WaitForResult(wait);
   }
 
  private:
-  static void OnAnswer(aws_credentials* credentials, int error, void* question) {
-    const std::unique_ptr<std::shared_ptr<Question>> self(
-        static_cast<std::shared_ptr<Question>*>(question));
+  static void OnAnswer(aws_credentials* credentials, int error, void* call) {
+    const std::unique_ptr<std::shared_ptr<SourceCall>> self(
+        static_cast<std::shared_ptr<SourceCall>*>(call));
     const MutexLock lock((*self)->mutex_);
     (*self)->answer_.emplace();
     (*self)->answer_->error = error;
-    if (credentials != nullptr) (*self)->answer_->credentials = Copy(credentials);
+    if (credentials != nullptr) (*self)->answer_->credentials = CopyCredentials(credentials);
     (*self)->answered_.notify_all();
   }
 
-  std::optional<PlaceAnswer> Wait(nanoseconds wait) {
+  std::optional<SourceResult> WaitForResult(nanoseconds wait) {
     const auto until = std::chrono::steady_clock::now() + wait;
     MutexLock lock(mutex_);
     while (!answer_) {
@@ -82,7 +83,7 @@ class Question {
 
   Mutex mutex_;
   std::condition_variable_any answered_;
-  std::optional<PlaceAnswer> answer_ WEIR_GUARDED_BY(mutex_);
+  std::optional<SourceResult> answer_ WEIR_GUARDED_BY(mutex_);
 };
 
 /// A longer wait is practically endless; the bound keeps the arithmetic of wait_until safe.
@@ -95,38 +96,39 @@ class CredentialSearch {
       : runtime_(runtime), clock_(clock), profile_(profile) {}
 
   Result<Credentials> Run(Deadline deadline) {
-    for (const internal::CredentialSource& place : internal::CredentialSources()) {
-      if (std::optional<Result<Credentials>> found = Ask(place, deadline)) return *std::move(found);
+    for (const internal::CredentialSource& source : internal::CredentialSources()) {
+      if (std::optional<Result<Credentials>> found = TrySource(source, deadline))
+        return *std::move(found);
     }
-    return Failed(Code::kUnauthenticated);
+    return NotFound(Code::kUnauthenticated);
   }
 
  private:
   /// Returns nothing if the search should continue with the next source.
-  std::optional<Result<Credentials>> Ask(const internal::CredentialSource& place,
-                                         Deadline deadline) {
-    const internal::ProviderHandle provider = place.open(runtime_, profile_);
-    if (provider == nullptr) return Note(place, "not set up");
+  std::optional<Result<Credentials>> TrySource(const internal::CredentialSource& source,
+                                               Deadline deadline) {
+    const internal::ProviderHandle provider = source.open(runtime_, profile_);
+    if (provider == nullptr) return AddNote(source, "not set up");
     const nanoseconds left = std::min(deadline.Left(clock_.Now()), kLongestWait);
-    std::optional<PlaceAnswer> answer = Question::Ask(provider.get(), left);
+    std::optional<SourceResult> answer = SourceCall::Run(provider.get(), left);
     if (!answer) {
-      Note(place, "no answer in time");
-      return Failed(Code::kDeadlineExceeded);
+      AddNote(source, "no answer in time");
+      return NotFound(Code::kDeadlineExceeded);
     }
     if (answer->credentials) return *std::move(answer->credentials);
-    Note(place, internal::CrtError(answer->error));
+    AddNote(source, internal::CrtError(answer->error));
     if (IsNotSetUp(answer->error)) return std::nullopt;
-    return Failed(Code::kUnauthenticated);
+    return NotFound(Code::kUnauthenticated);
   }
 
   /// Adds an outcome to the error.
-  std::nullopt_t Note(const internal::CredentialSource& place, std::string_view what) {
-    fmt::format_to(std::back_inserter(notes_), "{}{}: {}", notes_.empty() ? "" : ", ", place.name,
+  std::nullopt_t AddNote(const internal::CredentialSource& source, std::string_view what) {
+    fmt::format_to(std::back_inserter(notes_), "{}{}: {}", notes_.empty() ? "" : ", ", source.name,
                    what);
     return std::nullopt;
   }
 
-  Result<Credentials> Failed(Code code) const {
+  Result<Credentials> NotFound(Code code) const {
     const std::string profile = profile_.empty() ? "" : fmt::format(" for profile '{}'", profile_);
     return Fail(code, fmt::format("no AWS credentials{} ({})", profile, notes_));
   }
@@ -137,20 +139,8 @@ class CredentialSearch {
   std::string notes_;
 };
 
-/// A pending call. It completes with kCancelled if it is destroyed before it is processed.
-class Request {
- public:
-  explicit Request(Done<Credentials> done) : done_(std::move(done)) {}
-  Request(Request&& other) noexcept : done_(std::exchange(other.done_, nullptr)) {}
-  Request& operator=(Request&&) = delete;
-  ~Request() {
-    if (done_) done_(Fail(Code::kCancelled, "the AWS credentials are being closed"));
-  }
-  void Answer(Result<Credentials> answer) { std::exchange(done_, nullptr)(std::move(answer)); }
-
- private:
-  Done<Credentials> done_;
-};
+/// A pending call.
+using CredentialsRequest = OwedResult<Credentials, "the AWS credentials are being closed">;
 
 class CrtCredentials final : public CredentialsProvider {
  public:
@@ -158,8 +148,8 @@ class CrtCredentials final : public CredentialsProvider {
       : runtime_(runtime), clock_(clock), profile_(std::move(options.profile)), helper_(clock) {}
 
   void Get(Deadline deadline, Done<Credentials> done) override {
-    helper_.Post([this, deadline, request = Request(std::move(done))]() mutable {
-      request.Answer(CredentialSearch(runtime_, clock_, profile_).Run(deadline));
+    helper_.Post([this, deadline, request = CredentialsRequest(std::move(done))]() mutable {
+      request(CredentialSearch(runtime_, clock_, profile_).Run(deadline));
     });
   }
 

@@ -26,7 +26,7 @@ struct CredentialsOptions {
 ///
 /// Calls are processed one after the other on a thread of the provider, because credential_process
 /// blocks. A result may therefore come after the deadline, or never if the process does not end;
-/// put MakeCachedCredentials (credentials_cache.h) around the provider. The destructor waits for
+/// put MakeCachedCredentials (caching_provider.h) around the provider. The destructor waits for
 /// the call that is being processed and completes the pending ones with kCancelled. The runtime's
 /// destructor waits until a source that was abandoned at the deadline has responded or
 /// disconnected.

@@ -1,8 +1,8 @@
 // The number of connections that may be started, and when.
 //
-//   normal (16 at once) --Failed--> pause --next()--> probe (one connection) --response--> normal
+//   normal (16 at once) --OnFailed--> pause --next()--> probe (one connection) --response--> normal
 //                                     ^                         |
-//                                     +---------Failed----------+   (twice the pause, up to 1 s)
+//                                     +--------OnFailed---------+   (twice the pause, up to 1 s)
 #pragma once
 
 #include <algorithm>
@@ -21,34 +21,34 @@ class ConnectPace {
   static constexpr nanoseconds kLongestPause = milliseconds(1'000);
 
   /// The number of connections that may be in the making.
-  std::size_t MostAt(Instant now) const {
+  std::size_t MaxAt(Instant now) const {
     if (pause_ == nanoseconds(0)) return kMostAtOnce;
     return now < next_ ? 0 : 1;
   }
   /// The earliest time of the next connection.
   Instant next() const { return next_; }
   /// A connection is started. Further ones wait until `next()`.
-  void Begun(Instant now) {
+  void OnStarted(Instant now) {
     if (pause_ == nanoseconds(0)) return;
     next_ = now + pause_;
-    probes_ = true;
+    probe_started_ = true;
   }
 
   /// A connection was refused, or closed before it returned a response. The failures of several
   /// connections that were started together count as one.
-  void Failed(Instant now) {
-    if (now < next_ && !probes_) return;
-    probes_ = false;
+  void OnFailed(Instant now) {
+    if (now < next_ && !probe_started_) return;
+    probe_started_ = false;
     pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
     next_ = now + pause_;
   }
   /// A connection returned a response: the endpoint works again.
-  void Answered() { *this = {}; }
+  void OnResponse() { *this = {}; }
 
  private:
   nanoseconds pause_{0};
   Instant next_{INT64_MIN};
-  bool probes_ = false;  ///< a connection was started after the last failure
+  bool probe_started_ = false;  ///< a connection was started after the last failure
 };
 
 }  // namespace weir::internal

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "weir/aws/http/crt_handle.h"
+#include "weir/aws/http/crt/crt_handle.h"
 
 namespace weir::internal {
 namespace {
@@ -20,14 +20,14 @@ struct Lookup {
   std::string host;
   std::uint16_t port;
   std::move_only_function<void(Addresses)> done;
-  std::size_t asked = 0;
+  std::size_t rounds = 0;
   std::vector<SocketAddress> addresses{};
 };
 
-void Ask(std::unique_ptr<Lookup> lookup);
+void LookUp(std::unique_ptr<Lookup> lookup);
 
 /// Adds new addresses to the lookup. Returns whether there was one.
-bool Collect(const aws_array_list& found, Lookup& lookup) {
+bool CollectAddresses(const aws_array_list& found, Lookup& lookup) {
   const std::size_t before = lookup.addresses.size();
   for (std::size_t i = 0; i < aws_array_list_length(&found); ++i) {
     void* each = nullptr;
@@ -40,7 +40,7 @@ bool Collect(const aws_array_list& found, Lookup& lookup) {
   return lookup.addresses.size() > before;
 }
 
-void Finish(Lookup& lookup, const std::string& why) {
+void FinishLookup(Lookup& lookup, const std::string& why) {
   if (lookup.addresses.empty()) return lookup.done(Fail(Code::kUnavailable, why));
   lookup.done(std::move(lookup.addresses));
 }
@@ -48,14 +48,14 @@ void Finish(Lookup& lookup, const std::string& why) {
 void OnResolved(aws_host_resolver*, const aws_string*, int error, const aws_array_list* found,
                 void* lookup) {
   std::unique_ptr<Lookup> self(static_cast<Lookup*>(lookup));
-  if (error != 0 || found == nullptr) return Finish(*self, CrtError(error));
-  const bool asks_again = Collect(*found, *self) && self->asked < kMostAddresses;
-  if (asks_again) return Ask(std::move(self));
-  Finish(*self, "the host has no address");
+  if (error != 0 || found == nullptr) return FinishLookup(*self, CrtError(error));
+  const bool looks_again = CollectAddresses(*found, *self) && self->rounds < kMostAddresses;
+  if (looks_again) return LookUp(std::move(self));
+  FinishLookup(*self, "the host has no address");
 }
 
-void Ask(std::unique_ptr<Lookup> lookup) {
-  ++lookup->asked;
+void LookUp(std::unique_ptr<Lookup> lookup) {
+  ++lookup->rounds;
   const aws_host_resolution_config config = aws_host_resolver_init_default_resolution_config();
   const CrtHandle<aws_string, aws_string_destroy> name(aws_string_new_from_array(
       aws_default_allocator(), reinterpret_cast<const std::uint8_t*>(lookup->host.data()),
@@ -64,7 +64,7 @@ void Ask(std::unique_ptr<Lookup> lookup) {
   if (aws_host_resolver_resolve_host(&self->resolver, name.get(), &OnResolved, &config, self) !=
       AWS_OP_SUCCESS) {
     lookup.reset(self);
-    Finish(*lookup, LastCrtError());
+    FinishLookup(*lookup, LastCrtError());
   }
 }
 
@@ -73,115 +73,118 @@ void Ask(std::unique_ptr<Lookup> lookup) {
 void Resolve(aws_host_resolver& resolver, const std::string& host, std::uint16_t port,
              std::move_only_function<void(Addresses)> done) {
   if (const auto address = ParseAddress(host, port)) return done(std::vector{*address});
-  Ask(std::make_unique<Lookup>(resolver, host, port, std::move(done)));
+  LookUp(std::make_unique<Lookup>(resolver, host, port, std::move(done)));
 }
 
-Connector::Connector(HostEnvironment around, const ConnectorOptions& options,
+Connector::Connector(Context context, const ConnectorOptions& options,
                      std::vector<SocketAddress> addresses, Done done)
-    : around_(around), options_(options), addresses_(std::move(addresses)), done_(std::move(done)) {
-  around_.dead.PutLast(addresses_, around_.clock.Now());
+    : context_(context),
+      options_(options),
+      addresses_(std::move(addresses)),
+      done_(std::move(done)) {
+  context_.dead.MoveToEnd(addresses_, context_.clock.Now());
   std::ranges::reverse(addresses_);
 }
 
 void Connector::Begin() {
-  end_ = around_.clock.Now() + options_.patience;
-  TryNext("");
+  end_ = context_.clock.Now() + options_.patience;
+  StartNextAttempt("");
 }
 
-void Connector::TryNext(std::string why) {
+void Connector::StartNextAttempt(std::string why) {
   while (!addresses_.empty()) {
     const SocketAddress address = addresses_.back();
     addresses_.pop_back();
-    why = Begin(address);
+    why = StartAttempt(address);
     if (!why.empty()) continue;
-    const Instant next = around_.clock.Now() + kHeadStart;
+    const Instant next = context_.clock.Now() + kHeadStart;
     limit_ = addresses_.empty() ? end_ : std::min(end_, next);
     return;
   }
-  if (tries_.empty()) return End(Fail(Code::kUnavailable, why));
+  if (attempts_.empty()) return Complete(Fail(Code::kUnavailable, why));
   limit_ = end_;
 }
 
-std::string Connector::Begin(const SocketAddress& address) {
+std::string Connector::StartAttempt(const SocketAddress& address) {
   auto stream = ByteStream::Connect(address);
   if (!stream) {
-    around_.dead.Add(address, around_.clock.Now());
+    context_.dead.Add(address, context_.clock.Now());
     return stream.error().message;
   }
-  if (!around_.loop.Watch((*stream)->descriptor(), shared_from_this())) {
+  if (!context_.loop.Watch((*stream)->descriptor(), shared_from_this())) {
     return "the system cannot watch the connection";
   }
-  tries_.push_back({address, *std::move(stream)});
+  attempts_.push_back({address, *std::move(stream)});
   return "";
 }
 
-void Connector::Drop(std::size_t index) {
-  around_.loop.Unwatch(tries_[index].stream->descriptor());
-  tries_.erase(tries_.begin() + static_cast<std::ptrdiff_t>(index));
+void Connector::EndAttempt(std::size_t index) {
+  context_.loop.Unwatch(attempts_[index].stream->descriptor());
+  attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 void Connector::OnReady() {
   if (is_over()) return;
-  if (shakes_) return Shake();
+  if (in_handshake_) return ContinueHandshake();
   // The loop does not report which descriptor is ready, so all attempts are checked.
   std::optional<std::string> failed;
-  for (std::size_t i = 0; i < tries_.size();) {
-    const ByteStream::State state = tries_[i].stream->FinishConnect();
-    if (state == ByteStream::State::kOk) return Take(i);
+  for (std::size_t i = 0; i < attempts_.size();) {
+    const ByteStream::State state = attempts_[i].stream->FinishConnect();
+    if (state == ByteStream::State::kOk) return UseAttempt(i);
     if (state == ByteStream::State::kBlocked) {
       ++i;
       continue;
     }
-    failed = tries_[i].stream->why();
-    around_.dead.Add(tries_[i].address, around_.clock.Now());
-    Drop(i);
+    failed = attempts_[i].stream->why();
+    context_.dead.Add(attempts_[i].address, context_.clock.Now());
+    EndAttempt(i);
   }
-  if (failed) TryNext(*std::move(failed));
+  if (failed) StartNextAttempt(*std::move(failed));
 }
 
-void Connector::Take(std::size_t index) {
+void Connector::UseAttempt(std::size_t index) {
   const auto self = shared_from_this();  // the loop may have held the last reference
-  around_.dead.Remove(tries_[index].address);
+  context_.dead.Remove(attempts_[index].address);
   for (; index > 0; --index) {  // these had a head start
-    around_.dead.Add(tries_[0].address, around_.clock.Now());
-    Drop(0);
+    context_.dead.Add(attempts_[0].address, context_.clock.Now());
+    EndAttempt(0);
   }
-  while (tries_.size() > 1) Drop(1);
-  stream_ = std::move(tries_[0].stream);
-  tries_.clear();
-  if (options_.tls == nullptr) return End(std::move(stream_));
+  while (attempts_.size() > 1) EndAttempt(1);
+  stream_ = std::move(attempts_[0].stream);
+  attempts_.clear();
+  if (options_.tls == nullptr) return Complete(std::move(stream_));
   if (Status begun = stream_->BeginTls(*options_.tls, options_.host); !begun) {
-    return End(tl::unexpected(begun.error()));
+    return Complete(tl::unexpected(begun.error()));
   }
-  shakes_ = true;
-  limit_ = around_.clock.Now() + options_.patience;
-  Shake();
+  in_handshake_ = true;
+  limit_ = context_.clock.Now() + options_.patience;
+  ContinueHandshake();
 }
 
-void Connector::Shake() {
+void Connector::ContinueHandshake() {
   const ByteStream::State state = stream_->Handshake();
   if (state == ByteStream::State::kBlocked) return;
-  if (state == ByteStream::State::kOk) return End(std::move(stream_));
-  End(Fail(Code::kUnavailable, stream_->why()));
+  if (state == ByteStream::State::kOk) return Complete(std::move(stream_));
+  Complete(Fail(Code::kUnavailable, stream_->why()));
 }
 
 void Connector::OnLimit() {
-  if (shakes_) return End(Fail(Code::kUnavailable, "the TLS handshake took too long"));
-  const Instant now = around_.clock.Now();
+  if (in_handshake_) return Complete(Fail(Code::kUnavailable, "the TLS handshake took too long"));
+  const Instant now = context_.clock.Now();
   // The head start of the last address has passed.
-  if (now < end_) return TryNext("");
-  for (const Try& each : tries_) around_.dead.Add(each.address, now);
-  End(Fail(Code::kUnavailable, "the host did not answer in time"));
+  if (now < end_) return StartNextAttempt("");
+  for (const Attempt& each : attempts_) context_.dead.Add(each.address, now);
+  Complete(Fail(Code::kUnavailable, "the host did not answer in time"));
 }
 
-void Connector::Cancel() { End(Fail(Code::kCancelled, "the transport is closed")); }
+void Connector::Cancel() { Complete(Fail(Code::kCancelled, "the transport is closed")); }
 
-void Connector::End(Result<std::unique_ptr<ByteStream>> result) {
+void Connector::Complete(Result<std::unique_ptr<ByteStream>> result) {
   if (is_over()) return;
   const auto self = shared_from_this();  // the loop may have held the last reference
-  while (!tries_.empty()) Drop(0);
+  while (!attempts_.empty()) EndAttempt(0);
   const ByteStream* const stream = result ? result->get() : stream_.get();
-  if (stream != nullptr) around_.loop.Unwatch(stream->descriptor());
+  if (stream != nullptr) context_.loop.Unwatch(stream->descriptor());
   limit_ = {INT64_MAX};
   std::exchange(done_, nullptr)(std::move(result));
 }

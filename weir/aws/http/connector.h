@@ -1,10 +1,10 @@
 // Makes one connection: TCP, and TLS if requested.
 //
-//   Begin --> connecting --Take--> handshake --End--> over
+//   Begin --> connecting --UseAttempt--> handshake --Complete--> over
 //
-// While connecting, several addresses may be tried in parallel: TryNext starts the next one when
-// the head start of the last one has passed (OnLimit) or an attempt has failed (OnReady). Without
-// TLS there is no handshake. Each state may end in an error.
+// While connecting, several addresses may be tried in parallel: StartNextAttempt starts the next
+// one when the head start of the last one has passed (OnLimit) or an attempt has failed (OnReady).
+// Without TLS there is no handshake. Each state may end in an error.
 #pragma once
 
 #include <functional>
@@ -57,7 +57,7 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   /// kCancelled after Cancel.
   using Done = std::move_only_function<void(Result<std::unique_ptr<ByteStream>>)>;
 
-  struct HostEnvironment {
+  struct Context {
     IoLoop& loop;
     const Clock& clock;
     DeadAddresses& dead;
@@ -65,8 +65,8 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
 
   /// All arguments must outlive the connector. `addresses` are tried in turn, each with a head
   /// start before the next; dead addresses come last. REQUIRES: at least one address.
-  Connector(HostEnvironment around, const ConnectorOptions& options,
-            std::vector<SocketAddress> addresses, Done done);
+  Connector(Context context, const ConnectorOptions& options, std::vector<SocketAddress> addresses,
+            Done done);
 
   /// Starts. `done` may run before this returns; the same holds for OnReady, OnLimit and Cancel.
   void Begin();
@@ -78,32 +78,32 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   bool is_over() const { return done_ == nullptr; }
 
  private:
-  struct Try {
+  struct Attempt {
     SocketAddress address;
     std::unique_ptr<ByteStream> stream;
   };
 
   /// Starts the next address that can be started. If none is left and no attempt is in progress,
   /// ends with the error `why`.
-  void TryNext(std::string why);
+  void StartNextAttempt(std::string why);
   /// Starts one attempt. Returns the cause if it cannot be started, else an empty text.
-  std::string Begin(const SocketAddress& address);
+  std::string StartAttempt(const SocketAddress& address);
   /// Ends one attempt.
-  void Drop(std::size_t index);
+  void EndAttempt(std::size_t index);
   /// Uses the attempt that has connected, ends the others, and starts the handshake, if any.
-  void Take(std::size_t index);
+  void UseAttempt(std::size_t index);
   /// Continues the handshake.
-  void Shake();
+  void ContinueHandshake();
   /// Runs `done` with the result.
-  void End(Result<std::unique_ptr<ByteStream>> result);
+  void Complete(Result<std::unique_ptr<ByteStream>> result);
 
-  const HostEnvironment around_;
+  const Context context_;
   const ConnectorOptions& options_;
   std::vector<SocketAddress> addresses_;  ///< not tried yet; the next one is the last element
-  std::vector<Try> tries_;                ///< in the order of their start
+  std::vector<Attempt> attempts_;         ///< in the order of their start
   Done done_;                             ///< null once it has run
   std::unique_ptr<ByteStream> stream_;    ///< connected by TCP; the handshake is in progress
-  bool shakes_ = false;
+  bool in_handshake_ = false;
   Instant end_{INT64_MAX};  ///< the limit of TCP
   Instant limit_{INT64_MAX};
 };

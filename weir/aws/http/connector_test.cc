@@ -63,7 +63,7 @@ class ConnectorTest : public testing::Test {
     std::promise<Made> promise;
     loop_->Post([&] {
       connector_ = std::make_shared<Connector>(
-          Connector::HostEnvironment{*loop_, clock_, dead_}, options_, std::move(addresses),
+          Connector::Context{*loop_, clock_, dead_}, options_, std::move(addresses),
           [&](Made made) { promise.set_value(std::move(made)); });
       connector_->Begin();
       loop_->WakeAt(connector_->limit());
@@ -85,7 +85,7 @@ class ConnectorTest : public testing::Test {
   }
   /// Returns the ports in the order in which they would be tried now.
   std::vector<int> Order(std::vector<SocketAddress> addresses) const {
-    dead_.PutLast(addresses, clock_.Now());
+    dead_.MoveToEnd(addresses, clock_.Now());
     return Ports(addresses);
   }
 
@@ -130,10 +130,10 @@ TEST(DeadAddresses, OneIsLastForSomeTimeAndUntilItAnswers) {
   dead.Add(b, now);
   dead.Remove(b);
   std::vector addresses{a, b, c};
-  dead.PutLast(addresses, now + DeadAddresses::kRemembered - nanoseconds(1));
+  dead.MoveToEnd(addresses, now + DeadAddresses::kRemembered - nanoseconds(1));
   EXPECT_EQ(Ports(addresses), Ports({b, c, a}));
   addresses = {a, b, c};
-  dead.PutLast(addresses, now + DeadAddresses::kRemembered);
+  dead.MoveToEnd(addresses, now + DeadAddresses::kRemembered);
   EXPECT_EQ(Ports(addresses), Ports({a, b, c}));
 }
 
@@ -144,7 +144,7 @@ TEST(DeadAddresses, TheOldestIsForgottenBeyondTheBound) {
     dead.Add(AddressOf(port), now);
   }
   std::vector addresses{AddressOf(2), AddressOf(1)};
-  dead.PutLast(addresses, now);
+  dead.MoveToEnd(addresses, now);
   EXPECT_EQ(Ports(addresses), Ports({AddressOf(1), AddressOf(2)}));
 }
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/aws/http/crt_handle.h"
+#include "weir/aws/http/crt/crt_handle.h"
 
 namespace weir {
 namespace internal {
@@ -83,7 +83,7 @@ class TlsOptions {
   TlsOptions(const TlsOptions&) = delete;
   TlsOptions& operator=(const TlsOptions&) = delete;
 
-  Status Trust(const CrtOptions& options) {
+  Status TrustCertificates(const CrtOptions& options) {
     if (aws_tls_ctx_options_override_default_trust_store_from_path(
             &options_, PathOrNull(options.ca_folder), PathOrNull(options.ca_file)) == 0) {
       return {};
@@ -136,7 +136,7 @@ Status CrtRuntime::State::Start(const CrtOptions& options) {
 
 Status CrtRuntime::State::StartTls(const CrtOptions& options) {
   TlsOptions tls;
-  if (TrustsOthers(options)) WEIR_RETURN_IF_ERROR(tls.Trust(options));
+  if (TrustsOthers(options)) WEIR_RETURN_IF_ERROR(tls.TrustCertificates(options));
   if (!options.verify_certificate) tls.TrustAnyone();
   tls_.reset(tls.NewContext());
   if (tls_ != nullptr) return {};

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 
 struct aws_allocator;
@@ -28,7 +29,7 @@ struct CrtOptions {
 /// from the runtime must be destroyed before it; the destructor waits for its threads and must not
 /// be called from one of them. Several runtimes may exist at once. Do not fork while one exists.
 /// The C runtime's logging stays off: at level INFO it writes session tokens.
-class CrtRuntime {
+class WEIR_API CrtRuntime {
  public:
   /// Errors: kInvalidArgument if the file or folder of authorities cannot be read; kUnavailable if
   /// the system has no thread or descriptor.
@@ -46,7 +47,7 @@ class CrtRuntime {
   const CrtOptions& options() const;
 
  private:
-  class State;
+  class WEIR_INTERNAL State;
   explicit CrtRuntime(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

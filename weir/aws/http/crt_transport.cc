@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "weir/aws/http/crt_exchange.h"
-#include "weir/aws/http/crt_pool.h"
-#include "weir/aws/http/crt_proxy.h"
+#include "weir/aws/http/crt/crt_exchange.h"
+#include "weir/aws/http/crt/crt_pool.h"
+#include "weir/aws/http/crt/crt_proxy.h"
 #include "weir/aws/http/socket_transport.h"
 
 namespace weir {
@@ -30,7 +30,7 @@ class CrtTransport final : public HttpTransport {
   const std::unique_ptr<internal::CrtPool> pool_;
 };
 
-Status Check(const TransportOptions& options) {
+Status CheckOptions(const TransportOptions& options) {
   // AWS's connection manager takes 0 for "no bound".
   const bool bounded = options.max_connections > 0 && options.max_waiting > 0;
   if (!options.host.empty() && bounded) return {};
@@ -46,14 +46,14 @@ Status Check(const TransportOptions& options) {
 Result<std::unique_ptr<HttpTransport>> internal::MakeCrtTransport(const CrtRuntime& runtime,
                                                                   const Clock& clock,
                                                                   const TransportOptions& options) {
-  WEIR_RETURN_IF_ERROR(Check(options));
+  WEIR_RETURN_IF_ERROR(CheckOptions(options));
   WEIR_ASSIGN_OR_RETURN(auto pool, CrtPool::Open(runtime, options));
   return std::make_unique<CrtTransport>(clock, std::move(pool));
 }
 
 Result<std::unique_ptr<HttpTransport>> MakeTransport(const CrtRuntime& runtime, const Clock& clock,
                                                      const TransportOptions& options) {
-  WEIR_RETURN_IF_ERROR(Check(options));
+  WEIR_RETURN_IF_ERROR(CheckOptions(options));
   if (internal::MayUseProxy(options)) return internal::MakeCrtTransport(runtime, clock, options);
   return internal::SocketTransport::Open(runtime, clock, options);
 }

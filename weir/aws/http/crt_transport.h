@@ -10,6 +10,7 @@
 
 #include "weir/aws/http/crt_runtime.h"
 #include "weir/aws/http/http.h"
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 
@@ -55,16 +56,17 @@ struct TransportOptions {
 /// in HTTPS_PROXY or https_proxy, unless NO_PROXY or no_proxy lists the host, as by AWS's tools. If
 /// a proxy cannot be reached or refuses, requests fail unsent. Returns kInvalidArgument if the
 /// options describe no valid endpoint.
-Result<std::unique_ptr<HttpTransport>> MakeTransport(const CrtRuntime& runtime, const Clock& clock,
-                                                     const TransportOptions& options);
+WEIR_API Result<std::unique_ptr<HttpTransport>> MakeTransport(const CrtRuntime& runtime,
+                                                              const Clock& clock,
+                                                              const TransportOptions& options);
 
 namespace internal {
 
 /// Like MakeTransport, but always over AWS's HTTP client, which MakeTransport uses if there may be
 /// a proxy.
-Result<std::unique_ptr<HttpTransport>> MakeCrtTransport(const CrtRuntime& runtime,
-                                                        const Clock& clock,
-                                                        const TransportOptions& options);
+WEIR_API Result<std::unique_ptr<HttpTransport>> MakeCrtTransport(const CrtRuntime& runtime,
+                                                                 const Clock& clock,
+                                                                 const TransportOptions& options);
 
 }  // namespace internal
 }  // namespace weir

@@ -15,7 +15,7 @@ void DeadAddresses::Remove(const SocketAddress& address) {
   std::erase_if(dead_, [&](const Dead& each) { return each.address == address; });
 }
 
-void DeadAddresses::PutLast(std::vector<SocketAddress>& addresses, Instant now) const {
+void DeadAddresses::MoveToEnd(std::vector<SocketAddress>& addresses, Instant now) const {
   std::vector<SocketAddress> last;
   const auto is_dead = [&](const SocketAddress& address) {
     return std::ranges::any_of(

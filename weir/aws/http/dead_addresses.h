@@ -17,7 +17,7 @@ class DeadAddresses {
   void Add(const SocketAddress& address, Instant now);
   void Remove(const SocketAddress& address);
   /// Moves the dead addresses to the end; the order is otherwise unchanged.
-  void PutLast(std::vector<SocketAddress>& addresses, Instant now) const;
+  void MoveToEnd(std::vector<SocketAddress>& addresses, Instant now) const;
 
  private:
   struct Dead {

@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/runtime/deadline.h"
 
 namespace weir {
@@ -28,7 +29,7 @@ struct HttpRequest {
   std::string body;
 };
 
-struct HttpResponse {
+struct WEIR_API HttpResponse {
   int status = 0;
   std::vector<HttpHeader> headers;  ///< names in lower case
   std::string body;
@@ -45,7 +46,7 @@ struct HttpFailure {
 };
 
 /// Limits on the time of one request. The first one to pass ends it.
-struct SendLimits {
+struct WEIR_API SendLimits {
   Deadline deadline = Deadline::Never();
   /// The request is sent only if it has a connection by then.
   Deadline begin_by = Deadline::Never();
@@ -67,7 +68,7 @@ using HttpDone = std::move_only_function<void(tl::expected<HttpResponse, HttpFai
 /// never follows a redirect. `done` runs exactly once: before Send returns, or later on a thread of
 /// the transport or on one that blocks in Await after it called Send; under no lock, and at the
 /// latest soon after the limit that ends the request.
-class HttpTransport {
+class WEIR_API HttpTransport {
  public:
   virtual ~HttpTransport() = default;
   virtual void Send(HttpRequest request, SendLimits limits, HttpDone done) = 0;

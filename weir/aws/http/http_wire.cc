@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-#include "weir/aws/http/crt_handle.h"
+#include "weir/aws/http/crt/crt_handle.h"
 #include "weir/codec/sized_text.h"
 
 namespace weir::internal {
@@ -42,7 +42,7 @@ bool IsValue(std::string_view text) {
   });
 }
 
-Status Check(const HttpRequest& request) {
+Status CheckRequest(const HttpRequest& request) {
   const bool is_line = IsToken(request.method) && request.path.starts_with('/') &&
                        std::ranges::all_of(request.path, IsVisible);
   if (!is_line) return Fail(Code::kInvalidArgument, "the method or the path is not one of HTTP");
@@ -68,7 +68,7 @@ bool HasHeader(const HttpRequest& request, std::string_view name) {
 }
 
 Result<std::string> HeadOf(const HttpRequest& request, std::string_view authority) {
-  WEIR_RETURN_IF_ERROR(Check(request));
+  WEIR_RETURN_IF_ERROR(CheckRequest(request));
   const bool has_host = HasHeader(request, "host");
   const bool has_length = HasHeader(request, "content-length");
   const fmt::format_int length(request.body.size());
@@ -141,15 +141,15 @@ ResponseReader::State ResponseReader::Feed(std::string_view bytes) {
 }
 
 ResponseReader::State ResponseReader::ParseAll(std::string_view& bytes) {
-  State state = Parse(bytes);
+  State state = ParseBytes(bytes);
   while (state == State::kComplete && parser_->response.status / 100 == 1) {
     parser_ = std::make_unique<Parser>(expected_);
-    state = bytes.empty() ? State::kMore : Parse(bytes);
+    state = bytes.empty() ? State::kMore : ParseBytes(bytes);
   }
   return state;
 }
 
-ResponseReader::State ResponseReader::Parse(std::string_view& bytes) {
+ResponseReader::State ResponseReader::ParseBytes(std::string_view& bytes) {
   // One put parses no more than the head or a part of a body.
   while (!bytes.empty() && !parser_->is_done()) {
     // Beast asserts that it gets at least this size once it has seen a part of the last chunk.

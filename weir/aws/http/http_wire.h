@@ -54,7 +54,7 @@ class ResponseReader {
   /// Parses as much as it can, skips interim responses, and removes the parsed bytes from `bytes`.
   State ParseAll(std::string_view& bytes);
   /// Parses as much of one response as it can.
-  State Parse(std::string_view& bytes);
+  State ParseBytes(std::string_view& bytes);
   bool HasTooMuchFraming() const;
 
   const Expected expected_;

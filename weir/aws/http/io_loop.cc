@@ -100,7 +100,7 @@ void IoLoop::Run() {
   std::array<epoll_event, 64> events{};
   while (const std::optional<Instant> until = RunDue()) {
     const int count = epoll_wait(epoll_, events.data(), events.size(), MillisTo(*until));
-    for (int i = 0; i < count; ++i) Dispatch(events[static_cast<std::size_t>(i)].data.fd);
+    for (int i = 0; i < count; ++i) DispatchEvent(events[static_cast<std::size_t>(i)].data.fd);
   }
 }
 
@@ -126,7 +126,7 @@ int IoLoop::MillisTo(Instant until) const {
       std::clamp((left + kNanosPerMilli - 1) / kNanosPerMilli, std::int64_t{0}, kMostMillis));
 }
 
-void IoLoop::Dispatch(int descriptor) {
+void IoLoop::DispatchEvent(int descriptor) {
   if (descriptor == wake_) return RunPosted();
   std::shared_ptr<IoHandler> handler;
   {

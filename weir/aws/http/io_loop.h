@@ -55,7 +55,7 @@ class IoLoop {
   /// The thread's function.
   void Run();
   /// Calls the handler of a descriptor, or the posted tasks.
-  void Dispatch(int descriptor);
+  void DispatchEvent(int descriptor);
   void RunPosted();
   /// Calls `on_time` if its time has come. Returns the time until which to wait; nothing if the
   /// loop must stop.

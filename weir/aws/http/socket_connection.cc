@@ -17,9 +17,9 @@ constexpr int kReadsPerTurn = 64;
 }  // namespace
 
 /// An exchange that is continued by the thread that waits for its result.
-class SocketConnection::CallersPart final : public WaiterWork {
+class SocketConnection::CallerRead final : public WaiterWork {
  public:
-  CallersPart(ConnectionPtr connection, ExchangePtr exchange, int wake)
+  CallerRead(ConnectionPtr connection, ExchangePtr exchange, int wake)
       : connection_(std::move(connection)), exchange_(std::move(exchange)), wake_(wake) {}
 
   int readable() const override { return connection_->stream_->descriptor(); }
@@ -43,7 +43,7 @@ SocketConnection::~SocketConnection() {
 
 SocketConnection::Begun SocketConnection::Begin(const ExchangePtr& exchange, Reader reader) {
   std::optional<Ending> ending;
-  std::unique_ptr<WaiterWork> callers_part;
+  std::unique_ptr<WaiterWork> caller_read;
   {
     const MutexLock lock(mutex_);
     if (!stream_->IsQuiet()) return Begun::kBroken;
@@ -52,14 +52,15 @@ SocketConnection::Begun SocketConnection::Begin(const ExchangePtr& exchange, Rea
     // The socket's buffer is full: the loop writes the rest, and reads.
     if (!ending && !IsWritten()) reader = Reader::kLoop;
     if (!ending && !SetWatched(reader == Reader::kLoop)) {
-      ending = Fail(stream_->SentSince(sent_before_), "the system cannot watch the connection");
+      ending =
+          EndFailed(stream_->SentSince(sent_before_), "the system cannot watch the connection");
     }
     if (!ending && reader == Reader::kCaller) {
-      callers_part = std::make_unique<CallersPart>(shared_from_this(), exchange, wake_);
+      caller_read = std::make_unique<CallerRead>(shared_from_this(), exchange, wake_);
     }
   }
-  if (callers_part != nullptr) WaitScope::Give(std::move(callers_part));
-  Report(std::move(ending));
+  if (caller_read != nullptr) WaitScope::GiveWork(std::move(caller_read));
+  ReportEnding(std::move(ending));
   return Begun::kBegun;
 }
 
@@ -98,7 +99,7 @@ void SocketConnection::OnReady() {
   // After other work of the loop that is due.
   if (has_more) loop_.Post([self = shared_from_this()] { self->OnReady(); });
   if (is_broken) owner_.OnBroken(shared_from_this());
-  Report(std::move(ending));
+  ReportEnding(std::move(ending));
 }
 
 bool SocketConnection::Advance(const ExchangePtr& exchange) {
@@ -110,7 +111,7 @@ bool SocketConnection::Advance(const ExchangePtr& exchange) {
     ending = ReadMore();
   }
   const bool goes_on = !ending;
-  Report(std::move(ending));
+  ReportEnding(std::move(ending));
   return goes_on;
 }
 
@@ -154,9 +155,9 @@ std::optional<SocketConnection::Ending> SocketConnection::WriteMore() {
 // A server that rejects a request early, for example one that is too long, closes the connection
 // after its response.
 SocketConnection::Ending SocketConnection::FailedWrite() {
-  HttpFailure failure = Failure(stream_->SentSince(sent_before_), stream_->why());
+  HttpFailure failure = MakeFailure(stream_->SentSince(sent_before_), stream_->why());
   std::optional<Ending> read = ReadMore();
-  if (!read) return End(tl::unexpected(std::move(failure)), false);
+  if (!read) return EndExchange(tl::unexpected(std::move(failure)), false);
   if (!read->answer) read->answer = tl::unexpected(std::move(failure));
   return *std::move(read);
 }
@@ -169,43 +170,42 @@ std::optional<SocketConnection::Ending> SocketConnection::ReadMore() {
   for (int reads = 0; reads < kReadsPerTurn; ++reads) {
     const auto [state, bytes] = stream_->Read(buffer);
     if (state == ByteStream::State::kBlocked) return std::nullopt;
-    if (state == ByteStream::State::kFailed) return Fail(true, stream_->why());
+    if (state == ByteStream::State::kFailed) return EndFailed(true, stream_->why());
     const bool has_ended = state == ByteStream::State::kEnded;
     const auto read = has_ended ? response_->End() : response_->Feed({buffer.data(), bytes});
-    if (read != ResponseReader::State::kMore) return Complete(read, has_ended);
+    if (read != ResponseReader::State::kMore) return EndParsed(read, has_ended);
   }
   has_more_ = true;
   return std::nullopt;
 }
 
-SocketConnection::Ending SocketConnection::Complete(ResponseReader::State state, bool has_ended) {
+SocketConnection::Ending SocketConnection::EndParsed(ResponseReader::State state, bool has_ended) {
   switch (state) {
     case ResponseReader::State::kComplete: {
       // A response before the end of the request leaves the connection in an undefined state.
       const bool reusable = !has_ended && response_->keeps_alive() && IsWritten();
-      return End(response_->Take(), reusable);
+      return EndExchange(response_->Take(), reusable);
     }
     case ResponseReader::State::kTooLong:
-      return Fail(true,
-                  fmt::format("the answer is longer than {} bytes", settings_.most_body_bytes));
+      return EndFailed(
+          true, fmt::format("the answer is longer than {} bytes", settings_.most_body_bytes));
     case ResponseReader::State::kTooMuchFraming:
-      return Fail(true, fmt::format("the answer has more than {} bytes besides its body",
-                                    kMostFramingBytes));
+      return EndFailed(true, fmt::format("the answer has more than {} bytes besides its body",
+                                         kMostFramingBytes));
     default:
-      return Fail(true, has_ended ? stream_->why() : "the answer is not HTTP");
+      return EndFailed(true, has_ended ? stream_->why() : "the answer is not HTTP");
   }
 }
 
-SocketConnection::Ending SocketConnection::Fail(bool maybe_sent, std::string_view why) {
-  return End(tl::unexpected(Failure(maybe_sent, why)), false);
+SocketConnection::Ending SocketConnection::EndFailed(bool maybe_sent, std::string_view why) {
+  return EndExchange(tl::unexpected(MakeFailure(maybe_sent, why)), false);
 }
 
-HttpFailure SocketConnection::Failure(bool maybe_sent, std::string_view why) const {
-  return {.maybe_sent = maybe_sent,
-          .message = fmt::format("{} {}: {}", exchange_->request.method, settings_.endpoint, why)};
+HttpFailure SocketConnection::MakeFailure(bool maybe_sent, std::string_view why) const {
+  return FailureOf(exchange_->request, settings_.endpoint, maybe_sent, why);
 }
 
-SocketConnection::Ending SocketConnection::End(HttpAnswer answer, bool reusable) {
+SocketConnection::Ending SocketConnection::EndExchange(HttpResult answer, bool reusable) {
   response_.reset();
   return {std::exchange(exchange_, nullptr), std::move(answer), reusable};
 }
@@ -218,7 +218,7 @@ bool SocketConnection::SetWatched(bool watched) {
   return true;
 }
 
-void SocketConnection::Report(std::optional<Ending> ending) {
+void SocketConnection::ReportEnding(std::optional<Ending> ending) {
   if (!ending) return;
   owner_.OnEnded(shared_from_this(), std::move(ending->exchange), std::move(ending->answer),
                  ending->reusable);

@@ -36,7 +36,7 @@ class SocketConnection final : public IoHandler,
   class Owner {
    public:
     virtual ~Owner() = default;
-    virtual void OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpAnswer answer,
+    virtual void OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpResult answer,
                          bool reusable) = 0;
     /// The server closed the connection or sent something while no exchange was in progress.
     virtual void OnBroken(ConnectionPtr connection) = 0;
@@ -55,7 +55,7 @@ class SocketConnection final : public IoHandler,
 
   /// Writes as much of the request as the socket accepts. kOver: the exchange has completed
   /// meanwhile. kBroken: the connection cannot be used; nothing was sent. REQUIRES: no exchange is
-  /// in progress; for kCaller, WaitScope::TakesWork().
+  /// in progress; for kCaller, WaitScope::AcceptsWork().
   Begun Begin(const ExchangePtr& exchange, Reader reader);
   void OnReady() override;
   /// If the exchange is in progress here, ends it and returns true. The caller must then close it.
@@ -67,10 +67,10 @@ class SocketConnection final : public IoHandler,
   void SetProven() { is_proven_ = true; }
 
  private:
-  class CallersPart;
+  class CallerRead;
   struct Ending {
     ExchangePtr exchange;
-    HttpAnswer answer;
+    HttpResult answer;
     bool reusable = false;
   };
 
@@ -87,16 +87,16 @@ class SocketConnection final : public IoHandler,
   /// Ends the exchange after a failed write, with the response if there is one.
   Ending FailedWrite() WEIR_REQUIRES(mutex_);
   /// Ends the exchange with the result that the parser's state means.
-  Ending Complete(ResponseReader::State state, bool has_ended) WEIR_REQUIRES(mutex_);
-  Ending Fail(bool maybe_sent, std::string_view why) WEIR_REQUIRES(mutex_);
-  HttpFailure Failure(bool maybe_sent, std::string_view why) const WEIR_REQUIRES(mutex_);
+  Ending EndParsed(ResponseReader::State state, bool has_ended) WEIR_REQUIRES(mutex_);
+  Ending EndFailed(bool maybe_sent, std::string_view why) WEIR_REQUIRES(mutex_);
+  HttpFailure MakeFailure(bool maybe_sent, std::string_view why) const WEIR_REQUIRES(mutex_);
   /// Ends the exchange with this result.
-  Ending End(HttpAnswer answer, bool reusable) WEIR_REQUIRES(mutex_);
+  Ending EndExchange(HttpResult answer, bool reusable) WEIR_REQUIRES(mutex_);
   bool IsWritten() const WEIR_REQUIRES(mutex_);
   /// Lets the loop watch the connection or not. Returns false if the system refuses.
   bool SetWatched(bool watched) WEIR_REQUIRES(mutex_);
   /// Reports the end of an exchange, if there is one, to the owner.
-  void Report(std::optional<Ending> ending) WEIR_EXCLUDES(mutex_);
+  void ReportEnding(std::optional<Ending> ending) WEIR_EXCLUDES(mutex_);
 
   Owner& owner_;
   IoLoop& loop_;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "weir/aws/http/http.h"
 #include "weir/base/time.h"
@@ -18,7 +19,7 @@ namespace weir::internal {
 
 class SocketConnection;
 using ConnectionPtr = std::shared_ptr<SocketConnection>;
-using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
+using HttpResult = tl::expected<HttpResponse, HttpFailure>;
 
 /// One request of a transport. The thread that is first to set kOver completes it.
 struct Exchange {
@@ -37,5 +38,11 @@ struct Exchange {
   bool answered = false;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
+
+/// Returns a failure with the message `METHOD ENDPOINT: why`.
+HttpFailure FailureOf(const HttpRequest& request, std::string_view endpoint, bool maybe_sent,
+                      std::string_view why);
+/// Returns the failure of a request that its limit has ended.
+HttpFailure TimeOutOf(const HttpRequest& request, std::string_view endpoint, bool maybe_sent);
 
 }  // namespace weir::internal

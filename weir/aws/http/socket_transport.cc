@@ -14,6 +14,9 @@ namespace {
 /// A body up to this size is copied behind its head, so that one write sends both.
 constexpr std::size_t kMostCopied = 16 * 1024;
 
+/// The time between two calls of TransportOptions::gives_up.
+constexpr nanoseconds kGiveUpPollInterval = milliseconds(100);
+
 void AppendSmallBody(Exchange& exchange) {
   if (exchange.request.body.size() > kMostCopied) return;
   exchange.head += exchange.request.body;
@@ -29,35 +32,36 @@ Result<std::unique_ptr<HttpTransport>> SocketTransport::Open(const CrtRuntime& r
   if (options.tls) {
     WEIR_ASSIGN_OR_RETURN(tls, MakeTlsContext(runtime.options()));
   }
-  std::unique_ptr<SocketTransport> transport(
-      new SocketTransport(runtime, clock, options, std::move(tls)));
+  std::unique_ptr<SocketTransport> transport(new SocketTransport(clock, options, std::move(tls)));
   SocketTransport* const self = transport.get();
   WEIR_ASSIGN_OR_RETURN(self->loop_, IoLoop::Start(clock, [self] { self->OnTime(); }));
-  // Lets the results of lookups through.
-  const MutexLock lock(self->gate_->mutex);
-  self->gate_->loop = self->loop_.get();
+  ConnectionMaker::Owner& owner = *self;
+  self->maker_ = std::make_unique<ConnectionMaker>(
+      owner, ConnectionMaker::Context{*self->loop_, clock, *runtime.resolver()},
+      self->connector_options(), options.port);
   return transport;
 }
 
-SocketTransport::SocketTransport(const CrtRuntime& runtime, const Clock& clock,
-                                 const TransportOptions& options, TlsContext tls)
-    : runtime_(runtime),
-      clock_(clock),
+SocketTransport::SocketTransport(const Clock& clock, const TransportOptions& options,
+                                 TlsContext tls)
+    : clock_(clock),
       options_(options),
       tls_(std::move(tls)),
       authority_(HostHeader({.tls = options.tls, .host = options.host, .port = options.port})),
       settings_{.endpoint = fmt::format("{}:{}", options.host, options.port),
                 .most_body_bytes = options.max_answer_bytes},
-      connector_options_{
-          .host = options.host, .tls = tls_.get(), .patience = options.connect_timeout},
-      gate_(std::make_shared<LookupGate>()) {}
+      idle_(options.idle_timeout) {}
+
+ConnectorOptions SocketTransport::connector_options() const {
+  return {.host = options_.host, .tls = tls_.get(), .patience = options_.connect_timeout};
+}
 
 SocketTransport::~SocketTransport() {
   if (loop_ == nullptr) return;
   {
     MutexLock lock(mutex_);
     // First all exchanges complete, then all connections are closed on the loop's thread.
-    while (inside_ > 0) changed_.wait(mutex_);
+    while (incomplete_ > 0) changed_.wait(mutex_);
     closing_ = true;
   }
   loop_->Post([this] { CloseAll(); });
@@ -66,96 +70,68 @@ SocketTransport::~SocketTransport() {
     while (open_ > 0) changed_.wait(mutex_);
   }
   loop_->Stop();
-  // A thread of the resolver may have posted its result and still be waking the loop.
-  const MutexLock lock(gate_->mutex);
-  gate_->loop = nullptr;
 }
 
 void SocketTransport::Send(HttpRequest request, SendLimits limits, HttpDone done) {
   auto exchange = std::make_shared<Exchange>(std::move(request), "", limits, std::move(done));
   if (limits.LatestBegin().ExpiredAt(clock_.Now()) || GivesUp()) {
-    return exchange->done(tl::unexpected(TimeOut(*exchange, false)));
+    return exchange->done(tl::unexpected(TimeOutOf(exchange->request, settings_.endpoint, false)));
   }
   auto head = HeadOf(exchange->request, authority_);
   if (!head) {
-    return exchange->done(tl::unexpected(Failure(*exchange, false, head.error().message)));
+    return exchange->done(tl::unexpected(
+        FailureOf(exchange->request, settings_.endpoint, false, head.error().message)));
   }
   exchange->head = *std::move(head);
   AppendSmallBody(*exchange);
-  Place(std::move(exchange), WaitScope::TakesWork() ? Reader::kCaller : Reader::kLoop);
+  Assign(std::move(exchange), WaitScope::AcceptsWork() ? Reader::kCaller : Reader::kLoop);
 }
 
-void SocketTransport::Place(ExchangePtr exchange, Reader reader) {
+void SocketTransport::Assign(ExchangePtr exchange, Reader reader) {
   ConnectionPtr connection;
-  bool has_place = true;
+  bool accepted = true;
   {
     const MutexLock lock(mutex_);
-    connection = TakeIdle(reader);
-    has_place = connection != nullptr || queue_.size() < options_.max_waiting;
+    connection = idle_.Take(reader);
+    accepted = connection != nullptr || pending_.queued() < options_.max_waiting;
     // Counted before it can complete.
-    if (has_place) ++inside_;
-    if (has_place && connection == nullptr) return Enqueue(exchange, false);
-    if (connection != nullptr) Lend(exchange, connection);
+    if (accepted) ++incomplete_;
+    if (accepted && connection == nullptr) {
+      return Enqueue(exchange, PendingExchanges::Position::kBack);
+    }
+    if (connection != nullptr) AttachConnection(exchange, connection);
   }
-  if (has_place) return Run(std::move(exchange), std::move(connection), reader);
-  exchange->done(
-      tl::unexpected(Failure(*exchange, false, "too many requests wait for a connection")));
+  if (accepted) return StartOn(std::move(exchange), std::move(connection), reader);
+  exchange->done(tl::unexpected(FailureOf(exchange->request, settings_.endpoint, false,
+                                          "too many requests wait for a connection")));
 }
 
-void SocketTransport::PlaceAgain(ExchangePtr exchange, Reader reader) {
+void SocketTransport::Reassign(ExchangePtr exchange, Reader reader) {
   ConnectionPtr connection;
   {
     const MutexLock lock(mutex_);
     // Limits end waiting exchanges under this lock, so it stays in this state below.
     if (exchange->state == Exchange::State::kOver) return;
-    Forget(*exchange);
-    connection = TakeIdle(reader);
-    if (connection == nullptr) return Enqueue(exchange, true);
-    Lend(exchange, connection);
+    pending_.Remove(*exchange);
+    connection = idle_.Take(reader);
+    if (connection == nullptr) return Enqueue(exchange, PendingExchanges::Position::kFront);
+    AttachConnection(exchange, connection);
   }
-  Run(std::move(exchange), std::move(connection), reader);
+  StartOn(std::move(exchange), std::move(connection), reader);
 }
 
-ConnectionPtr SocketTransport::TakeIdle(Reader reader) {
-  const bool first_watched = reader == Reader::kLoop;
-  for (std::deque<Idle>* const from :
-       {first_watched ? &watched_ : &unwatched_, first_watched ? &unwatched_ : &watched_}) {
-    if (from->empty()) continue;
-    ConnectionPtr last = std::move(from->back().connection);
-    from->pop_back();
-    return last;
-  }
-  return nullptr;
-}
-
-void SocketTransport::Enqueue(const ExchangePtr& exchange, bool in_front) {
+void SocketTransport::Enqueue(const ExchangePtr& exchange, PendingExchanges::Position position) {
   SetLimit(exchange, exchange->limits.LatestBegin().at());
-  const auto place = queue_.insert(in_front ? queue_.begin() : queue_.end(), exchange);
-  exchange->queued = place;
+  pending_.Enqueue(exchange, position);
   OpenMore();
 }
 
-void SocketTransport::Lend(const ExchangePtr& exchange, ConnectionPtr connection) {
+void SocketTransport::AttachConnection(const ExchangePtr& exchange, ConnectionPtr connection) {
   exchange->connection = std::move(connection);
-  const Instant end = exchange->limits.EndOf(clock_.Now()).at();
-  SetLimit(exchange, end);
+  SetLimit(exchange, exchange->limits.EndOf(clock_.Now()).at());
 }
 
-ExchangePtr SocketTransport::TakeQueued() {
-  while (!queue_.empty()) {
-    ExchangePtr first = queue_.front();
-    if (!first->limits.LatestBegin().ExpiredAt(clock_.Now())) {
-      Forget(*first);
-      return first;
-    }
-    // Its limit has passed: the loop will complete it, and it must not be sent any more.
-    queue_.pop_front();
-    first->queued = std::nullopt;
-  }
-  return nullptr;
-}
-
-void SocketTransport::Run(ExchangePtr exchange, ConnectionPtr connection, Reader reader) {
+void SocketTransport::StartOn(ExchangePtr exchange, ConnectionPtr connection, Reader reader) {
   switch (connection->Begin(exchange, reader)) {
     case SocketConnection::Begun::kBegun:
       return;  // this object may have been destroyed
@@ -166,21 +142,21 @@ void SocketTransport::Run(ExchangePtr exchange, ConnectionPtr connection, Reader
       // to the exchange.
       if (!connection->is_proven()) {
         const MutexLock lock(mutex_);
-        pace_.Failed(clock_.Now());
+        pace_.OnFailed(clock_.Now());
       }
-      PlaceAgain(std::move(exchange), reader);
+      Reassign(std::move(exchange), reader);
       if (!connection->is_proven()) FailQueued("the server closed the connection at once", 1);
       return Release(std::move(connection), false, nullptr);
   }
 }
 
-void SocketTransport::OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpAnswer answer,
+void SocketTransport::OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpResult result,
                               bool reusable) {
   const bool is_first = exchange->state.exchange(Exchange::State::kOver) != Exchange::State::kOver;
-  exchange->answered = answer.has_value();
+  exchange->answered = result.has_value();
   // Before the callback: the caller's next request may use this connection.
   Release(std::move(connection), reusable, exchange.get());
-  if (is_first) Answer(*exchange, std::move(answer));
+  if (is_first) Complete(*exchange, std::move(result));
 }
 
 void SocketTransport::Release(ConnectionPtr connection, bool reusable, Exchange* ended) {
@@ -188,25 +164,22 @@ void SocketTransport::Release(ConnectionPtr connection, bool reusable, Exchange*
   {
     const MutexLock lock(mutex_);
     if (ended != nullptr) {
-      Learn(*ended, *connection);
-      Forget(*ended);
+      UpdatePace(*ended, *connection);
+      pending_.Remove(*ended);
     }
     reusable = reusable && !closing_;
-    if (reusable) next = TakeQueued();
-    if (next != nullptr) Lend(next, connection);
+    if (reusable) next = pending_.TakeQueued(clock_.Now());
+    if (next != nullptr) AttachConnection(next, connection);
     if (reusable && next == nullptr) return KeepIdle(std::move(connection));
   }
-  if (next != nullptr) return Run(std::move(next), std::move(connection), Reader::kLoop);
+  if (next != nullptr) return StartOn(std::move(next), std::move(connection), Reader::kLoop);
   Discard(*connection);
 }
 
 void SocketTransport::KeepIdle(ConnectionPtr connection) {
-  const Instant now = clock_.Now();
   // The server has not closed it before its first request.
   connection->SetProven();
-  std::deque<Idle>& idle = connection->is_watched() ? watched_ : unwatched_;
-  idle.push_back({std::move(connection), now});
-  WakeBy(now + options_.idle_timeout);
+  WakeBy(idle_.Add(std::move(connection), clock_.Now()));
 }
 
 void SocketTransport::Discard(SocketConnection& connection) {
@@ -220,26 +193,153 @@ void SocketTransport::Discard(SocketConnection& connection) {
 void SocketTransport::OnBroken(ConnectionPtr connection) {
   {
     const MutexLock lock(mutex_);
-    // If it has been lent meanwhile, the thread that uses it finds it broken.
-    const auto is_it = [&](const Idle& idle) { return idle.connection == connection; };
-    if (std::erase_if(watched_, is_it) + std::erase_if(unwatched_, is_it) == 0) return;
+    // If it has been assigned meanwhile, the thread that uses it finds it broken.
+    if (!idle_.Remove(connection)) return;
   }
   Discard(*connection);
 }
 
-void SocketTransport::Answer(Exchange& exchange, HttpAnswer answer) {
-  exchange.done(std::move(answer));
+void SocketTransport::Complete(Exchange& exchange, HttpResult result) {
+  exchange.done(std::move(result));
   // Destroy the callback before the transport is released: a thread that waits for that may free
   // objects that the callback refers to.
   exchange.done = nullptr;
   const MutexLock lock(mutex_);
-  if (--inside_ == 0) changed_.notify_all();
+  if (--incomplete_ == 0) changed_.notify_all();
 }
 
-HttpFailure SocketTransport::Failure(const Exchange& exchange, bool maybe_sent,
-                                     std::string_view what) const {
-  return {.maybe_sent = maybe_sent,
-          .message = fmt::format("{} {}: {}", exchange.request.method, settings_.endpoint, what)};
+bool SocketTransport::NeedsMore() const {
+  // One connection is made for each queued exchange.
+  return connecting_ < pending_.queued() && open_ < options_.max_connections && !closing_;
+}
+
+void SocketTransport::OpenMore() {
+  if (!NeedsMore()) return;
+  const Instant now = clock_.Now();
+  while (connecting_ < pace_.MaxAt(now) && NeedsMore()) {
+    pace_.OnStarted(now);
+    ++connecting_;
+    ++open_;
+    loop_->Post([this] { maker_->Start(); });
+  }
+  // OnTime opens the next one at that time.
+  if (pace_.next() > now) WakeBy(pace_.next());
+}
+
+void SocketTransport::UpdatePace(const Exchange& exchange, SocketConnection& connection) {
+  if (exchange.answered) {
+    connection.SetProven();
+    pace_.OnResponse();
+  } else if (!connection.is_proven()) {
+    pace_.OnFailed(clock_.Now());
+  }
+}
+
+void SocketTransport::OnConnected(Result<std::unique_ptr<ByteStream>> stream) {
+  {
+    const MutexLock lock(mutex_);
+    --connecting_;
+    if (!stream) {
+      --open_;
+      pace_.OnFailed(clock_.Now());
+    }
+    changed_.notify_all();
+  }
+  if (stream) {
+    // The connection goes to the exchange that has waited longest, or becomes idle.
+    SocketConnection::Owner& owner = *this;
+    Release(std::make_shared<SocketConnection>(owner, *loop_, settings_, *std::move(stream)), true,
+            nullptr);
+  } else {
+    FailQueued(stream.error().message, 0);
+  }
+  const MutexLock lock(mutex_);
+  OpenMore();
+}
+
+void SocketTransport::FailQueued(const std::string& why, std::size_t lost) {
+  std::vector<ExchangePtr> failed;
+  {
+    const MutexLock lock(mutex_);
+    if (open_ > lost) return;
+    while (ExchangePtr first = pending_.TakeQueued(clock_.Now())) {
+      if (first->state.exchange(Exchange::State::kOver) != Exchange::State::kOver) {
+        failed.push_back(std::move(first));
+      }
+    }
+  }
+  for (const ExchangePtr& each : failed) {
+    Complete(*each, tl::unexpected(FailureOf(each->request, settings_.endpoint, false, why)));
+  }
+}
+
+void SocketTransport::CloseAll() {
+  const std::size_t never_made = maker_->CancelAll();
+  std::vector<ConnectionPtr> idle;
+  {
+    const MutexLock lock(mutex_);
+    connecting_ -= never_made;
+    open_ -= never_made;
+    idle = idle_.TakeAll();
+    changed_.notify_all();
+  }
+  for (const ConnectionPtr& each : idle) Discard(*each);
+}
+
+void SocketTransport::SetLimit(const ExchangePtr& exchange, Instant at) {
+  pending_.SetLimit(exchange, at);
+  // If the transport may give up, OnTime must check that regularly.
+  WakeBy(options_.gives_up ? std::min(at, clock_.Now() + kGiveUpPollInterval) : at);
+}
+
+void SocketTransport::WakeBy(Instant at) {
+  // OnTime runs earlier, and sets the timer again.
+  if (at >= wakes_at_) return;
+  wakes_at_ = at;
+  loop_->WakeAt(at);
+}
+
+void SocketTransport::OnTime() {
+  const Instant now = clock_.Now();
+  const bool gives_up = GivesUp();
+  std::vector<OverdueExchange> overdue;
+  std::vector<ConnectionPtr> expired;
+  {
+    const MutexLock lock(mutex_);
+    overdue = pending_.TakeOverdue(now, gives_up);
+    expired = idle_.TakeExpired(now);
+    OpenMore();
+  }
+  EndOverdue(overdue);
+  for (const ConnectionPtr& each : expired) Discard(*each);
+  maker_->OnTime(now);
+  SetTimer();
+}
+
+// Outside the lock, because Abandon takes the connection's lock and callbacks may call Send. If
+// Abandon returns false, the exchange has just ended there, or has not begun; the thread that
+// carries it then releases the connection.
+void SocketTransport::EndOverdue(const std::vector<OverdueExchange>& overdue) {
+  for (const auto& [exchange, connection, maybe_sent] : overdue) {
+    if (connection != nullptr && connection->Abandon(exchange)) {
+      Release(connection, false, nullptr);
+    }
+    Complete(*exchange,
+             tl::unexpected(TimeOutOf(exchange->request, settings_.endpoint, maybe_sent)));
+  }
+}
+
+void SocketTransport::SetTimer() {
+  const MutexLock lock(mutex_);
+  Instant next = std::min(idle_.next_expiry(), maker_->next_limit());
+  if (pending_.has_limits()) {
+    next = std::min(next, pending_.first_limit());
+    if (options_.gives_up) next = std::min(next, clock_.Now() + kGiveUpPollInterval);
+  }
+  // While connections are being made, OnConnected opens more.
+  if (NeedsMore() && connecting_ == 0) next = std::min(next, pace_.next());
+  wakes_at_ = next;
+  loop_->WakeAt(next);
 }
 
 }  // namespace weir::internal

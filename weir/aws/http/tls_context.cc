@@ -8,7 +8,7 @@ namespace {
 
 const char* PathOrNull(const std::string& path) { return path.empty() ? nullptr : path.c_str(); }
 
-bool Trust(SSL_CTX& context, const CrtOptions& options) {
+bool TrustCertificatesOf(SSL_CTX& context, const CrtOptions& options) {
   if (options.ca_file.empty() && options.ca_folder.empty()) {
     return SSL_CTX_set_default_verify_paths(&context) == 1;
   }
@@ -29,7 +29,7 @@ Result<TlsContext> MakeTlsContext(const CrtOptions& options) {
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_verify(context.get(), options.verify_certificate ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                      nullptr);
-  if (Trust(*context, options)) return context;
+  if (TrustCertificatesOf(*context, options)) return context;
   ERR_clear_error();
   return Fail(Code::kInvalidArgument,
               fmt::format("authorities to trust in '{}' and '{}': not readable", options.ca_file,

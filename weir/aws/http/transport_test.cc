@@ -452,6 +452,17 @@ TEST_P(ProxyVariablesTest, ATlsEndpointIsReachedThroughTheProxyThatTheyName) {
   EXPECT_THAT(proxy.seen()[0].head, HasSubstr("CONNECT service.invalid:443 HTTP/1.1\r\n"));
 }
 
+// Fails if: a host whose name begins like a loopback address is taken for this machine.
+TEST_P(ProxyVariablesTest, AHostWhoseNameBeginsLikeALoopbackAddressIsReachedThroughIt) {
+  LoopbackServer proxy([](const SeenRequest&) {
+    return ScriptedReply{.bytes = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"};
+  });
+  Name(proxy);
+  EXPECT_FALSE(Ask(*Connect({.host = "127.service.invalid"}), {}));
+  ASSERT_FALSE(proxy.seen().empty());
+  EXPECT_THAT(proxy.seen()[0].head, HasSubstr("CONNECT 127.service.invalid:443 HTTP/1.1\r\n"));
+}
+
 TEST_P(ProxyVariablesTest, AnEndpointOnThisMachineAndAListedOneAreReachedWithoutIt) {
   LoopbackServer proxy(Echo);
   Name(proxy);

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "weir/aws/http/crt_handle.h"
+#include "weir/aws/http/crt/crt_handle.h"
 #include "weir/aws/signing/signature_headers.h"
 
 namespace weir {
@@ -90,14 +90,16 @@ class CrtSigner final : public Signer {
   Status Sign(HttpRequest& request, const Credentials& credentials, UnixMillis now) override;
 
  private:
-  Signed Run(const HttpRequest& request, const Credentials& credentials, UnixMillis now) const;
-  aws_signing_config_aws Config(const aws_credentials* credentials, UnixMillis now) const;
+  Signed RunSigning(const HttpRequest& request, const Credentials& credentials,
+                    UnixMillis now) const;
+  aws_signing_config_aws SigningConfig(const aws_credentials* credentials, UnixMillis now) const;
 
   aws_allocator* const allocator_;
   const SigningScope scope_;
 };
 
-aws_signing_config_aws CrtSigner::Config(const aws_credentials* credentials, UnixMillis now) const {
+aws_signing_config_aws CrtSigner::SigningConfig(const aws_credentials* credentials,
+                                                UnixMillis now) const {
   aws_signing_config_aws config{};
   config.config_type = AWS_SIGNING_CONFIG_AWS;
   config.algorithm = AWS_SIGNING_ALGORITHM_V4;
@@ -113,13 +115,13 @@ aws_signing_config_aws CrtSigner::Config(const aws_credentials* credentials, Uni
   return config;
 }
 
-Signed CrtSigner::Run(const HttpRequest& request, const Credentials& credentials,
-                      UnixMillis now) const {
+Signed CrtSigner::RunSigning(const HttpRequest& request, const Credentials& credentials,
+                             UnixMillis now) const {
   const MessageHandle message = MakeMessage(allocator_, request);
   const CredentialsHandle key = MakeCredentials(allocator_, credentials);
   if (message == nullptr || key == nullptr) return {.error = aws_last_error(), .headers = {}};
   const SignableHandle signable(aws_signable_new_http_request(allocator_, message.get()));
-  const aws_signing_config_aws config = Config(key.get(), now);
+  const aws_signing_config_aws config = SigningConfig(key.get(), now);
   Signed added;
   // Because the credentials are given, the callback runs before this call returns.
   const int started = aws_sign_request_aws(
@@ -138,7 +140,7 @@ Status CrtSigner::Sign(HttpRequest& request, const Credentials& credentials, Uni
   if (std::ranges::find(request.headers, "host", &HttpHeader::name) == request.headers.end()) {
     return refused("the request has no host header");
   }
-  Signed added = Run(request, credentials, now);
+  Signed added = RunSigning(request, credentials, now);
   if (added.error != AWS_ERROR_SUCCESS) return refused(internal::CrtError(added.error));
   std::erase_if(request.headers, IsOfSigning);
   std::ranges::move(added.headers, std::back_inserter(request.headers));

@@ -48,7 +48,7 @@ struct Field {
 using Fields = std::vector<Field>;
 
 template <std::size_t N>
-std::string_view View(const std::array<char, N>& text) {
+std::string_view ViewOf(const std::array<char, N>& text) {
   return {text.data(), N};
 }
 
@@ -61,19 +61,19 @@ class SigningTime {
     const auto day = std::chrono::floor<days>(at);
     const std::chrono::year_month_day date(day);
     const std::chrono::hh_mm_ss clock(at - day);
-    Write(0, 4, static_cast<int>(date.year()));
-    Write(4, 2, static_cast<int>(static_cast<unsigned>(date.month())));
-    Write(6, 2, static_cast<int>(static_cast<unsigned>(date.day())));
-    Write(9, 2, static_cast<int>(clock.hours().count()));
-    Write(11, 2, static_cast<int>(clock.minutes().count()));
-    Write(13, 2, static_cast<int>(clock.seconds().count()));
+    WriteDigits(0, 4, static_cast<int>(date.year()));
+    WriteDigits(4, 2, static_cast<int>(static_cast<unsigned>(date.month())));
+    WriteDigits(6, 2, static_cast<int>(static_cast<unsigned>(date.day())));
+    WriteDigits(9, 2, static_cast<int>(clock.hours().count()));
+    WriteDigits(11, 2, static_cast<int>(clock.minutes().count()));
+    WriteDigits(13, 2, static_cast<int>(clock.seconds().count()));
   }
 
-  std::string_view text() const { return View(text_); }
+  std::string_view text() const { return ViewOf(text_); }
   std::string_view day() const { return text().substr(0, 8); }
 
  private:
-  void Write(std::size_t at, std::size_t digits, int number) {
+  void WriteDigits(std::size_t at, std::size_t digits, int number) {
     for (; digits > 0; number /= 10) text_[at + --digits] = static_cast<char>('0' + number % 10);
   }
 
@@ -165,30 +165,30 @@ class KeyCachingSigner final : public Signer {
   Status Sign(HttpRequest& request, const Credentials& credentials, UnixMillis now) override;
 
  private:
-  Result<std::string> Authorize(const Fields& fields, std::string_view body,
-                                const Credentials& credentials, const SigningTime& time);
+  Result<std::string> AuthorizationOf(const Fields& fields, std::string_view body,
+                                      const Credentials& credentials, const SigningTime& time);
 
   const std::string scope_;  ///< the credential scope without the day
   internal::SigningKeyCache keys_;
   const std::unique_ptr<Signer> others_;
 };
 
-Result<std::string> KeyCachingSigner::Authorize(const Fields& fields, std::string_view body,
-                                                const Credentials& credentials,
-                                                const SigningTime& time) {
+Result<std::string> KeyCachingSigner::AuthorizationOf(const Fields& fields, std::string_view body,
+                                                      const Credentials& credentials,
+                                                      const SigningTime& time) {
   using internal::HexOf, internal::Sha256Digest;
   WEIR_ASSIGN_OR_RETURN(const Sha256Digest key,
                         keys_.KeyOf(credentials.secret_access_key, time.day()));
   WEIR_ASSIGN_OR_RETURN(const Sha256Digest body_hash, internal::Sha256({body}));
   const std::string names = NamesOf(fields);
-  const std::string canonical = CanonicalRequest(fields, names, View(HexOf(body_hash)));
+  const std::string canonical = CanonicalRequest(fields, names, ViewOf(HexOf(body_hash)));
   WEIR_ASSIGN_OR_RETURN(const Sha256Digest request_hash, internal::Sha256({canonical}));
   const std::string to_sign = fmt::format(FMT_COMPILE("{}\n{}\n{}{}\n{}"), kAlgorithm, time.text(),
-                                          time.day(), scope_, View(HexOf(request_hash)));
+                                          time.day(), scope_, ViewOf(HexOf(request_hash)));
   WEIR_ASSIGN_OR_RETURN(const Sha256Digest signature, internal::HmacSha256(key.view(), to_sign));
   return fmt::format(FMT_COMPILE("{} Credential={}/{}{}, SignedHeaders={}, Signature={}"),
                      kAlgorithm, credentials.access_key_id, time.day(), scope_, names,
-                     View(HexOf(signature)));
+                     ViewOf(HexOf(signature)));
 }
 
 Status KeyCachingSigner::Sign(HttpRequest& request, const Credentials& credentials,
@@ -198,7 +198,7 @@ Status KeyCachingSigner::Sign(HttpRequest& request, const Credentials& credentia
   const Fields fields = FieldsOf(request, credentials, time);
   if (!AreOurs(fields)) return others_->Sign(request, credentials, now);
   WEIR_ASSIGN_OR_RETURN(std::string authorization,
-                        Authorize(fields, request.body, credentials, time));
+                        AuthorizationOf(fields, request.body, credentials, time));
   // From here on `fields` dangles, because it refers to the headers.
   std::erase_if(request.headers, internal::IsOfSigning);
   if (!credentials.session_token.empty()) {

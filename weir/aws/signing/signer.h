@@ -5,6 +5,7 @@
 
 #include "weir/aws/credentials/credentials.h"
 #include "weir/aws/http/http.h"
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 
@@ -16,7 +17,7 @@ struct SigningScope {
 };
 
 /// Thread-safe.
-class Signer {
+class WEIR_API Signer {
  public:
   virtual ~Signer() = default;
   /// Adds x-amz-date, x-amz-security-token if there is a session token, and authorization. The

@@ -7,7 +7,7 @@
 namespace weir::internal {
 namespace {
 
-void Wipe(std::string& secret) { OPENSSL_cleanse(secret.data(), secret.size()); }
+void WipeSecret(std::string& secret) { OPENSSL_cleanse(secret.data(), secret.size()); }
 
 }  // namespace
 
@@ -15,7 +15,7 @@ SigningKeyCache::SigningKeyCache(SigningScope scope) : scope_(std::move(scope)) 
 
 SigningKeyCache::~SigningKeyCache() {
   const MutexLock lock(mutex_);
-  for (Entry& entry : entries_) Wipe(entry.secret);
+  for (Entry& entry : entries_) WipeSecret(entry.secret);
 }
 
 // A key is derived under the lock: threads that wait for it need the same key, once a day.
@@ -26,22 +26,23 @@ Result<Sha256Digest> SigningKeyCache::KeyOf(std::string_view secret, std::string
     last_used_ = i;
     return entries_[i].key;
   }
-  WEIR_ASSIGN_OR_RETURN(Sha256Digest key, Derive(secret, day));
+  WEIR_ASSIGN_OR_RETURN(Sha256Digest key, DeriveKey(secret, day));
   last_used_ = 1 - last_used_;
   Entry& oldest = entries_[last_used_];
-  Wipe(oldest.secret);
+  WipeSecret(oldest.secret);
   oldest.secret = secret;
   oldest.day = day;
   oldest.key = key;
   return key;
 }
 
-Result<Sha256Digest> SigningKeyCache::Derive(std::string_view secret, std::string_view day) const {
+Result<Sha256Digest> SigningKeyCache::DeriveKey(std::string_view secret,
+                                                std::string_view day) const {
   std::string first;
   first.reserve(4 + secret.size());  // so that no reallocation leaves a copy of the secret
   first.append("AWS4").append(secret);
   Result<Sha256Digest> key = HmacSha256(first, day);
-  Wipe(first);
+  WipeSecret(first);
   for (const std::string_view part :
        {std::string_view(scope_.region), std::string_view(scope_.service),
         std::string_view("aws4_request")}) {

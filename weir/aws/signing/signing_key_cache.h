@@ -30,7 +30,7 @@ class SigningKeyCache {
     Sha256Digest key;
   };
 
-  Result<Sha256Digest> Derive(std::string_view secret, std::string_view day) const;
+  Result<Sha256Digest> DeriveKey(std::string_view secret, std::string_view day) const;
 
   const SigningScope scope_;
   Mutex mutex_;

@@ -14,13 +14,13 @@
 
 namespace weir {
 
-using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
+using HttpResult = tl::expected<HttpResponse, HttpFailure>;
 
 /// Responds to requests by the lines of its script, in order; past its end, by `always`.
 class ScriptedTransport final : public HttpTransport {
  public:
   struct Line {
-    HttpAnswer answer;
+    HttpResult answer;
     /// The time to the response from when the request has a connection. Nothing: it has a
     /// connection at once, and completes before Send returns.
     std::optional<nanoseconds> after = std::nullopt;

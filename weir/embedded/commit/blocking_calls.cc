@@ -4,7 +4,7 @@
 
 namespace weir {
 
-Status BlockingCalls::Enter() {
+Status BlockingCalls::Admit() {
   const MutexLock lock(mutex_);
   if (count_ >= most_) {
     return Fail(Code::kUnavailable,
@@ -15,7 +15,7 @@ Status BlockingCalls::Enter() {
   return {};
 }
 
-void BlockingCalls::Leave() {
+void BlockingCalls::Release() {
   const MutexLock lock(mutex_);
   --count_;
 }

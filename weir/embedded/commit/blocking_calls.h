@@ -35,8 +35,8 @@ class BlockingCalls {
   /// Queues a call. `call` blocks and returns a Result<T>.
   template <class T, class Call>
   void Run(Deadline deadline, Call call, Done<T> done) {
-    if (Status place = Enter(); !place) return done(Fail(std::move(place.error())));
-    auto answer = std::make_shared<Answer<T>>(std::move(done));
+    if (Status place = Admit(); !place) return done(Fail(std::move(place.error())));
+    auto answer = std::make_shared<PendingCompletion<T>>(std::move(done));
     std::optional<TimerId> timer;
     if (!deadline.is_never()) {
       timer = timers_.At(deadline.at(), [this, answer] {
@@ -48,7 +48,7 @@ class BlockingCalls {
       std::optional<Result<T>> result;
       if (answer->Begin()) result.emplace(call());
       if (timer) timers_.Cancel(*timer);
-      Leave();
+      Release();
       if (Done<T> waiting = answer->Take().first) waiting(*std::move(result));
     });
   }
@@ -56,9 +56,9 @@ class BlockingCalls {
  private:
   /// The completion of one call. The first of the result and the deadline takes `done`.
   template <class T>
-  class Answer {
+  class PendingCompletion {
    public:
-    explicit Answer(Done<T> done) : done_(std::move(done)) {}
+    explicit PendingCompletion(Done<T> done) : done_(std::move(done)) {}
     /// Marks the call as begun. Returns false if it has completed already, so that it must not be
     /// made.
     bool Begin() {
@@ -79,8 +79,8 @@ class BlockingCalls {
   };
 
   /// Counts one more call. Returns kUnavailable if there are `most` already.
-  Status Enter();
-  void Leave();
+  Status Admit();
+  void Release();
   Error TooLate(bool begun) const;
 
   Scheduler& worker_;

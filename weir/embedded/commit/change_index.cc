@@ -66,18 +66,18 @@ void ChangeIndex::Add(const DamagedChange& change) {
     LatestChange& latest = At(KeyView::Of(*change.key));
     latest.is_readable = false;
     latest.order = order_;
-  } else if (unknown_.size() < kMostUnknown) {
-    unknown_.push_back(
+  } else if (keyless_changes_.size() < kMostUnknown) {
+    keyless_changes_.push_back(
         {.line = std::string(change.line.substr(0, kLongestKeyText)), .order = order_});
   }
 }
 
 bool ChangeIndex::MayBeOverridden(const BucketKey& key) const {
-  if (unknown_.empty()) return false;
+  if (keyless_changes_.empty()) return false;
   const auto at = map_.find(key);
   const std::size_t order = at == map_.end() ? 0 : at->second.order;
   const std::string text = KeyText(key);
-  return std::ranges::any_of(unknown_, [&](const UnknownChange& change) {
+  return std::ranges::any_of(keyless_changes_, [&](const UnknownChange& change) {
     return change.order > order && Resembles(change.line, text);
   });
 }

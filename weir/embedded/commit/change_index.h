@@ -69,7 +69,7 @@ class ChangeIndex {
   LatestChange& At(const KeyView& key);
 
   Map map_;
-  std::vector<UnknownChange> unknown_;  // the first kMostUnknown of them
+  std::vector<UnknownChange> keyless_changes_;  // the first kMostUnknown of them
   std::size_t order_ = 0;
 };
 

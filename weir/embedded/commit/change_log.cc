@@ -72,15 +72,15 @@ Result<ChangeIndex> ChangeLog::Read(DamageReport& damage) {
   if (!row) return Fail(std::move(row.error()));
   if (!rows_.empty()) next_seq_ = rows_.back().seq + 1;
   // All buckets of the log belong to the next fold.
-  for (const auto& [key, latest] : index.map()) logged_.push_back(key);
+  for (const auto& [key, latest] : index.map()) keys_to_fold_.push_back(key);
   return index;
 }
 
 void ChangeLog::Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
   batch_.Add(key, state);
-  // The mark is the round of the last Add of this bucket. In the current round it is in logged_
-  // already.
-  if (std::exchange(mark, round_) != round_) logged_.push_back(key);
+  // The mark is the round of the last Add of this bucket. In the current round it is in
+  // keys_to_fold_ already.
+  if (std::exchange(mark, fold_round_) != fold_round_) keys_to_fold_.push_back(key);
 }
 
 Result<ChangeLog::Written> ChangeLog::Append() {
@@ -96,7 +96,7 @@ Status ChangeLog::AppendRemoved(std::span<const BucketKey> keys,
   ChangeBatch removed;
   for (const BucketKey& key : keys) {
     removed.AddRemoved(key);
-    logged_.push_back(key);
+    keys_to_fold_.push_back(key);
   }
   return Write(removed, body);
 }
@@ -142,7 +142,7 @@ Status ChangeLog::Rewrite(const BucketTable& table) {
   });
   if (!rewritten) return rewritten;
   rows_.clear();
-  logged_.clear();
+  keys_to_fold_.clear();
   fold_.reset();
   bytes_ = 0;
   return {};
@@ -163,15 +163,31 @@ Status ChangeLog::FoldSome(const BucketTable& table, std::size_t grown_bytes) {
   return {};
 }
 
+Status ChangeLog::FoldAll(const BucketTable& table) {
+  // A fold in progress may lack the changes that were added since it began. The next one has them.
+  if (fold_) WEIR_RETURN_IF_ERROR(EndFold(table));
+  if (bytes_ > 0 || !batch_.empty()) WEIR_RETURN_IF_ERROR(EndFold(table));
+  batch_.Clear();
+  return {};
+}
+
+Status ChangeLog::EndFold(const BucketTable& table) {
+  // The whole log is passed as its growth, so that the loop ends after a few calls.
+  do {
+    WEIR_RETURN_IF_ERROR(FoldSome(table, bytes_));
+  } while (fold_);
+  return {};
+}
+
 void ChangeLog::BeginFold() {
-  std::ranges::make_heap(logged_, std::greater<>{});
-  const std::size_t buckets = logged_.size();
-  fold_.emplace(Fold{.keys = std::exchange(logged_, {}),
+  std::ranges::make_heap(keys_to_fold_, std::greater<>{});
+  const std::size_t buckets = keys_to_fold_.size();
+  fold_.emplace(Fold{.keys = std::exchange(keys_to_fold_, {}),
                      .slice = {},
                      .buckets = buckets,
                      .last_seq = next_seq_ - 1,
                      .bytes = bytes_});
-  ++round_;
+  ++fold_round_;
 }
 
 // Buckets are written in the order of the index on (entity, resource, shard), so that each page is
@@ -181,7 +197,7 @@ void ChangeLog::TakeSlice(std::size_t count) {
   std::vector<BucketKey>& slice = fold_->slice;
   for (; count > 0 && !keys.empty(); --count) {
     std::ranges::pop_heap(keys, std::greater<>{});
-    // A bucket that is in logged_ twice is written once: equal keys follow each other.
+    // A bucket that is in keys_to_fold_ twice is written once: equal keys follow each other.
     if (slice.empty() || slice.back() != keys.back()) slice.push_back(std::move(keys.back()));
     keys.pop_back();
   }

@@ -60,6 +60,9 @@ class ChangeLog {
   /// repeat them. The step is proportional to `grown_bytes`, the growth of the log since the last
   /// call, so that the fold ends before the log is two and a half times as long.
   [[nodiscard]] Status FoldSome(const BucketTable& table, std::size_t grown_bytes);
+  /// Folds the whole log and the collected changes, so that both are empty. After it has succeeded,
+  /// the file has the present state of every bucket that was added, even if Append has failed.
+  [[nodiscard]] Status FoldAll(const BucketTable& table);
 
  private:
   struct Row {
@@ -82,6 +85,8 @@ class ChangeLog {
   /// One attempt of Write.
   Status WriteOnce(std::span<const std::string_view> rows, const std::function<Status()>& body);
   void BeginFold();
+  /// Continues the fold in progress, or begins one, until it has ended.
+  Status EndFold(const BucketTable& table);
   /// Moves the first `count` keys of the heap into the slice.
   void TakeSlice(std::size_t count);
   Status WriteSlice(const BucketTable& table);
@@ -98,8 +103,8 @@ class ChangeLog {
   std::size_t bytes_ = 0;
   std::optional<Fold> fold_;
   // The buckets of the rows that were added since the last fold began; a bucket may occur twice.
-  std::vector<BucketKey> logged_;
-  std::uint32_t round_ = 1;  // number of folds plus 1; the mark of buckets in logged_
+  std::vector<BucketKey> keys_to_fold_;
+  std::uint32_t fold_round_ = 1;  // number of folds plus 1; the mark of buckets in keys_to_fold_
 };
 
 }  // namespace weir

@@ -38,7 +38,7 @@ void CommitEvents::Recovered() {
 }
 
 void CommitEvents::Slow(nanoseconds took, Instant now) {
-  const std::optional<std::int64_t> suppressed = slow_.Take(now);
+  const std::optional<std::int64_t> suppressed = slow_.ShouldWrite(now);
   if (!suppressed) return;
   const std::int64_t took_ms = std::chrono::floor<milliseconds>(took).count();
   const std::array<LogField, 3> fields = {

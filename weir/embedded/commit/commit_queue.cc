@@ -38,21 +38,21 @@ Deadline Earliest(const Calls& calls, Deadline earliest) {
 }  // namespace
 
 std::size_t CommitQueue::size() const {
-  return waiters_.size() + committing_.size() + requests_.size() + begun_.size() +
+  return waiters_.size() + committing_.size() + requests_.size() + in_flight_requests_.size() +
          (running_ ? 1 : 0);
 }
 
 void CommitQueue::BeginCommit() {
   std::ranges::move(waiters_, std::back_inserter(committing_));
   waiters_.clear();
-  std::ranges::move(requests_, std::back_inserter(begun_));
+  std::ranges::move(requests_, std::back_inserter(in_flight_requests_));
   requests_.clear();
 }
 
 CommitQueue::Job CommitQueue::StartRequest() {
-  if (begun_.empty()) return nullptr;
-  running_.emplace(std::move(begun_.front()));
-  begun_.pop_front();
+  if (in_flight_requests_.empty()) return nullptr;
+  running_.emplace(std::move(in_flight_requests_.front()));
+  in_flight_requests_.pop_front();
   // The callback stays in running_, so that TakeExpired can take it while the job runs.
   return std::exchange(running_->job, nullptr);
 }
@@ -88,7 +88,7 @@ std::vector<CommitQueue::Expired> CommitQueue::TakeExpired(Instant now) {
   if (running_ && running_->done && running_->deadline.ExpiredAt(now)) {
     expired.push_back({std::exchange(running_->done, nullptr), State::kInFlight, nullptr});
   }
-  TakeExpiredRequests(begun_, now, expired);
+  TakeExpiredRequests(in_flight_requests_, now, expired);
   TakeExpiredRequests(requests_, now, expired);
   return expired;
 }
@@ -97,7 +97,7 @@ Deadline CommitQueue::NextDeadline() const {
   Deadline earliest = Earliest(waiters_, Deadline::Never());
   earliest = Earliest(committing_, earliest);
   earliest = Earliest(requests_, earliest);
-  earliest = Earliest(begun_, earliest);
+  earliest = Earliest(in_flight_requests_, earliest);
   if (running_ && running_->done) earliest = std::min(earliest, running_->deadline);
   return earliest;
 }

@@ -19,12 +19,13 @@ namespace weir {
 /// jobs that it returns outside the lock. Each call completes once: by its commit, by its job, or
 /// when its deadline passes.
 ///
-/// Waiter:   Add --> new -- BeginCommit --> in flight -- TakeCommitted --> `done` or `if_late`
+/// Waiter:   Add --> new -- BeginCommit --> in flight -- TakeCommitted --> `done`, or
+///                                                           `after_late_commit`
 /// Request:  Add --> new -- BeginCommit --> in flight -- StartRequest --> running
 ///                                                       running -- FinishRequest --> `done`
 ///
 /// TakeExpired takes the `done` of a call in any of these states. A waiter then stays until its
-/// commit, for `if_late`. A request that is not running is removed; its job never runs.
+/// commit, for `after_late_commit`. A request that is not running is removed; its job never runs.
 class CommitQueue {
  public:
   /// Work on the file between two commits.
@@ -33,7 +34,7 @@ class CommitQueue {
     Deadline deadline;
     Done<void> done;  ///< empty once the call has completed because its deadline passed
     /// Work to do after the commit if `done` ran before it. May be empty.
-    std::move_only_function<void()> if_late{};
+    std::move_only_function<void()> after_late_commit{};
   };
   struct Request {
     Deadline deadline;
@@ -57,7 +58,7 @@ class CommitQueue {
   /// Begins a commit, which will hold every change that was made before. REQUIRES: the waiters and
   /// requests of the last commit were taken.
   void BeginCommit();
-  bool in_flight() const { return !committing_.empty() || !begun_.empty(); }
+  bool in_flight() const { return !committing_.empty() || !in_flight_requests_.empty(); }
   /// Takes the waiters of the commit in flight.
   std::vector<Waiter> TakeCommitted() { return std::exchange(committing_, {}); }
   /// Returns the job of the next request in flight, or an empty job if there is none. The request
@@ -81,7 +82,7 @@ class CommitQueue {
   std::vector<Waiter> waiters_;
   std::vector<Waiter> committing_;
   std::vector<Request> requests_;
-  std::deque<Request> begun_;
+  std::deque<Request> in_flight_requests_;
   std::optional<Request> running_;  ///< its job was handed out
 };
 

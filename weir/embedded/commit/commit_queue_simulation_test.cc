@@ -123,7 +123,7 @@ class QueueSimulation {
       if (waiter.done) {
         waiter.done(succeeds ? Status() : Status(Fail(Code::kUnavailable, "disk")));
       } else if (succeeds) {
-        waiter.if_late();
+        waiter.after_late_commit();
       }
     }
     for (QueuedCall& call : calls_) {
@@ -194,7 +194,7 @@ class QueueSimulation {
   void End() {
     while (phase_ != Phase::kIdle) GoOn();
     for (CommitQueue::Request& request : queue_.TakeNewRequests()) request.done({});
-    for (CommitQueue::Waiter& waiter : queue_.TakeLateWaiters()) waiter.if_late();
+    for (CommitQueue::Waiter& waiter : queue_.TakeLateWaiters()) waiter.after_late_commit();
     for (CommitQueue::Waiter& waiter : queue_.TakeWaiters()) {
       if (waiter.done) waiter.done({});
     }

@@ -44,7 +44,7 @@ class CommitQueueTest : public testing::Test {
       if (waiter.done) {
         waiter.done({});
       } else {
-        waiter.if_late();
+        waiter.after_late_commit();
       }
     }
   }
@@ -68,7 +68,8 @@ TEST_F(CommitQueueTest, ACommitHoldsWhatWasAddedBeforeItBegan) {
   EXPECT_EQ(queue_.size(), 0U);
 }
 
-// Fails if: an expired waiter completes twice, or is removed before its `if_late` has run.
+// Fails if: an expired waiter completes twice, or is removed before its `after_late_commit` has
+// run.
 TEST_F(CommitQueueTest, AWaiterThatExpiresIsAnsweredOnceAndStaysForItsCommit) {
   AddWaiter("new", At(10));
   queue_.BeginCommit();

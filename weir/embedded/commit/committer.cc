@@ -1,3 +1,11 @@
+// One run of the committer, on the scheduler of the file:
+//
+//   TakeWork ---> Commit ---> DoRequests ---> Maintain ---> Finish ---> RunAt(the next run)
+//   takes calls   writes the  runs the jobs   folds,        kOpen and rest, or
+//   and changes   log                         checkpoints   kFailing and backoff
+//
+// If the commit fails, the requests complete with its error, and Maintain is skipped. The drained
+// changes stay collected in the ChangeLog, and the next run writes them.
 #include "weir/embedded/commit/committer.h"
 
 #include <fmt/format.h>
@@ -18,31 +26,46 @@ constexpr nanoseconds kExpirySpacing = std::chrono::milliseconds(5);
 constexpr nanoseconds kFirstRetry = std::chrono::milliseconds(20);
 constexpr nanoseconds kLongestRetry = std::chrono::seconds(5);
 
+// In relaxed mode, the committer rests for kRest * t after work of t, so that it uses at most one
+// part in kRest + 1 of a core, whatever the load.
+constexpr int kRest = 1;
+
 }  // namespace
 
 Committer::Committer(std::unique_ptr<StateFile> file, BucketTable& table, Scheduler& file_io,
                      const EmbeddedOptions& options)
     : file_io_(file_io),
       timers_(options.timers == nullptr ? file_io : *options.timers),
-      table_(table),
       options_(options),
       name_(file->name()),
       events_(options.log == nullptr ? NoLog() : *options.log, name_),
-      left_(file->log().bytes() > 0 ? Left::kLog : Left::kNothing),
+      expiry_(timers_),
+      next_run_(file_io),
       backoff_(kFirstRetry, kLongestRetry),
       rng_(static_cast<std::uint64_t>(file_io.clock().Now().nanos)),
-      file_(std::move(file)) {}
+      writer_(std::make_unique<CommitWriter>(std::move(file), table,
+                                             CommitWriter::Options{.fold_bytes = options.fold_bytes,
+                                                                   .clock = file_io.clock(),
+                                                                   .commit_time = commit_time_})) {
+  const MutexLock lock(io_mutex_);
+  const MutexLock state_lock(mutex_);
+  pending_maintenance_ = writer_->pending_maintenance();
+}
 
 void Committer::Start() {
   const MutexLock lock(mutex_);
   ScheduleNext(file_io_.clock().Now());
 }
 
-Status Committer::CheckReady() const { return mode_ == Mode::kOpen ? Status() : Unavailable(); }
+Status Committer::CheckReady() const {
+  return mode_ == Mode::kOpen ? Status() : UnavailableError();
+}
 
-Status Committer::CheckOpen() const { return mode_ != Mode::kClosed ? Status() : Unavailable(); }
+Status Committer::CheckOpen() const {
+  return mode_ != Mode::kClosed ? Status() : UnavailableError();
+}
 
-Status Committer::Unavailable() const {
+Status Committer::UnavailableError() const {
   const MutexLock lock(mutex_);
   // The mode may have changed back to kOpen since the caller read it. The advice to retry is right
   // then, too.
@@ -83,7 +106,7 @@ void Committer::WhenCommitted(CommitQueue::Waiter waiter) {
       return;
     }
   }
-  waiter.done(Unavailable());
+  waiter.done(UnavailableError());
 }
 
 void Committer::Submit(CommitQueue::Request request) {
@@ -98,14 +121,12 @@ void Committer::Submit(CommitQueue::Request request) {
       return;
     }
   }
-  request.done(Unavailable());
+  request.done(UnavailableError());
 }
 
 void Committer::ExpireAt(Deadline deadline) {
-  if (deadline.is_never() || (expiry_ && expiry_at_ <= deadline.at())) return;
-  if (expiry_) timers_.Cancel(*expiry_);
-  expiry_at_ = deadline.at();
-  expiry_ = timers_.At(expiry_at_, [weak = weak_from_this()] {
+  if (deadline.is_never()) return;
+  expiry_.FireAt(deadline.at(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->Expire();
   });
 }
@@ -114,7 +135,7 @@ void Committer::Expire() {
   std::vector<CommitQueue::Expired> expired;
   {
     const MutexLock lock(mutex_);
-    expiry_.reset();
+    expiry_.MarkFired();
     const Instant now = Now();
     expired = queue_.TakeExpired(now);
     waiting_ = queue_.size();
@@ -145,15 +166,12 @@ void Committer::ScheduleNext(Instant now) {
     MarkFirstChange();
     return RunAt(std::max(*first_change_ + options_.commit_interval / 2, rest_until_));
   }
-  if (left_ == Left::kFold) return RunAt(rest_until_);
-  if (left_ == Left::kLog) return RunAt(now + kIdle);
+  if (pending_maintenance_ == PendingMaintenance::kFold) return RunAt(rest_until_);
+  if (pending_maintenance_ == PendingMaintenance::kLog) return RunAt(now + kIdle);
 }
 
 void Committer::RunAt(Instant when) {
-  if (timer_ && timer_at_ <= when) return;
-  if (timer_) file_io_.Cancel(*timer_);
-  timer_at_ = when;
-  timer_ = file_io_.At(when, [weak = weak_from_this()] {
+  next_run_.FireAt(when, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->Run();
   });
 }
@@ -163,6 +181,181 @@ EmbeddedStats Committer::stats() const {
   EmbeddedStats stats = stats_;
   stats.waiting = waiting_;
   return stats;
+}
+
+void Committer::Run() {
+  const std::optional<Work> work = TakeWork();
+  if (!work) return;
+  auto [status, waiters] = Commit(*work);
+  for (CommitQueue::Waiter& waiter : waiters) {
+    if (waiter.done) waiter.done(status);
+  }
+  DoRequests(status);
+  if (status) status = Maintain(*work);
+  const Instant now = file_io_.clock().Now();
+  events_.Committed(status, now - work->begun, now);
+  Finish(*work, status);
+}
+
+std::optional<Committer::Work> Committer::TakeWork() {
+  const MutexLock lock(mutex_);
+  next_run_.MarkFired();
+  if (mode_ == Mode::kClosed || running_) return std::nullopt;
+  running_ = true;
+  return BeginWork();
+}
+
+Committer::Work Committer::BeginWork() {
+  Work work{.run = {.first_change = std::exchange(first_change_, std::nullopt)},
+            .begun = file_io_.clock().Now()};
+  const bool changed = changed_.exchange(false);
+  work.run.is_idle = !changed && !queue_.has_new() && mode_ == Mode::kOpen &&
+                     pending_maintenance_ == PendingMaintenance::kLog;
+  queue_.BeginCommit();
+  return work;
+}
+
+// `after_late_commit` of expired waiters runs under io_mutex_, which Close waits for: it accesses
+// the table, which is only required to live until Close has returned.
+std::pair<Status, std::vector<CommitQueue::Waiter>> Committer::Commit(const Work& work) {
+  const MutexLock lock(io_mutex_);
+  const Status status = WriteChanges(work);
+  std::vector<CommitQueue::Waiter> waiters;
+  {
+    const MutexLock state_lock(mutex_);
+    waiters = queue_.TakeCommitted();
+    waiting_ = queue_.size();
+  }
+  bool returned = false;
+  for (CommitQueue::Waiter& waiter : waiters) {
+    if (!status || waiter.done || !waiter.after_late_commit) continue;
+    waiter.after_late_commit();
+    returned = true;
+  }
+  if (returned) NoteChange();
+  return {status, std::move(waiters)};
+}
+
+Status Committer::WriteChanges(const Work& work) {
+  if (writer_ == nullptr) return UnavailableError();
+  return writer_->Commit(work.run).map(
+      [this](const CommitWriter::Committed& committed) { CountCommit(committed); });
+}
+
+void Committer::CountCommit(const CommitWriter::Committed& committed) {
+  if (committed.written.buckets == 0) return;
+  const MutexLock lock(mutex_);
+  ++stats_.commits;
+  stats_.buckets_written += committed.written.buckets;
+  stats_.bytes_written += committed.written.bytes;
+  stats_.longest_gap = std::max(stats_.longest_gap, committed.gap.value_or(nanoseconds(0)));
+}
+
+void Committer::DoRequests(const Status& committed) {
+  const auto start = [this] {
+    const MutexLock lock(mutex_);
+    return queue_.StartRequest();
+  };
+  const auto finish = [this] {
+    const MutexLock lock(mutex_);
+    Done<void> done = queue_.FinishRequest();
+    waiting_ = queue_.size();
+    return done;
+  };
+  while (CommitQueue::Job job = start()) {
+    Status status = committed ? RunJob(job) : committed;
+    if (Done<void> done = finish()) done(std::move(status));
+  }
+}
+
+Status Committer::RunJob(CommitQueue::Job& job) {
+  const MutexLock lock(io_mutex_);
+  if (writer_ == nullptr) return UnavailableError();
+  Status done = writer_->RunJob(job);
+  NoteChange();
+  return done;
+}
+
+Status Committer::Maintain(const Work& work) {
+  const MutexLock lock(io_mutex_);
+  if (writer_ == nullptr) return {};
+  Status status = writer_->Maintain(work.run);
+  const MutexLock state_lock(mutex_);
+  pending_maintenance_ = writer_->pending_maintenance();
+  return status;
+}
+
+void Committer::Finish(const Work& work, const Status& status) {
+  const MutexLock lock(mutex_);
+  running_ = false;
+  if (mode_ == Mode::kClosed) return;
+  const Instant now = file_io_.clock().Now();
+  if (!status) {
+    ++stats_.commit_failures;
+    cause_ = status.error();
+    mode_ = Mode::kFailing;
+    return RunAt(now + backoff_.Next(rng_));
+  }
+  mode_ = Mode::kOpen;
+  backoff_.Reset();
+  rest_until_ = now;
+  if (options_.durability == Durability::kRelaxed) rest_until_ = now + kRest * (now - work.begun);
+  ScheduleNext(now);
+}
+
+Committer::Completions Committer::StopRequests() {
+  std::vector<CommitQueue::Request> stopped;
+  {
+    const MutexLock lock(mutex_);
+    mode_ = Mode::kClosed;
+    next_run_.Cancel();
+    stopped = queue_.TakeNewRequests();
+    waiting_ = queue_.size();
+  }
+  Completions answers;
+  for (CommitQueue::Request& request : stopped) {
+    answers.emplace_back(std::move(request.done), UnavailableError());
+  }
+  return answers;
+}
+
+Committer::Closed Committer::Close() {
+  CommitWriter::Run run;
+  {
+    const MutexLock lock(mutex_);
+    run.first_change = std::exchange(first_change_, std::nullopt);
+    changed_ = false;
+  }
+  const MutexLock lock(io_mutex_);  // waits for the commit in flight
+  RunLateWaiters();
+  // Waiters stay in the queue until the file is closed, so that their deadlines fire while the disk
+  // hangs. The tokens of waiters that expire now stay taken: no commit follows that could return
+  // them.
+  const CommitWriter::Closed file = writer_->Close(run);
+  writer_.reset();
+  std::vector<CommitQueue::Waiter> waiters;
+  {
+    const MutexLock state_lock(mutex_);
+    expiry_.Cancel();
+    waiters = queue_.TakeWaiters();
+    waiting_ = queue_.size();
+  }
+  Closed result{.status = file.status, .waiters = {}};
+  for (CommitQueue::Waiter& waiter : waiters) {
+    if (waiter.done) result.waiters.emplace_back(std::move(waiter.done), file.stored);
+  }
+  return result;
+}
+
+void Committer::RunLateWaiters() {
+  std::vector<CommitQueue::Waiter> late;
+  {
+    const MutexLock lock(mutex_);
+    late = queue_.TakeLateWaiters();
+  }
+  for (CommitQueue::Waiter& waiter : late) {
+    if (waiter.after_late_commit) waiter.after_late_commit();
+  }
 }
 
 }  // namespace weir

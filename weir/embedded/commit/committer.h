@@ -15,6 +15,8 @@
 #include "weir/base/rng.h"
 #include "weir/embedded/commit/commit_events.h"
 #include "weir/embedded/commit/commit_queue.h"
+#include "weir/embedded/commit/commit_writer.h"
+#include "weir/embedded/commit/earliest_timer.h"
 #include "weir/embedded/embedded_backend.h"
 #include "weir/embedded/file/state_file.h"
 #include "weir/runtime/backoff.h"
@@ -41,8 +43,8 @@ class Committer : public std::enable_shared_from_this<Committer> {
 
   /// Returns kUnavailable, with the cause, while the last commit has failed, and after
   /// StopRequests.
-  /// Returns kUnavailable after StopRequests.
   [[nodiscard]] Status CheckReady() const;
+  /// Returns kUnavailable after StopRequests.
   [[nodiscard]] Status CheckOpen() const;
   /// Returns kUnavailable while EmbeddedOptions::max_waiting calls wait.
   [[nodiscard]] Status CheckQueue() const;
@@ -52,9 +54,9 @@ class Committer : public std::enable_shared_from_this<Committer> {
   /// Notes that the table has changed: a commit will follow.
   void NoteChange();
   /// Completes the waiter after a commit that holds all changes before this call, or with
-  /// kDeadlineExceeded. In the latter case its `if_late` runs after that commit, if it succeeds, or
-  /// before the last commit on closing. `if_late` may change the table, and must not call the
-  /// committer.
+  /// kDeadlineExceeded. In the latter case its `after_late_commit` runs after that commit, if it
+  /// succeeds, or before the last commit on closing. `after_late_commit` may change the table, and
+  /// must not call the committer.
   void WhenCommitted(CommitQueue::Waiter waiter);
   /// Runs the job on `file_io`, after a commit that succeeded, or completes with its error.
   /// kDeadlineExceeded: the job will not run, or it runs and its result is discarded. kUnavailable:
@@ -62,12 +64,12 @@ class Committer : public std::enable_shared_from_this<Committer> {
   void Submit(CommitQueue::Request request);
 
   /// Callbacks with their results; the caller runs them while it holds no lock.
-  using Answers = std::vector<std::pair<Done<void>, Status>>;
+  using Completions = std::vector<std::pair<Done<void>, Status>>;
   /// Rejects all further calls. Returns the requests that had not begun.
-  [[nodiscard]] Answers StopRequests();
+  [[nodiscard]] Completions StopRequests();
   struct Closed {
-    Status status;    ///< the first error of the last commit and of closing
-    Answers waiters;  ///< those that have not completed by their deadline
+    Status status;        ///< the first error of the last commit and of closing
+    Completions waiters;  ///< those that have not completed by their deadline
   };
   /// Commits the remaining changes and closes the file. REQUIRES: StopRequests. Call it once.
   [[nodiscard]] Closed Close();
@@ -78,13 +80,9 @@ class Committer : public std::enable_shared_from_this<Committer> {
   enum class Mode { kOpen, kFailing, kClosed };
   // The state with which a run begins.
   struct Work {
-    /// When the first change or waiter of this run arrived.
-    std::optional<Instant> first_change;
+    CommitWriter::Run run;
     Instant begun;
-    bool idle = false;  // there is only an old log to fold
   };
-  // The work that the file still needs after a run: none, a fold once idle, the rest of a fold.
-  enum class Left { kNothing, kLog, kFold };
 
   /// One run: commits, does the requests, maintains the file, and schedules the next run.
   void Run();
@@ -107,23 +105,23 @@ class Committer : public std::enable_shared_from_this<Committer> {
   void Expire();
   Error TooLate(CommitQueue::State state) const;
 
-  /// Commits, and runs `if_late` of waiters that have expired. Returns the status and the waiters.
+  /// Commits, and runs `after_late_commit` of waiters that have expired. Returns the status and the
+  /// waiters.
   std::pair<Status, std::vector<CommitQueue::Waiter>> Commit(const Work& work);
-  /// Writes the changes of the table to the log of the file.
-  Status CommitLocked(const Work& work) WEIR_REQUIRES(io_mutex_);
+  /// Writes the changes of the table, and counts the commit.
+  Status WriteChanges(const Work& work) WEIR_REQUIRES(io_mutex_);
   /// Runs one job.
-  Status Do(CommitQueue::Job& job);
+  Status RunJob(CommitQueue::Job& job);
   /// Folds a part of the log if that is due, and checkpoints a long write-ahead log.
   Status Maintain(const Work& work);
-  /// For closing: runs `if_late` of the waiters that have expired.
-  void ReturnLate() WEIR_REQUIRES(io_mutex_);
-  void CountCommit(const ChangeLog::Written& written) WEIR_REQUIRES(io_mutex_);
+  /// For closing: runs `after_late_commit` of the waiters that have expired.
+  void RunLateWaiters() WEIR_REQUIRES(io_mutex_);
+  void CountCommit(const CommitWriter::Committed& committed);
   /// The error of CheckReady and CheckOpen.
-  Status Unavailable() const;
+  Status UnavailableError() const;
 
   Scheduler& file_io_;
   Scheduler& timers_;
-  BucketTable& table_;
   const EmbeddedOptions options_;
   const std::string name_;
   CommitEvents events_;  // used by runs only
@@ -135,28 +133,21 @@ class Committer : public std::enable_shared_from_this<Committer> {
 
   mutable Mutex mutex_;
   CommitQueue queue_ WEIR_GUARDED_BY(mutex_);
-  std::optional<TimerId> expiry_ WEIR_GUARDED_BY(mutex_);  // a timer on timers_
-  Instant expiry_at_ WEIR_GUARDED_BY(mutex_);
+  EarliestTimer expiry_ WEIR_GUARDED_BY(mutex_);  // on timers_
   // Time of the first change that no run has begun to commit.
   std::optional<Instant> first_change_ WEIR_GUARDED_BY(mutex_);
-  /// The next run, on file_io_.
-  std::optional<TimerId> timer_ WEIR_GUARDED_BY(mutex_);
-  Instant timer_at_ WEIR_GUARDED_BY(mutex_);
+  EarliestTimer next_run_ WEIR_GUARDED_BY(mutex_);  // on file_io_
   bool running_ WEIR_GUARDED_BY(mutex_) = false;
   /// In relaxed mode the next commit of changes begins no earlier.
   Instant rest_until_ WEIR_GUARDED_BY(mutex_);
-  Left left_ WEIR_GUARDED_BY(mutex_) = Left::kNothing;
+  PendingMaintenance pending_maintenance_ WEIR_GUARDED_BY(mutex_);
   Error cause_ WEIR_GUARDED_BY(mutex_);  // the error of the last run, while kFailing
   Backoff backoff_ WEIR_GUARDED_BY(mutex_);
   Rng rng_ WEIR_GUARDED_BY(mutex_);
   EmbeddedStats stats_ WEIR_GUARDED_BY(mutex_);
 
-  Mutex io_mutex_;                                              // taken before mutex_
-  std::unique_ptr<StateFile> file_ WEIR_GUARDED_BY(io_mutex_);  // null once it is closed
-  // Time of the first change that was drained from the table but not committed.
-  std::optional<Instant> pending_since_ WEIR_GUARDED_BY(io_mutex_);
-  // Growth of the log since the last Maintain, in bytes.
-  std::size_t grown_bytes_ WEIR_GUARDED_BY(io_mutex_) = 0;
+  Mutex io_mutex_;                                                   // taken before mutex_
+  std::unique_ptr<CommitWriter> writer_ WEIR_GUARDED_BY(io_mutex_);  // null once it is closed
 };
 
 }  // namespace weir

@@ -360,6 +360,27 @@ TEST_F(FailingTest, AnEntityThatCouldNotBeDeletedKeepsItsBuckets) {
   EXPECT_EQ(client_.Balance(acme_), 7000);
 }
 
+// Fails if: a call gets the error of the last commit although closing stores its change.
+TEST_F(FailingTest, ACallWhoseChangeIsStoredByClosingSucceeds) {
+  for (const bool has_log : {true, false}) {
+    SCOPED_TRACE(has_log);
+    ASSERT_TRUE(client_.Open(strict_));
+    if (has_log) {
+      ASSERT_TRUE(client_.Acquire({Take(acme_, 1)})->admitted);
+    }
+    const auto answer = Begin(has_log ? acme_ : globex_, 3);
+    ASSERT_FALSE(*answer);
+    disk_.FailAt(1, FaultyVfs::Fault::kError);
+    EXPECT_FALSE(client_.Close()) << "the disk failed";
+    ASSERT_TRUE(*answer);
+    ASSERT_TRUE(**answer) << (*answer)->error().message;
+    EXPECT_TRUE((*answer)->value().admitted);
+  }
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme_), 6000);
+  EXPECT_EQ(client_.Balance(globex_), 7000);
+}
+
 TEST_F(FailingTest, ClosingTellsWhatCouldNotBeKept) {
   ASSERT_TRUE(client_.Open(relaxed_));
   Begin(acme_, 1);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/telemetry/log.h"
 
 namespace weir {
@@ -14,7 +15,7 @@ namespace weir {
 /// Counts damaged rows and keeps the first messages. Logs each of the first kKept as
 /// "file.row_damaged", with the fields file, table and damage. Not thread-safe; the log must
 /// outlive it.
-class DamageReport {
+class WEIR_API DamageReport {
  public:
   static constexpr std::size_t kKept = 100;
 
@@ -40,7 +41,7 @@ class DamageReport {
 };
 
 /// A backend on a file, which reports the damage that it found in the file.
-class DamageSource {
+class WEIR_API DamageSource {
  public:
   virtual ~DamageSource() = default;
   /// Returns the damage found when the file was opened.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/embedded/file/file_check.h"
+#include "weir/embedded/file/file_repair.h"
 #include "weir/embedded/file/store_files.h"
 #include "weir/embedded/reading_backend.h"
 #include "weir/embedded/reservation/file_reservations.h"
@@ -79,7 +81,7 @@ class DamagedRecordsTest : public EmbeddedTest {
         .at(0);
   }
 
-  OfClient harness_{client_};
+  ClientHarness harness_{client_};
   ContractClient store_{harness_};
   std::string original_;
 };
@@ -135,6 +137,21 @@ TEST_F(DamagedRecordsTest, U11AReaderReportsThemToo) {
   EXPECT_THAT(found.items, IsEmpty());
   EXPECT_THAT(found.unreadable, SizeIs(2));
   EXPECT_THAT(found.unreadable, Each(HasSubstr("audit acme ")));
+}
+
+// Fails if: an unreadable row after the last item of a full page is reported on both pages.
+TEST_F(DamagedRecordsTest, U11ADamagedRowBetweenTwoPagesIsReportedOnce) {
+  RunSql(client_.path(), "UPDATE usage SET used = '{' WHERE resource = 'gpt-4'");
+  ASSERT_TRUE(client_.Open());
+  const auto first = store_.ListUsage({.entity = "acme"}, {.limit = 1});
+  ASSERT_TRUE(first);
+  ASSERT_THAT(first->items, SizeIs(1));
+  EXPECT_THAT(first->unreadable, IsEmpty());
+  const auto second = store_.ListUsage({.entity = "acme"}, {.cursor = first->next, .limit = 1});
+  ASSERT_TRUE(second);
+  EXPECT_THAT(second->items, IsEmpty());
+  EXPECT_THAT(second->unreadable, ElementsAre(HasSubstr("usage acme on gpt-4")));
+  EXPECT_EQ(second->next, "");
 }
 
 TEST_F(DamagedRecordsTest, U11AReaderReportsDamagedRowsOfTheConfiguration) {

@@ -1,3 +1,5 @@
+#include "weir/embedded/file/file_check.h"
+
 #include <fmt/format.h>
 
 #include <optional>
@@ -6,8 +8,8 @@
 #include "weir/embedded/commit/change_log.h"
 #include "weir/embedded/file/file_replace.h"
 #include "weir/embedded/file/row_checks.h"
+#include "weir/embedded/file/salvage.h"
 #include "weir/embedded/file/sqlite.h"
-#include "weir/embedded/file/store_files.h"
 #include "weir/embedded/rows/bucket_rows.h"
 #include "weir/embedded/rows/config_rows.h"
 

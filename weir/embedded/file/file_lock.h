@@ -5,13 +5,14 @@
 #include <string>
 #include <thread>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 
 namespace weir {
 
 /// How long to wait for the owner of a file to release it.
-struct LockWait {
+struct WEIR_API LockWait {
   nanoseconds longest{0};
   /// Sleeps between two attempts.
   std::function<void(nanoseconds)> sleep = [](nanoseconds time) {
@@ -24,7 +25,7 @@ struct LockWait {
 /// however it ends: a lock file that is left behind is harmless, and the next owner rewrites it.
 /// This also excludes a second owner inside one process, and one that opens the file through a
 /// symbolic link. Move-only.
-class FileLock {
+class WEIR_API FileLock {
  public:
   /// Takes the ownership. Returns kUnavailable, naming the owner, if another owner still has it
   /// after the wait. Waiting processes retry after some milliseconds each, so they are not served

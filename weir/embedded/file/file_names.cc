@@ -62,6 +62,10 @@ Status RenameFile(const std::string& from, const std::string& to) {
 
 void RemoveFile(const std::string& path) { unlink(path.c_str()); }
 
+void RemoveDatabase(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) RemoveFile(path + suffix);
+}
+
 Status RenameToFree(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
   if (errno != EINVAL && errno != ENOSYS) return FileFailure("create", to, errno);

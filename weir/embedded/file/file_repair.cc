@@ -1,3 +1,5 @@
+#include "weir/embedded/file/file_repair.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "weir/embedded/file/file_replace.h"
 #include "weir/embedded/file/row_checks.h"
 #include "weir/embedded/file/state_file.h"
-#include "weir/embedded/file/store_files.h"
 #include "weir/embedded/reservation/file_reservation_rows.h"
 #include "weir/embedded/rows/clock_rows.h"
 #include "weir/embedded/rows/config_rows.h"
@@ -18,8 +19,6 @@
 
 namespace weir {
 namespace {
-
-constexpr std::chrono::seconds kBackupPatience{5};
 
 // Returns whether changes may be missing among the salvaged ones, or after them.
 bool MayLackChanges(const Salvaged& salvaged) {
@@ -37,7 +36,7 @@ Result<std::uint64_t> Empty(const BucketTable& from, BucketTable& to, UnixMillis
 // Returns the present bucket time of the file.
 UnixMillis BucketNow(const std::optional<StoredClock>& stored, const RepairOptions& options) {
   const BootIdentity boot = options.boot.value_or(ReadBootIdentity());
-  const ClockOnBoot found = ClockOn(boot, stored, options.clock);
+  const ClockOnBoot found = ClockForBoot(boot, stored, options.clock);
   return BucketTime(options.clock, found.stored.base).Now();
 }
 
@@ -68,7 +67,7 @@ Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& r
     }));
   }
   repair.damage = file.damage();
-  return file.Close(buckets);
+  return file.Close();
 }
 
 // Sets the tokens of these accounts to none. An account without a limit of tokens gets no bucket.
@@ -189,7 +188,7 @@ Result<bool> IsNewer(const StoreFile& file) {
 
 // Returns whether there may be commits behind an unreadable frame of the write-ahead log, which
 // SQLite takes for the end of the log.
-bool LacksCommits(const StoreFile& file) {
+bool MayLackCommits(const StoreFile& file) {
   const auto pages = sqlite::PageFile::Open(file.path);
   return pages && !pages->is_log_whole();
 }
@@ -202,7 +201,8 @@ std::uint64_t CountSaved(const FileRepair& repair) {
 
 // Returns an error if the file, in which no rows were found, is not a weir file. `found` is the
 // result of its check.
-Status CheckOurs(const StoreFile& file, const FileRepair& repair, const Result<FileCheck>& found) {
+Status CheckIsWeirFile(const StoreFile& file, const FileRepair& repair,
+                       const Result<FileCheck>& found) {
   if (!found && found.error().code == Code::kFailedPrecondition) return Fail(found.error());
   const auto& scan = repair.salvaged.scan;
   if (scan.pages == 0 || scan.unreadable < scan.pages) return {};
@@ -212,27 +212,7 @@ Status CheckOurs(const StoreFile& file, const FileRepair& repair, const Result<F
                           file.path, scan.pages));
 }
 
-void RemoveBuilt(const std::string& path) {
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) RemoveFile(path + suffix);
-}
-
 }  // namespace
-
-Status BackUpFile(const StoreFile& file, const std::string& to) {
-  WEIR_RETURN_IF_ERROR(CheckReplaced(file.path));
-  // The copy gets an unused name first, so that an incomplete copy never has the name `to`.
-  const std::string beside = FreeName(to + ".new");
-  Status copied = [&]() -> Status {
-    WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
-    connection.WaitForOthers(kBackupPatience);
-    WEIR_ASSIGN_OR_RETURN(auto copy, connection.CopyTo(beside));
-    return copy.Close();
-  }();
-  if (copied) copied = SyncFile(beside);
-  if (copied) copied = RenameToFree(beside, to);
-  RemoveBuilt(beside);
-  return copied ? SyncFolder(to) : copied;
-}
 
 // Owns the file and completes the replacement of a killed repair; returns if the file is sound;
 // otherwise builds PATH-repairing from the readable records, checks it, and replaces the file.
@@ -244,7 +224,7 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
   WEIR_RETURN_IF_ERROR(FinishReplacing(file.path));
   WEIR_RETURN_IF_ERROR(lock.GuardInode(file.path, options.lock_wait));
   const auto found = CheckFile(file, now);
-  if (found && found->sound() && !LacksCommits(file)) {
+  if (found && found->sound() && !MayLackCommits(file)) {
     repair.result = *found;
     return repair;
   }
@@ -256,13 +236,13 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
   WEIR_ASSIGN_OR_RETURN(const SqliteLocks locks, SqliteLocks::Take(file.path));
   // No other process writes here: a file of this name was left by a killed repair.
   const std::string built = file.path + "-repairing";
-  RemoveBuilt(built);
+  RemoveDatabase(built);
   Status done = Build(file, built, options, repair);
-  if (done && CountSaved(repair) == 0) done = CheckOurs(file, repair, found);
+  if (done && CountSaved(repair) == 0) done = CheckIsWeirFile(file, repair, found);
   if (done) done = CheckBuilt(file, built, now, repair);
   repair.kept_as = FreeName(file.path + "-damaged");
   if (done) done = ReplaceDatabase(file.path, built, repair.kept_as);
-  RemoveBuilt(built);
+  RemoveDatabase(built);
   if (!done) return Fail(std::move(done.error()));
   return repair;
 }

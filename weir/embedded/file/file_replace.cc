@@ -17,10 +17,10 @@ constexpr off_t kPendingByte = 0x40000000;
 constexpr off_t kLockBytes = 512;
 
 // Returns the name of a repaired database until it replaces the one at `path`.
-std::string WaitingFor(const std::string& path) { return path + "-repaired"; }
+std::string RepairedPath(const std::string& path) { return path + "-repaired"; }
 
 // Gives the database and its write-ahead log second names.
-Status KeepBoth(const std::string& path, const std::string& kept_as) {
+Status LinkOldFiles(const std::string& path, const std::string& kept_as) {
   WEIR_RETURN_IF_ERROR(LinkFile(path, kept_as));
   const Status logged = LinkFile(path + "-wal", kept_as + "-wal");
   return !logged && logged.error().code != Code::kNotFound ? logged : Status();
@@ -52,11 +52,11 @@ SqliteLocks::~SqliteLocks() {
 
 Status ReplaceDatabase(const std::string& path, const std::string& with,
                        const std::string& kept_as) {
-  Status done = KeepBoth(path, kept_as);
+  Status done = LinkOldFiles(path, kept_as);
   if (done) done = SyncFile(with);
   // The second names of the old database are on disk before the new one can replace it.
   if (done) done = SyncFolder(path);
-  if (done) done = RenameFile(with, WaitingFor(path));
+  if (done) done = RenameFile(with, RepairedPath(path));
   if (done) return FinishReplacing(path);
   for (const char* suffix : {"", "-wal"}) RemoveFile(kept_as + suffix);
   return done;
@@ -64,7 +64,7 @@ Status ReplaceDatabase(const std::string& path, const std::string& with,
 
 // Removes the old log before the rename: SQLite would use it with the new file.
 Status FinishReplacing(const std::string& path) {
-  const std::string waiting = WaitingFor(path);
+  const std::string waiting = RepairedPath(path);
   if (!IsTaken(waiting)) return {};
   WEIR_RETURN_IF_ERROR(SyncFolder(path));
   for (const char* suffix : {"-wal", "-shm", "-journal"}) RemoveFile(path + suffix);
@@ -73,7 +73,7 @@ Status FinishReplacing(const std::string& path) {
 }
 
 Status CheckReplaced(const std::string& path) {
-  if (!IsTaken(WaitingFor(path))) return {};
+  if (!IsTaken(RepairedPath(path))) return {};
   return Fail(Code::kUnavailable,
               fmt::format("sqlite:{}: a repair has not ended; wait for it, or run 'weir store "
                           "repair' again to finish it",

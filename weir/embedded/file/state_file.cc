@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "weir/embedded/file/file_names.h"
 #include "weir/embedded/file/file_replace.h"
 #include "weir/embedded/file/schema.h"
 #include "weir/embedded/rows/audit_rows.h"
@@ -30,11 +31,6 @@ bool Exists(const std::string& path) {
          std::filesystem::file_type::not_found;
 }
 
-void RemoveIfPresent(const std::string& path) {
-  std::error_code error;
-  std::filesystem::remove(path, error);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& path,
@@ -50,9 +46,7 @@ Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& path,
     WEIR_RETURN_IF_ERROR(file->SetUp(options));
     return file;
   }();
-  if (!opened && !existed) {
-    for (const char* suffix : {"", "-journal", "-wal"}) RemoveIfPresent(path + suffix);
-  }
+  if (!opened && !existed) RemoveDatabase(path);
   return opened;
 }
 
@@ -101,6 +95,12 @@ Result<std::unique_ptr<StateFile>> StateFile::OpenToRead(const std::string& path
   return file;
 }
 
+Result<std::unique_ptr<StateFile>> StateFile::OpenEmpty() {
+  WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenInMemory());
+  WEIR_RETURN_IF_ERROR(PrepareSchema(connection));
+  return std::unique_ptr<StateFile>(new StateFile(std::move(connection), NoLog()));
+}
+
 Status StateFile::LoadSnapshot(BucketTable* buckets, ConfigTable& config, UnixMillis now) {
   Status loaded = connection_.InSnapshot([&]() -> Status {
     WEIR_RETURN_IF_ERROR(LoadConfig(connection_, config, damage_));
@@ -126,7 +126,7 @@ Status StateFile::LoadAllBuckets(const BucketsToLoad& to) {
 
 Result<ClockOnBoot> StateFile::ReadClock(const BootIdentity& boot, const Clock& clock) {
   WEIR_ASSIGN_OR_RETURN(const auto stored, weir::ReadClock(connection_, &damage_));
-  return ClockOn(boot, stored, clock);
+  return ClockForBoot(boot, stored, clock);
 }
 
 Status StateFile::StartClock(const ClockOnBoot& found) {
@@ -162,10 +162,10 @@ Status StateFile::Write(const Body& body, Sync sync) {
 Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
   if (sync == Sync::kAsCommits || sync_each_commit_) return write();
   // A synced commit is lost as well if a commit before it is missing in the log.
-  if (lost_pages_) WEIR_RETURN_IF_ERROR(RewriteLog());
+  if (log_may_lack_pages_) WEIR_RETURN_IF_ERROR(RewriteLog());
   WEIR_RETURN_IF_ERROR(SyncEachCommit(true));
   const Status written = write();
-  lost_pages_ = !written;
+  log_may_lack_pages_ = !written;
   const Status restored = SyncEachCommit(false);
   return written ? restored : written;
 }
@@ -175,7 +175,7 @@ Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
 // A checkpoint writes all of them again, to the database.
 Status StateFile::RewriteLog() {
   WEIR_RETURN_IF_ERROR(connection_.Checkpoint(/*truncate=*/true));
-  lost_pages_ = false;
+  log_may_lack_pages_ = false;
   return {};
 }
 
@@ -184,14 +184,10 @@ Status StateFile::CheckpointIfLong() {
   return connection_.Checkpoint(/*truncate=*/false);
 }
 
-Status StateFile::Close(const BucketTable& buckets) {
-  Status folded;
-  // The whole log is passed as its growth, so that the loop ends after a few calls.
-  while (folded && log_->bytes() > 0) folded = log_->FoldSome(buckets, log_->bytes());
+Status StateFile::Close() {
   log_.reset();
   const Status checkpointed = connection_.Checkpoint(/*truncate=*/true);
   const Status closed = connection_.Close();
-  if (!folded) return folded;
   return checkpointed ? closed : checkpointed;
 }
 

@@ -45,6 +45,9 @@ class StateFile {
                                                                      const std::string& vfs,
                                                                      Writable writable);
 
+  /// Makes an empty file in memory, to be read as one of OpenToRead.
+  [[nodiscard]] static Result<std::unique_ptr<StateFile>> OpenEmpty();
+
   std::string name() const { return connection_.name(); }
 
   /// Fills empty tables. An unreadable row is noted in damage() and left out; if it is the row of a
@@ -61,7 +64,7 @@ class StateFile {
   [[nodiscard]] Status StartClock(const ClockOnBoot& found);
   /// Sets the clock that stamps events, which must outlive the file. Call it before WriteConfig and
   /// moment().
-  void StampBy(LabelClock& labels) { labels_ = &labels; }
+  void SetLabelClock(LabelClock& labels) { labels_ = &labels; }
   AuditMoment moment() const;
   /// Lets the label clock read the wall clock, which it follows by such samples.
   void SampleClock() { labels_->Now(); }
@@ -88,9 +91,9 @@ class StateFile {
   /// Checkpoints the write-ahead log if it is long.
   [[nodiscard]] Status CheckpointIfLong();
 
-  /// Folds the whole log, checkpoints and closes the file. Returns the first error. No other
-  /// function may be called afterwards.
-  [[nodiscard]] Status Close(const BucketTable& buckets);
+  /// Checkpoints and closes the file. Returns the first error. No other function may be called
+  /// afterwards.
+  [[nodiscard]] Status Close();
 
  private:
   StateFile(sqlite::Connection connection, Log& log)
@@ -105,7 +108,8 @@ class StateFile {
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;
-  bool lost_pages_ = false;  // a synced write failed since the write-ahead log was last restarted
+  bool log_may_lack_pages_ =
+      false;  // a synced write failed since the write-ahead log was last restarted
   LabelClock* labels_ = nullptr;
   std::optional<ChangeLog> log_;  // set once it is open
   DamageReport damage_;

@@ -20,7 +20,7 @@ bool IsThere(const std::string& path) {
 }
 
 // Returns whether the file belongs to another one, whose name is the beginning of its name.
-bool IsBesideAnother(const std::string& path) {
+bool IsCompanionFile(const std::string& path) {
   for (const char* const mark :
        {"-wal", "-shm", "-lock", "-journal", "-damaged-", "-repairing", "-repaired"}) {
     const std::size_t at = path.rfind(mark);
@@ -40,7 +40,7 @@ std::vector<StoreFile> NamespaceFilesOf(const std::string& path) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(stem) || !CheckNamespaceId(name.substr(stem.size()))) continue;
     std::string file = path + '.' + name.substr(stem.size());
-    if (!IsBesideAnother(file)) files.push_back({.path = std::move(file)});
+    if (!IsCompanionFile(file)) files.push_back({.path = std::move(file)});
   }
   std::ranges::sort(files, {}, &StoreFile::path);
   return files;

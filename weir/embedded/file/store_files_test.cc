@@ -1,5 +1,8 @@
 // Tests check, backup and repair of files: damaged rows, damaged pages, truncation.
 #include "weir/embedded/file/store_files.h"
+#include "weir/embedded/file/file_backup.h"
+#include "weir/embedded/file/file_check.h"
+#include "weir/embedded/file/file_repair.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

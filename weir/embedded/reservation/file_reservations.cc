@@ -28,6 +28,9 @@ namespace {
 // The largest difference between readings of two clocks that are considered to agree.
 constexpr milliseconds kMostApart{2000};
 
+// A longer wait is taken for an endless one: its end may be beyond the range of the clock.
+constexpr std::chrono::hours kEndlessWait{24 * 365};
+
 // Admits one thread at a time, in the order of their calls. The others wait at most until their
 // deadlines.
 class Turn {
@@ -37,9 +40,10 @@ class Turn {
     std::unique_lock lock(mutex_);
     const auto mine = queue_.insert(queue_.end(), ++tickets_);
     const auto is_first = [this, mine] { return mine == queue_.begin(); };
-    if (deadline.is_never()) {
+    const nanoseconds left = deadline.Left(clock.Now());
+    if (left > kEndlessWait) {
       moved_.wait(lock, is_first);
-    } else if (!moved_.wait_for(lock, deadline.Left(clock.Now()), is_first)) {
+    } else if (!moved_.wait_for(lock, left, is_first)) {
       queue_.erase(mine);
       return false;
     }
@@ -64,7 +68,7 @@ class Turn {
 // The file is opened by the first call that finds or needs it, and again after an error.
 //
 //  closed -- Write, or Read of an existing file: Open --> open -- an error --> closed
-class ReservationFile final : public ReservationPlace {
+class ReservationFile final : public RowTransactions {
  public:
   ReservationFile(const std::string& path, const Clock& clock, FileReservationsOptions options)
       : path_(WithoutLink(path)),
@@ -217,7 +221,7 @@ Status ReservationFile::StartClock(sqlite::Connection& connection) {
   ClockOnBoot found;
   const auto read = [&]() -> Status {
     WEIR_ASSIGN_OR_RETURN(const auto stored, ReadClock(connection));
-    found = ClockOn(boot, stored, clock_);
+    found = ClockForBoot(boot, stored, clock_);
     return {};
   };
   const auto write = [&]() -> Status {

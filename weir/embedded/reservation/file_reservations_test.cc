@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -303,6 +304,46 @@ TEST_F(FileReservations, ADeadlineEndsTheWait) {
   EXPECT_EQ(ErrorOf(release(Deadline::At(clock_.Now()))).code, Code::kDeadlineExceeded);
   EXPECT_EQ(client_->List(kAccount, {}, kStart + 3s)->items.size(), 1U);
   EXPECT_EQ(release(Deadline::After(clock_, 1s)), true);
+}
+
+// The machine's clock, which calls `look` when it is read.
+class ClockWithHook final : public Clock {
+ public:
+  Instant Now() const override {
+    if (look) look();
+    return clock_.Now();
+  }
+  UnixMillis WallNow() const override { return clock_.WallNow(); }
+
+  std::function<void()> look;
+
+ private:
+  SystemClock clock_;
+};
+
+// The call reads the clock when it is in the queue behind the one that hangs. Fails if: the end of
+// the wait is beyond the range of the clock, so that the wait ends at once.
+TEST_F(FileReservations, ADeadlineNearTheEndOfTimeIsAwaited) {
+  FaultyVfs disk("far_deadline");
+  ClockWithHook clock;
+  const auto backend = *OpenFileReservations(path_, clock, {.vfs = disk.name()});
+  const auto claim = [&](const std::string& id, Deadline deadline) {
+    bool held = false;
+    backend->slots().Claim({.slot = {.key = {"emr", "globex"}, .id = id}, .limit = 2, .ttl = 60s},
+                           kStart, deadline,
+                           [&](const auto& answer) { held = answer && answer->slot.has_value(); });
+    return held;
+  };
+  ASSERT_TRUE(claim("0", Deadline::Never()));
+  disk.HoldSyncs();
+  std::jthread first([&] { EXPECT_TRUE(claim("1", Deadline::Never())); });
+  disk.AwaitHeldSync();
+  int looks = 0;
+  clock.look = [&] {
+    if (++looks == 2) disk.ReleaseSyncs();
+  };
+  EXPECT_TRUE(claim("0", Deadline::At({INT64_MAX - 1})));
+  first.join();
 }
 
 // A clock that does not advance, and that counts its readings.

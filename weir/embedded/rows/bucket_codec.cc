@@ -24,9 +24,9 @@ bool NeedsEscape(char c) { return c == '"' || c == '\\' || static_cast<unsigned 
 
 // Writes without bounds checks into memory whose size the caller has checked: the committer writes
 // a million buckets a second.
-class Pen {
+class UncheckedWriter {
  public:
-  explicit Pen(char* at) : at_(at) {}
+  explicit UncheckedWriter(char* at) : at_(at) {}
   char* at() const { return at_; }
 
   void Put(char c) { *at_++ = c; }
@@ -64,14 +64,14 @@ void AppendWith(std::string& out, std::size_t most, Write&& write) {
   const std::size_t size = out.size();
   if (out.capacity() < size + most) out.reserve(2 * (size + most));
   out.resize_and_overwrite(size + most, [&](char* data, std::size_t) {
-    Pen pen(data + size);
+    UncheckedWriter pen(data + size);
     write(pen);
     return static_cast<std::size_t>(pen.at() - data);
   });
 }
 
 // Puts the six common numbers of a limit, without the closing bracket.
-void PutNumbers(Pen& pen, std::string_view name, const Meter& meter) {
+void PutNumbers(UncheckedWriter& pen, std::string_view name, const Meter& meter) {
   pen.Quote(name);
   pen.Put(std::string_view(":["));
   const Quota& quota = meter.quota;
@@ -83,7 +83,7 @@ void PutNumbers(Pen& pen, std::string_view name, const Meter& meter) {
   pen.Put(quota.period);
 }
 
-void PutLimit(Pen& pen, std::string_view name, const Meter& meter) {
+void PutLimit(UncheckedWriter& pen, std::string_view name, const Meter& meter) {
   PutNumbers(pen, name, meter);
   if (meter.remainder_period != meter.quota.period) {
     pen.Put(',');
@@ -92,7 +92,7 @@ void PutLimit(Pen& pen, std::string_view name, const Meter& meter) {
   pen.Put(']');
 }
 
-void PutExtra(Pen& pen, const ExtraMeter& extra) {
+void PutExtra(UncheckedWriter& pen, const ExtraMeter& extra) {
   PutNumbers(pen, extra.name, extra.meter);
   pen.Put(',');
   pen.Put(extra.meter.remainder_period);
@@ -103,7 +103,7 @@ void PutExtra(Pen& pen, const ExtraMeter& extra) {
 
 // Puts an object with `count` members.
 template <class Put>
-void PutObject(Pen& pen, std::size_t count, Put&& put) {
+void PutObject(UncheckedWriter& pen, std::size_t count, Put&& put) {
   pen.Put('{');
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0) pen.Put(',');
@@ -118,7 +118,7 @@ std::size_t MostExtras(const ExtraMeters& extras) {
   return most;
 }
 
-void PutExtras(Pen& pen, const ExtraMeters& extras) {
+void PutExtras(UncheckedWriter& pen, const ExtraMeters& extras) {
   pen.Put(std::string_view(R"({"limits":)"));
   PutObject(pen, extras.meters.size(), [&](std::size_t i) { PutExtra(pen, extras.meters[i]); });
   pen.Put(std::string_view(R"(,"left":[)"));
@@ -131,20 +131,20 @@ void PutExtras(Pen& pen, const ExtraMeters& extras) {
 }  // namespace
 
 void AppendQuoted(std::string& out, std::string_view text) {
-  AppendWith(out, MostQuoted(text), [&](Pen& pen) { pen.Quote(text); });
+  AppendWith(out, MostQuoted(text), [&](UncheckedWriter& pen) { pen.Quote(text); });
 }
 
 void AppendLimits(std::string& out, const BucketRecord& record) {
   std::size_t most = 2;
   for (const std::string& name : record.names) most += MostLimit(name) + 1;
-  AppendWith(out, most, [&](Pen& pen) {
+  AppendWith(out, most, [&](UncheckedWriter& pen) {
     PutObject(pen, record.names.size(),
               [&](std::size_t i) { PutLimit(pen, record.names[i], record.bucket.meters[i]); });
   });
 }
 
 void AppendExtras(std::string& out, const ExtraMeters& extras) {
-  AppendWith(out, MostExtras(extras), [&](Pen& pen) { PutExtras(pen, extras); });
+  AppendWith(out, MostExtras(extras), [&](UncheckedWriter& pen) { PutExtras(pen, extras); });
 }
 
 template <class Rest>
@@ -154,7 +154,7 @@ void ChangeBatch::Append(const BucketKey& key, std::size_t most, Rest&& rest) {
   const bool first = row.empty();
   if (!first) row.resize(row.size() - kEnd.size() + 1);
   most += MostQuoted(key.entity) + MostQuoted(key.resource) + kIntegerBytes + 8;
-  AppendWith(row, most, [&](Pen& pen) {
+  AppendWith(row, most, [&](UncheckedWriter& pen) {
     pen.Put(first ? std::string_view("[[") : std::string_view(",\n["));
     pen.Quote(key.entity);
     pen.Put(',');
@@ -173,7 +173,7 @@ void ChangeBatch::Add(const BucketKey& key, const BucketState* state) {
   std::size_t most = kIntegerBytes + 5;
   for (const Limit& limit : limits) most += MostLimit(limit.name) + 1;
   if (state->extras != nullptr) most += MostExtras(*state->extras);
-  Append(key, most, [&](Pen& pen) {
+  Append(key, most, [&](UncheckedWriter& pen) {
     pen.Put(',');
     pen.Put(state->bucket.time.value);
     pen.Put(',');
@@ -186,7 +186,7 @@ void ChangeBatch::Add(const BucketKey& key, const BucketState* state) {
 }
 
 void ChangeBatch::AddRemoved(const BucketKey& key) {
-  Append(key, 0, [](Pen&) {});
+  Append(key, 0, [](UncheckedWriter&) {});
 }
 
 void ChangeBatch::Clear() {

@@ -51,7 +51,7 @@ class Loader {
       if (!latest.is_readable) {
         KeepLimits(key, latest.limits);
       } else if (index_.MayBeOverridden(key)) {
-        NoteDoubt(key, "a later change may be its own and does not read");
+        MarkDoubtful(key, "a later change may be its own and does not read");
         KeepLimits(key, latest.limits);
       } else if (latest.time) {
         LoadOne(key, *latest.time, {latest.limits, latest.extras});
@@ -60,9 +60,11 @@ class Loader {
   }
 
   void LoadRow(const sqlite::Statement& row) {
-    const KeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(row.Integer(2))};
+    const std::int64_t shard = row.Integer(2);
+    const KeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(shard)};
     // The log overrides this row. Its limits are still used if the bucket is in doubt.
-    if (index_.Contains(view)) return KeepLimitsOfDoubtful(view, row.Text(4));
+    if (std::in_range<std::uint32_t>(shard) && index_.Contains(view))
+      return KeepLimitsOfDoubtful(view, row.Text(4));
     if (!IsKey(row)) {
       to_.damage.Note("bucket", fmt::format("{}/{}: its key does not read; the row is left out",
                                             view.entity, view.resource));
@@ -70,7 +72,7 @@ class Loader {
     }
     const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
     if (index_.MayBeOverridden(key)) {
-      NoteDoubt(key, "a change in the log may be its own and does not read");
+      MarkDoubtful(key, "a change in the log may be its own and does not read");
       return KeepLimits(key, row.Text(4));
     }
     LoadOne(key, row.Integer(3), {row.Text(4), row.Text(5)});
@@ -96,13 +98,13 @@ class Loader {
   }
 
   // Returns the entry of a bucket in doubt, and creates it if there is none.
-  BucketRecord& Doubt(const BucketKey& key) {
+  BucketRecord& DoubtfulRecord(const BucketKey& key) {
     return doubtful_.try_emplace(key, Blank(key, to_.now)).first->second;
   }
 
-  void NoteDoubt(const BucketKey& key, std::string_view why) {
+  void MarkDoubtful(const BucketKey& key, std::string_view why) {
     to_.damage.Note("bucket", fmt::format("{}/{}: {}; it is empty", key.entity, key.resource, why));
-    Doubt(key);
+    DoubtfulRecord(key);
   }
 
   // The stored texts of a bucket; `extras` is empty if there are none.
@@ -121,7 +123,7 @@ class Loader {
       if (!is_empty) to_.buckets.Load(std::move(record));
       return;
     }
-    NoteDoubt(key, read ? "an impossible time" : read.error().message);
+    MarkDoubtful(key, read ? "an impossible time" : read.error().message);
     KeepLimits(key, meters.limits);
   }
 
@@ -140,7 +142,7 @@ class Loader {
   void KeepLimits(const BucketKey& key, std::string_view limits) {
     BucketRecord known = Blank(key, to_.now);
     (void)reader_.ReadLimits(limits, known);
-    BucketRecord& record = Doubt(key);
+    BucketRecord& record = DoubtfulRecord(key);
     for (std::size_t i = 0; i < known.names.size(); ++i) {
       const Meter& meter = known.bucket.meters[i];
       AddEmpty({known.names[i], meter.quota}, meter.tokens, record);

@@ -102,6 +102,15 @@ TEST_F(DamagedRowsTest, U11ADamagedBucketIsEmptyAndTheOthersAreAsTheyWere) {
   EXPECT_THAT(opened.tokens, ElementsAre(899, 899, 0));
 }
 
+// Fails if: the shard is cut to 32 bits, so that the row counts as one that the log overrides.
+TEST_F(DamagedRowsTest, U11ARowWhoseShardIsTooLargeIsReported) {
+  Damage("UPDATE bucket SET shard = 4294967296 WHERE entity = 'acme-0'");
+  const Opened opened = Open();
+  EXPECT_THAT(opened.damage,
+              ElementsAre(AllOf(HasSubstr("bucket acme-0/gpt-4"), HasSubstr("left out"))));
+  EXPECT_THAT(opened.tokens, ElementsAre(899, 899, 999));
+}
+
 // Fails if: each short-lived process finds the damage again, so that the bucket is empty for good.
 TEST_F(DamagedRowsTest, U11ADamagedBucketIsReportedOnce) {
   Damage("UPDATE bucket SET limits = '{' WHERE entity = 'acme-2'");

@@ -54,8 +54,8 @@ Status WriteClock(sqlite::Connection& connection, const StoredClock& clock) {
       .Run();
 }
 
-ClockOnBoot ClockOn(const BootIdentity& boot, const std::optional<StoredClock>& stored,
-                    const Clock& clock) {
+ClockOnBoot ClockForBoot(const BootIdentity& boot, const std::optional<StoredClock>& stored,
+                         const Clock& clock) {
   const nanoseconds now = clock.BootNow();
   if (stored && IsSameBoot(stored->on, boot)) return {.stored = *stored};
   AuditHorizon::State horizon = stored ? stored->horizon : AuditHorizon::State{};

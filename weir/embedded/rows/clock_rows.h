@@ -47,7 +47,7 @@ struct ClockOnBoot {
 };
 /// Returns the stored time if it is of `boot`. Otherwise time begins again from the wall clock, and
 /// only the counted time of the horizon is kept.
-ClockOnBoot ClockOn(const BootIdentity& boot, const std::optional<StoredClock>& stored,
-                    const Clock& clock);
+ClockOnBoot ClockForBoot(const BootIdentity& boot, const std::optional<StoredClock>& stored,
+                         const Clock& clock);
 
 }  // namespace weir

@@ -24,7 +24,7 @@ struct DetailWriter {
     bool first = true;
     for (const AuditDetail& detail : list) {
       if (!std::exchange(first, false)) out += ',';
-      std::visit(*this, detail.held);
+      std::visit(*this, detail.value);
     }
     out += ']';
   }
@@ -38,7 +38,7 @@ void Append(std::string& out, const AuditDetail::Parts& parts) {
     if (!std::exchange(first, false)) out += ',';
     AppendQuoted(out, name);
     out += ':';
-    std::visit(DetailWriter{out}, part.held);
+    std::visit(DetailWriter{out}, part.value);
   }
   out += '}';
 }
@@ -65,18 +65,18 @@ bool Read(const dom::element& element, AuditDetail& detail) {
     case dom::element_type::NULL_VALUE:
       return true;
     case dom::element_type::BOOL:
-      detail.held = element.get_bool().value_unsafe();
+      detail.value = element.get_bool().value_unsafe();
       return true;
     case dom::element_type::INT64:
-      detail.held = element.get_int64().value_unsafe();
+      detail.value = element.get_int64().value_unsafe();
       return true;
     case dom::element_type::STRING:
-      detail.held = std::string(element.get_string().value_unsafe());
+      detail.value = std::string(element.get_string().value_unsafe());
       return true;
     case dom::element_type::ARRAY:
-      return Read(element.get_array().value_unsafe(), detail.held.emplace<AuditDetail::List>());
+      return Read(element.get_array().value_unsafe(), detail.value.emplace<AuditDetail::List>());
     case dom::element_type::OBJECT:
-      return Read(element.get_object().value_unsafe(), detail.held.emplace<AuditDetail::Parts>());
+      return Read(element.get_object().value_unsafe(), detail.value.emplace<AuditDetail::Parts>());
     default:
       return false;
   }
@@ -107,7 +107,7 @@ bool ReadCounters(std::string_view text, CountersByName& counters) {
   AuditDetail::Parts parts;
   if (!ReadParts(text, parts)) return false;
   for (const auto& [name, part] : parts) {
-    const auto* number = std::get_if<std::int64_t>(&part.held);
+    const auto* number = std::get_if<std::int64_t>(&part.value);
     if (number == nullptr) return false;
     counters.emplace(name, *number);
   }

@@ -81,7 +81,7 @@ class RecordsLife {
 
   FaultyVfs disk_{"disk"};
   EmbeddedClient client_;
-  OfClient harness_{client_};
+  ClientHarness harness_{client_};
   ContractClient store_;
   UlidMaker ids_;
   Kept answered_;
@@ -145,7 +145,7 @@ TEST_P(RecordsNthFailure, ANamespaceIsNeverHalfOfOne) {
     FaultyVfs disk("disk");
     EmbeddedClient client(folder / fmt::format("{}.db", number));
     ASSERT_TRUE(client.Open({.vfs = disk.name()}));
-    OfClient harness(client);
+    ClientHarness harness(client);
     ContractClient store(harness);
     const auto data = store.Register("stays");
     ASSERT_TRUE(data);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "weir/embedded/testing/embedded_records_fixture.h"
 #include "weir/model/ulid.h"
 
@@ -49,7 +51,7 @@ class EmbeddedRecordsTest : public EmbeddedTest {
                                  .events = 1}));
   }
 
-  OfClient harness_{client_};
+  ClientHarness harness_{client_};
   ContractClient store_{harness_};
   UlidMaker ids_;
 };
@@ -190,6 +192,21 @@ TEST_F(EmbeddedNamespacesTest, APurgeWaitsForTheOwnerToLeave) {
   EXPECT_TRUE(store_.Purge(space->id));
   EXPECT_FALSE(FileExists(client_.path() + "." + space->id));
   EXPECT_FALSE(FileExists(client_.path() + "." + space->id + "-lock"));
+}
+
+// Fails if: a file that a killed owner left stays after the purge.
+TEST_F(EmbeddedNamespacesTest, APurgeAfterAKillLeavesNoFile) {
+  const auto space = store_.Register("team-a");
+  ASSERT_TRUE(space);
+  ASSERT_TRUE(OpenSpace("team-a"));
+  const std::string file = client_.path() + "." + space->id;
+  ASSERT_TRUE(FileExists(file));
+  for (const char* suffix : {"-wal", "-shm"}) WriteFile(file + suffix, "left by a killed owner");
+  ASSERT_TRUE(store_.Delete("team-a"));
+  ASSERT_TRUE(store_.Purge(space->id));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_FALSE(entry.path().string().starts_with(file)) << entry.path();
+  }
 }
 
 }  // namespace

@@ -108,14 +108,16 @@ Result<Page<UsageSnapshot>> ListUsage(sqlite::Connection& connection, const Usag
   Page<UsageSnapshot> found;
   Result<bool> row = true;
   while ((row = select.Step()) && *row) {
-    UsageSnapshot snapshot;
-    if (!ReadSnapshot(select, snapshot)) {
-      found.unreadable.push_back(damage.Note("usage", DescribeRow(select)));
-    } else if (found.items.size() == page.limit) {
+    // A row after a full page is left to the next page, whether or not it is readable.
+    if (found.items.size() == page.limit) {
       found.next = CursorOf(filter, found.items.back());
       break;
-    } else {
+    }
+    UsageSnapshot snapshot;
+    if (ReadSnapshot(select, snapshot)) {
       found.items.push_back(std::move(snapshot));
+    } else {
+      found.unreadable.push_back(damage.Note("usage", DescribeRow(select)));
     }
   }
   if (!row) return Fail(std::move(row.error()));

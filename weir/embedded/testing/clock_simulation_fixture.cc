@@ -13,7 +13,7 @@ using std::chrono::seconds;
 
 constexpr int kClockSteps = 400;
 
-Decision TakeSome(ClockWorld& world, ClockedStore& store, std::int64_t tokens) {
+Decision TakeSome(SimulatedMachine& world, ClockedStore& store, std::int64_t tokens) {
   Result<Decision> decision = store.Take(tokens);
   if (!decision) {
     world.Break(decision.error().message);
@@ -23,14 +23,16 @@ Decision TakeSome(ClockWorld& world, ClockedStore& store, std::int64_t tokens) {
   return *std::move(decision);
 }
 
-std::int64_t DrawTokens(ClockWorld& world) {
+std::int64_t DrawTokens(SimulatedMachine& world) {
   return static_cast<std::int64_t>(1 + world.rng().Below(kClockCapacity));
 }
 
-void TakeNow(ClockWorld& world, ClockedStore& store) { TakeSome(world, store, DrawTokens(world)); }
+void TakeNow(SimulatedMachine& world, ClockedStore& store) {
+  TakeSome(world, store, DrawTokens(world));
+}
 
 // A request that was refused must be admitted at exactly the millisecond that its refusal named.
-void TakeAndPerhapsWait(ClockWorld& world, ClockedStore& store) {
+void TakeAndPerhapsWait(SimulatedMachine& world, ClockedStore& store) {
   const std::int64_t tokens = DrawTokens(world);
   const Decision first = TakeSome(world, store, tokens);
   if (first.admitted || first.retry_after > kMostAhead || world.rng().Below(10) != 0) return;
@@ -43,7 +45,7 @@ void TakeAndPerhapsWait(ClockWorld& world, ClockedStore& store) {
 // Sets the wall clock 74 years ahead while `times` requests are made, one a second.
 ClockFault Years74For(int times) {
   return {fmt::format("74 years for {} requests", times),
-          [times](ClockWorld& world, ClockedStore& store) {
+          [times](SimulatedMachine& world, ClockedStore& store) {
             world.SetWall(kYears74);
             TakeNow(world, store);
             for (int i = 1; i < times; ++i) {
@@ -54,7 +56,7 @@ ClockFault Years74For(int times) {
           }};
 }
 
-void JumpAnHour(ClockWorld& world) {
+void JumpAnHour(SimulatedMachine& world) {
   world.SetWall(world.rng().Below(2) == 0 ? hours(1) : hours(-1));
 }
 
@@ -68,7 +70,7 @@ void TrueTimeOracle::Pass(milliseconds truth, milliseconds counted) {
   owed_ = lag_;
 }
 
-void TrueTimeOracle::TimeStartsAnew() {
+void TrueTimeOracle::OnNewTimeBase() {
   most_ = FullMeter(most_.quota);
   least_.tokens = 0;
   owed_ = milliseconds(0);
@@ -89,29 +91,29 @@ std::optional<std::string> TrueTimeOracle::Judge(const Decision& decision, std::
   return std::nullopt;
 }
 
-void ClockWorld::Pass(milliseconds time) {
+void SimulatedMachine::Pass(milliseconds time) {
   scheduler_->Advance(time);
   Passed(time, time);
 }
 
-void ClockWorld::Suspend(milliseconds time, bool is_counted) {
+void SimulatedMachine::Suspend(milliseconds time, bool is_counted) {
   clock().Suspend(time, is_counted);
   Passed(time, is_counted ? time : milliseconds(0));
 }
 
-void ClockWorld::Reboot(milliseconds off) {
+void SimulatedMachine::Reboot(milliseconds off) {
   clock().Suspend(off, /*is_counted=*/false);
   clock().Reboot();
   Passed(off, milliseconds(0));
   ++boots_;
 }
 
-void ClockWorld::Passed(milliseconds truth, milliseconds counted) {
+void SimulatedMachine::Passed(milliseconds truth, milliseconds counted) {
   truth_ = truth_ + truth;
   oracle_.Pass(truth, counted);
 }
 
-void ClockWorld::See(const Decision& decision, std::int64_t tokens) {
+void SimulatedMachine::See(const Decision& decision, std::int64_t tokens) {
   if (auto promise = oracle_.Judge(decision, tokens)) Break(*std::move(promise));
 }
 
@@ -123,21 +125,26 @@ Charge ClockCharge(std::int64_t tokens) {
 
 const std::vector<ClockFault>& FaultsOfClocks() {
   static const std::vector<ClockFault> faults = {
-      {"none", [](ClockWorld&, ClockedStore&) {}},
-      {"jumps of an hour both ways", [](ClockWorld& world, ClockedStore&) { JumpAnHour(world); }},
+      {"none", [](SimulatedMachine&, ClockedStore&) {}},
+      {"jumps of an hour both ways",
+       [](SimulatedMachine& world, ClockedStore&) { JumpAnHour(world); }},
       Years74For(1),
       Years74For(15),
       {"a sawtooth of half a second",
-       [](ClockWorld& world, ClockedStore&) {
+       [](SimulatedMachine& world, ClockedStore&) {
          world.SetWall(milliseconds(static_cast<std::int64_t>(world.rng().Below(1000)) - 500));
        }},
       {"suspensions that B counts",
-       [](ClockWorld& world, ClockedStore&) { world.Suspend(hours(1), /*is_counted=*/true); }},
+       [](SimulatedMachine& world, ClockedStore&) {
+         world.Suspend(hours(1), /*is_counted=*/true);
+       }},
       {"suspensions that B does not count",
-       [](ClockWorld& world, ClockedStore&) { world.Suspend(hours(1), /*is_counted=*/false); }},
+       [](SimulatedMachine& world, ClockedStore&) {
+         world.Suspend(hours(1), /*is_counted=*/false);
+       }},
       // C3: in an idle file, buckets that were not full were forgotten.
       {"idle while the clock is behind",
-       [](ClockWorld& world, ClockedStore&) {
+       [](SimulatedMachine& world, ClockedStore&) {
          world.SetWall(hours(-1));
          world.Pass(seconds(3));
        }},
@@ -148,13 +155,13 @@ const std::vector<ClockFault>& FaultsOfClocks() {
 const std::vector<ClockFault>& FaultsOfProcesses() {
   static const std::vector<ClockFault> faults = {
       {"a kill within 10 s of a step",
-       [](ClockWorld& world, ClockedStore& store) {
+       [](SimulatedMachine& world, ClockedStore& store) {
          JumpAnHour(world);
          world.Pass(seconds(world.rng().Below(10)));
          store.Restart(/*by_kill=*/true);
        }},
       {"one-shot processes under a wild clock",
-       [](ClockWorld& world, ClockedStore& store) {
+       [](SimulatedMachine& world, ClockedStore& store) {
          world.SetWall(hours(static_cast<std::int64_t>(world.rng().Below(200)) - 100));
          store.Restart(/*by_kill=*/false);
        }},
@@ -163,7 +170,7 @@ const std::vector<ClockFault>& FaultsOfProcesses() {
 }
 
 ClockFault BootUnderAWrongClock() {
-  return {"a boot under a wrong clock", [](ClockWorld& world, ClockedStore& store) {
+  return {"a boot under a wrong clock", [](SimulatedMachine& world, ClockedStore& store) {
             world.Reboot(seconds(world.rng().Below(600)));
             const std::uint64_t kind = world.rng().Below(4);
             if (kind == 1) world.SetWall(kYears74);
@@ -171,14 +178,14 @@ ClockFault BootUnderAWrongClock() {
             if (kind == 3) {
               world.SetWall(hours(static_cast<std::int64_t>(world.rng().Below(48)) - 24));
             }
-            world.TimeStartsAnew();
+            world.OnNewTimeBase();
             store.Restart(world.rng().Below(2) == 0);
             world.SetWall({});
           }};
 }
 
 ClockFault BootUnderARightClock() {
-  return {"a boot under a right clock", [](ClockWorld& world, ClockedStore& store) {
+  return {"a boot under a right clock", [](SimulatedMachine& world, ClockedStore& store) {
             world.Reboot(seconds(world.rng().Below(600)));
             store.Restart(world.rng().Below(2) == 0);
           }};
@@ -186,7 +193,7 @@ ClockFault BootUnderARightClock() {
 
 std::optional<std::string> SimulateClocks(std::uint64_t seed, const ClockScenario& scenario,
                                           const MakeClockedStore& make) {
-  ClockWorld world(seed, scenario.lag);
+  SimulatedMachine world(seed, scenario.lag);
   if (scenario.first_may_err && seed % 3 == 1) world.SetWall(kYears74);
   if (scenario.first_may_err && seed % 3 == 2) world.SetWall(-kYears74 / 2);
   const auto store = make(world);

@@ -32,7 +32,7 @@ class TrueTimeOracle {
   void Pass(milliseconds truth, milliseconds counted);
   /// Notes a boot after which bucket time begins at another value: the store may admit one more
   /// capacity.
-  void TimeStartsAnew();
+  void OnNewTimeBase();
   /// Returns nothing, or the promise that the decision breaks.
   std::optional<std::string> Judge(const Decision& decision, std::int64_t tokens);
 
@@ -44,9 +44,9 @@ class TrueTimeOracle {
 };
 
 /// A machine: its clocks, the true time, and the first promise that was broken.
-class ClockWorld {
+class SimulatedMachine {
  public:
-  ClockWorld(std::uint64_t seed, milliseconds lag) : rng_(seed), oracle_(lag) {}
+  SimulatedMachine(std::uint64_t seed, milliseconds lag) : rng_(seed), oracle_(lag) {}
 
   sim::SimClock& clock() { return scheduler_->sim_clock(); }
   sim::SimScheduler& scheduler() { return *scheduler_; }
@@ -61,7 +61,7 @@ class ClockWorld {
   /// Sets the wall clock to true time plus `error`.
   void SetWall(milliseconds error) { clock().SetWall(truth_ + error); }
   BootIdentity boot() const { return {"boot-" + std::to_string(boots_), "time:[1]"}; }
-  void TimeStartsAnew() { oracle_.TimeStartsAnew(); }
+  void OnNewTimeBase() { oracle_.OnNewTimeBase(); }
 
   /// Checks a decision of the store about `tokens`.
   void See(const Decision& decision, std::int64_t tokens);
@@ -96,7 +96,7 @@ Charge ClockCharge(std::int64_t tokens);
 /// An event that happens to a machine now and then.
 struct ClockFault {
   std::string name;
-  std::function<void(ClockWorld&, ClockedStore&)> strike;
+  std::function<void(SimulatedMachine&, ClockedStore&)> strike;
 };
 
 /// Returns faults within one boot and one process.
@@ -112,7 +112,7 @@ struct ClockScenario {
   bool first_may_err = true;  ///< the wall clock may be wrong when the store is opened first
 };
 
-using MakeClockedStore = std::function<std::unique_ptr<ClockedStore>(ClockWorld&)>;
+using MakeClockedStore = std::function<std::unique_ptr<ClockedStore>(SimulatedMachine&)>;
 
 /// Makes a few hundred requests. Returns nothing, or the first broken promise with its seed and
 /// step.

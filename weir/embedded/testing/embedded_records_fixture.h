@@ -7,9 +7,9 @@
 namespace weir {
 
 /// Runs in simulated time. The client must outlive it.
-class OfClient final : public BackendHarness {
+class ClientHarness final : public BackendHarness {
  public:
-  explicit OfClient(EmbeddedClient& client) : client_(client) {}
+  explicit ClientHarness(EmbeddedClient& client) : client_(client) {}
   Backend& backend() override { return client_.backend(); }
   bool Pump() override { return client_.scheduler().RunNext(); }
 

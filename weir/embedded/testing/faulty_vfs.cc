@@ -52,7 +52,7 @@ struct FaultyVfs::Methods {
       return SQLITE_IOERR_FSYNC;
     }
     ++vfs.syncs_;
-    if (path != nullptr) vfs.KeepDirty(path);
+    if (path != nullptr) vfs.MarkSynced(path);
     return Real(file)->pMethods->xSync(Real(file), flags);
   }
   static int Truncate(sqlite3_file* file, sqlite3_int64 size) {
@@ -120,7 +120,7 @@ struct FaultyVfs::Methods {
     }
     auto* real = reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + sizeof(File));
     File* mine = new (file) File{.base = {}, .vfs = &self, .path = path, .real = real};
-    if (path != nullptr) self.KeepWhatIsThere(path);
+    if (path != nullptr) self.SnapshotOnOpen(path);
     const int result = self.real_->xOpen(self.real_, path, real, flags, out_flags);
     if (result == SQLITE_OK) mine->base.pMethods = &kFile;
     return result;
@@ -180,7 +180,7 @@ void FaultyVfs::WaitWhileHeld() {
   is_waiting_ = false;
 }
 
-void FaultyVfs::KeepWhatIsThere(const std::string& path) {
+void FaultyVfs::SnapshotOnOpen(const std::string& path) {
   if (synced_.contains(path) || dirty_.contains(path) || !FileExists(path)) return;
   if (std::string content = ReadFile(path); !content.empty()) synced_[path] = std::move(content);
 }
@@ -190,7 +190,7 @@ void FaultyVfs::MarkDirty(const std::string& path, std::int64_t at, int size) {
   for (std::int64_t page = at / kPage; page * kPage < at + size; ++page) pages.insert(page);
 }
 
-void FaultyVfs::KeepDirty(const std::string& path) {
+void FaultyVfs::MarkSynced(const std::string& path) {
   const std::string content = ReadFile(path);
   std::string& synced = synced_[path];
   synced.resize(content.size());

@@ -61,11 +61,11 @@ class FaultyVfs {
   /// Counts an operation. Returns whether it fails.
   bool Fails();
   /// Takes the present contents of a file as synced, when it is opened first.
-  void KeepWhatIsThere(const std::string& path);
+  void SnapshotOnOpen(const std::string& path);
   /// Notes the pages of a write.
   void MarkDirty(const std::string& path, std::int64_t at, int size);
   /// Adds the noted pages to the synced contents.
-  void KeepDirty(const std::string& path);
+  void MarkSynced(const std::string& path);
   /// Blocks while syncs are held.
   void WaitWhileHeld();
 

@@ -85,7 +85,7 @@ class SlotsInMemory final : public ReservationStore {
   std::vector<Done<std::size_t>> waiting;
 
  private:
-  struct Place final : ReservationPlace {
+  struct Place final : RowTransactions {
     explicit Place(MemoryRows& all) : rows(all) {}
     Status Write(Deadline, const Body& body) override {
       body(rows);

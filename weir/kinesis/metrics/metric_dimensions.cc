@@ -81,7 +81,7 @@ Result<std::vector<AdditionalDimension>> ParseAdditionalDimensions(std::string_v
   return dimensions;
 }
 
-std::vector<MetricDimension> DimensionsOf(const MetricPlace& place,
+std::vector<MetricDimension> DimensionsOf(const MetricNode& place,
                                           const std::vector<AdditionalDimension>& additional) {
   std::vector<MetricDimension> dimensions;
   const auto add = [&](std::string_view name, std::string_view value) {

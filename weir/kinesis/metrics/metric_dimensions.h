@@ -31,13 +31,13 @@ struct AdditionalDimension {
     std::string_view text);
 
 /// A node of the library's tree. Members that do not apply to it are empty.
-struct MetricPlace {
+struct MetricNode {
   std::string_view code;
   std::string_view stream;
   std::string_view shard;
 };
 /// Returns ErrorCode, StreamName and ShardId as far as they apply, and the additional dimensions.
-std::vector<MetricDimension> DimensionsOf(const MetricPlace& place,
+std::vector<MetricDimension> DimensionsOf(const MetricNode& place,
                                           const std::vector<AdditionalDimension>& additional);
 
 }  // namespace weir::kinesis

@@ -11,7 +11,7 @@ constexpr std::int64_t kMinuteMillis = 60'000;
 std::string IdentityOf(const MetricReading& reading,
                        const std::vector<AdditionalDimension>& additional) {
   const MetricInfo& info = InfoOf(reading.metric);
-  const MetricPlace place{.code = reading.code, .stream = reading.stream, .shard = reading.shard};
+  const MetricNode place{.code = reading.code, .stream = reading.stream, .shard = reading.shard};
   return MetricIdentity(info.name, info.unit, DimensionsOf(place, additional));
 }
 
@@ -40,7 +40,7 @@ MetricsUploadStep MetricsUpload::OnSamples(const std::vector<MetricReading>& sam
   // Counted from now, also if this is late: two uploads are never closer than the delay.
   due_ = now + options_.delay;
   KeepSamples(samples, wall);
-  return Go(now);
+  return NextStep(now);
 }
 
 MetricsUploadStep MetricsUpload::OnLastSamples(const std::vector<MetricReading>& samples,
@@ -48,7 +48,7 @@ MetricsUploadStep MetricsUpload::OnLastSamples(const std::vector<MetricReading>&
   is_closing_ = true;
   retry_.reset();
   KeepSamples(samples, wall);
-  return Go(now);
+  return NextStep(now);
 }
 
 MetricsUploadStep MetricsUpload::OnAnswer(const std::optional<AwsFailure>& failure, Instant now) {
@@ -68,12 +68,12 @@ MetricsUploadStep MetricsUpload::OnAnswer(const std::optional<AwsFailure>& failu
   }
   flight_.clear();
   flight_data_ = 0;
-  return Go(now);
+  return NextStep(now);
 }
 
 MetricsUploadStep MetricsUpload::Abandon(Instant now) {
   is_abandoned_ = true;
-  return Go(now);
+  return NextStep(now);
 }
 
 MetricsUploadStats MetricsUpload::stats() const {
@@ -85,13 +85,14 @@ MetricsUploadStats MetricsUpload::stats() const {
 void MetricsUpload::KeepSamples(const std::vector<MetricReading>& samples, UnixMillis wall) {
   for (const MetricReading& reading : samples) {
     if (reading.statistic.count == 0 || InfoOf(reading.metric).is_ours) continue;
-    Keep(wall.value / kMinuteMillis, IdentityOf(reading, options_.dimensions),
-         {.at = wall, .samples = reading.statistic});
+    KeepDatum(wall.value / kMinuteMillis, IdentityOf(reading, options_.dimensions),
+              {.at = wall, .samples = reading.statistic});
   }
   DropBeyondBounds();
 }
 
-void MetricsUpload::Keep(std::int64_t minute, const std::string& identity, const Datum& datum) {
+void MetricsUpload::KeepDatum(std::int64_t minute, const std::string& identity,
+                              const Datum& datum) {
   const auto [at, is_new] = kept_[minute].try_emplace(identity, datum);
   if (is_new) {
     ++kept_data_;
@@ -113,7 +114,7 @@ void MetricsUpload::DropBeyondBounds() {
 
 void MetricsUpload::ReturnFlight() {
   for (const auto& [minute, data] : flight_) {
-    for (const auto& [identity, datum] : data) Keep(minute, identity, datum);
+    for (const auto& [identity, datum] : data) KeepDatum(minute, identity, datum);
   }
   flight_data_ = 0;
   DropBeyondBounds();
@@ -136,7 +137,7 @@ std::string MetricsUpload::TakeRequest() {
   return std::move(body).Finish();
 }
 
-MetricsUploadStep MetricsUpload::Go(Instant now) {
+MetricsUploadStep MetricsUpload::NextStep(Instant now) {
   MetricsUploadStep step;
   if (!is_closing_) step.wake = due_;
   if (flight_data_ > 0) return step;

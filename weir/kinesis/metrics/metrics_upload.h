@@ -74,7 +74,7 @@ class MetricsUpload {
   /// Abandon; a failure of credentials or permissions ends this.
   MetricsUploadStep OnLastSamples(const std::vector<MetricReading>& samples, UnixMillis wall,
                                   Instant now);
-  MetricsUploadStep OnWake(Instant now) { return Go(now); }
+  MetricsUploadStep OnWake(Instant now) { return NextStep(now); }
   /// Handles the end of the request. No failure: CloudWatch accepted it.
   MetricsUploadStep OnAnswer(const std::optional<AwsFailure>& failure, Instant now);
   /// Stops sending, after OnLastSamples. It ends when no request is in flight.
@@ -90,7 +90,7 @@ class MetricsUpload {
   using Minute = std::map<std::string, Datum>;  // by MetricIdentity
 
   /// Keeps a datum, or merges it with the kept one of the same metric and minute.
-  void Keep(std::int64_t minute, const std::string& identity, const Datum& datum);
+  void KeepDatum(std::int64_t minute, const std::string& identity, const Datum& datum);
   void KeepSamples(const std::vector<MetricReading>& samples, UnixMillis wall);
   /// Discards the oldest data beyond the bounds.
   void DropBeyondBounds();
@@ -99,7 +99,7 @@ class MetricsUpload {
   /// Keeps the data of the request that failed.
   void ReturnFlight();
   /// Returns the next step.
-  MetricsUploadStep Go(Instant now);
+  MetricsUploadStep NextStep(Instant now);
 
   const MetricsUploadOptions options_;
   Rng rng_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weir/base/mutex.h"
+#include "weir/base/owed_result.h"
 #include "weir/runtime/await.h"
 #include "weir/telemetry/repeated_event.h"
 
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::string_view kNoRoom = "there was no room for all of them";
 
-tl::unexpected<Error> Gone() { return Fail(Code::kCancelled, "the uploader was destroyed"); }
+/// A caller of Close.
+using Closing = OwedResult<void, "the uploader was destroyed">;
 
 }  // namespace
 
@@ -32,8 +34,7 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
         upload_(std::move(options), parts.scheduler.clock().Now(), seed) {}
   ~State();
 
-  // Post a task. If the uploader is destroyed before the task runs, it does nothing, except that
-  // `done` of CloseSoon fails.
+  // Post a task. If the uploader is destroyed before the task runs, it does nothing.
   void WakeSoon();
   void CloseSoon(Deadline deadline, Done<void> done);
   /// No task uses the metrics after this has returned.
@@ -46,22 +47,24 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   Instant Now() const { return parts_.scheduler.clock().Now(); }
   UnixMillis WallNow() const { return parts_.scheduler.clock().WallNow(); }
   /// Takes samples if they are due, and continues.
-  void Wake();
-  void Close(Deadline deadline, Done<void> done);
+  void TakeDueSamples();
+  void Close(Deadline deadline, Closing closing);
   /// Makes a step under the lock, unless detached, and carries it out.
   template <class MakeStep>
-  void Advance(const MakeStep& make);
+  void RunStep(const MakeStep& make);
   void CarryOut(MetricsUploadStep step);
-  void Send(std::string body);
+  void SendBody(std::string body);
   void OnAnswer(const Failure& failure);
   /// Abandons the upload: the deadline of Close has come.
   void OnDeadline();
-  void Arm(std::optional<Instant> wake);
+  void SetTimer(std::optional<Instant> wake);
   /// Logs a failure, at most once in 10 s.
-  void Report(std::string_view message);
+  void LogFailure(std::string_view message);
   void ReportDropped();
-  /// Runs the `done` of Close.
-  void End();
+  /// Runs each `done` of Close.
+  void ReportEnd();
+  /// Returns what Close reports at the end of the upload.
+  Status EndStatus() const;
 
   const MetricsUploaderParts parts_;
   const milliseconds timeout_;
@@ -73,8 +76,8 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   // Used by tasks of the scheduler only.
   std::optional<TimerId> timer_, end_timer_;
   Deadline deadline_ = Deadline::Never();
-  bool is_late_ = false;  // the deadline of Close has passed
-  std::optional<Done<void>> closed_;
+  bool is_late_ = false;          // the deadline of Close has passed
+  std::vector<Closing> closing_;  // the callers of Close that wait
   Error last_failure_;
   std::uint64_t dropped_ = 0;  // number that was reported last
   RepeatedEvent failed_{std::chrono::seconds(10)};
@@ -83,11 +86,10 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
 MetricsUploader::State::~State() {
   if (timer_) parts_.scheduler.Cancel(*timer_);
   if (end_timer_) parts_.scheduler.Cancel(*end_timer_);
-  if (closed_) (*closed_)(Gone());
 }
 
 template <class MakeStep>
-void MetricsUploader::State::Advance(const MakeStep& make) {
+void MetricsUploader::State::RunStep(const MakeStep& make) {
   MetricsUploadStep step;
   {
     const MutexLock lock(mutex_);
@@ -99,20 +101,19 @@ void MetricsUploader::State::Advance(const MakeStep& make) {
 
 void MetricsUploader::State::WakeSoon() {
   parts_.scheduler.Post([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->Wake();
+    if (const auto self = weak.lock()) self->TakeDueSamples();
   });
 }
 
 void MetricsUploader::State::CloseSoon(Deadline deadline, Done<void> done) {
-  parts_.scheduler.Post([weak = weak_from_this(), deadline, done = std::move(done)]() mutable {
-    const auto self = weak.lock();
-    if (self == nullptr) return done(Gone());
-    self->Close(deadline, std::move(done));
-  });
+  parts_.scheduler.Post(
+      [weak = weak_from_this(), deadline, closing = Closing(std::move(done))]() mutable {
+        if (const auto self = weak.lock()) self->Close(deadline, std::move(closing));
+      });
 }
 
-void MetricsUploader::State::Wake() {
-  Advance([this](MetricsUpload& upload) {
+void MetricsUploader::State::TakeDueSamples() {
+  RunStep([this](MetricsUpload& upload) {
     const Instant now = Now();
     if (!upload.IsDue(now)) return upload.OnWake(now);
     return upload.OnSamples(parts_.metrics.Take(), WallNow(), now);
@@ -120,15 +121,17 @@ void MetricsUploader::State::Wake() {
   ReportDropped();
 }
 
-void MetricsUploader::State::Close(Deadline deadline, Done<void> done) {
-  deadline_ = deadline;
-  closed_ = std::move(done);
-  if (!deadline.is_never()) {
-    end_timer_ = parts_.scheduler.At(deadline.at(), [weak = weak_from_this()] {
+void MetricsUploader::State::Close(Deadline deadline, Closing closing) {
+  closing_.push_back(std::move(closing));
+  deadline_ = std::min(deadline_, deadline);
+  if (end_timer_) parts_.scheduler.Cancel(*end_timer_);
+  end_timer_.reset();
+  if (!deadline_.is_never()) {
+    end_timer_ = parts_.scheduler.At(deadline_.at(), [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->OnDeadline();
     });
   }
-  Advance([this](MetricsUpload& upload) {
+  RunStep([this](MetricsUpload& upload) {
     return upload.OnLastSamples(parts_.metrics.Take(), WallNow(), Now());
   });
 }
@@ -144,12 +147,12 @@ MetricsUploadStats MetricsUploader::State::stats() const {
 }
 
 void MetricsUploader::State::CarryOut(MetricsUploadStep step) {
-  Arm(step.wake);
-  if (step.body) Send(*std::move(step.body));
-  if (step.ended) End();
+  SetTimer(step.wake);
+  if (step.body) SendBody(*std::move(step.body));
+  if (step.ended) ReportEnd();
 }
 
-void MetricsUploader::State::Send(std::string body) {
+void MetricsUploader::State::SendBody(std::string body) {
   const Deadline by = std::min(deadline_, Deadline::After(parts_.scheduler.clock(), timeout_));
   parts_.client.Call({.operation = "PutMetricData", .body = std::move(body)}, by,
                      [weak = weak_from_this()](const tl::expected<JsonReply, AwsFailure>& reply) {
@@ -171,7 +174,7 @@ void MetricsUploader::State::OnAnswer(const Failure& failure) {
     if (is_detached_) return;
     step = upload_.OnAnswer(failure, Now());
   }
-  if (failure) Report(failure->message);
+  if (failure) LogFailure(failure->message);
   // Last: the `done` of Close may run, and the log may be destroyed then.
   CarryOut(std::move(step));
 }
@@ -179,22 +182,22 @@ void MetricsUploader::State::OnAnswer(const Failure& failure) {
 void MetricsUploader::State::OnDeadline() {
   end_timer_.reset();
   is_late_ = true;
-  Advance([this](MetricsUpload& upload) { return upload.Abandon(Now()); });
+  RunStep([this](MetricsUpload& upload) { return upload.Abandon(Now()); });
 }
 
 // A timer that fires too early finds nothing to do.
-void MetricsUploader::State::Arm(std::optional<Instant> wake) {
+void MetricsUploader::State::SetTimer(std::optional<Instant> wake) {
   if (timer_) parts_.scheduler.Cancel(*timer_);
   timer_.reset();
   if (!wake) return;
   timer_ = parts_.scheduler.At(*wake, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->Wake();
+    if (const auto self = weak.lock()) self->TakeDueSamples();
   });
 }
 
-void MetricsUploader::State::Report(std::string_view message) {
+void MetricsUploader::State::LogFailure(std::string_view message) {
   if (!parts_.log.IsEnabled(LogLevel::kWarning)) return;
-  const auto suppressed = failed_.Take(Now());
+  const auto suppressed = failed_.ShouldWrite(Now());
   if (!suppressed) return;
   const MetricsUploadStats now = stats();
   const auto number = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
@@ -204,28 +207,34 @@ void MetricsUploader::State::Report(std::string_view message) {
   parts_.log.Write(LogLevel::kWarning, "kinesis.metrics_failed", fields);
 }
 
-void MetricsUploader::State::End() {
+void MetricsUploader::State::ReportEnd() {
   if (end_timer_) parts_.scheduler.Cancel(*end_timer_);
   end_timer_.reset();
-  auto done = std::exchange(closed_, std::nullopt);
-  if (!done) return;
+  const Status status = EndStatus();
+  // A later Close has a deadline of its own.
+  deadline_ = Deadline::Never();
+  is_late_ = false;
+  for (Closing& closing : std::exchange(closing_, {})) closing(status);
+}
+
+Status MetricsUploader::State::EndStatus() const {
   const MetricsUploadStats now = stats();
   const std::uint64_t lost = now.kept + now.dropped + now.refused;
-  if (lost == 0) return (*done)({});
+  if (lost == 0) return {};
   Error why = last_failure_;
   if (why.message.empty()) {
     why = is_late_ ? Error{Code::kDeadlineExceeded, "no answer came in time"}
                    : Error{Code::kResourceExhausted, std::string(kNoRoom)};
   }
   if (is_late_ && now.kept > 0) why.code = Code::kDeadlineExceeded;
-  (*done)(Fail(why.code,
-               fmt::format("{} metrics were not uploaded to CloudWatch: {}", lost, why.message)));
+  return Fail(why.code,
+              fmt::format("{} metrics were not uploaded to CloudWatch: {}", lost, why.message));
 }
 
 // Data may be discarded without a failure that was logged: if too many come at once.
 void MetricsUploader::State::ReportDropped() {
   const std::uint64_t dropped = stats().dropped;
-  if (dropped > std::exchange(dropped_, dropped)) Report(kNoRoom);
+  if (dropped > std::exchange(dropped_, dropped)) LogFailure(kNoRoom);
 }
 
 MetricsUploader::MetricsUploader(const MetricsUploaderParts& parts, MetricsUploadOptions options,

@@ -43,8 +43,8 @@ class MetricsUploader {
   /// Uploads the remaining samples and ends. `done` runs once, on the scheduler, when no request is
   /// in flight: by `deadline`, or when a request that was sent before Close ends, which takes no
   /// longer than its timeout. An error says how many metrics were not uploaded and why:
-  /// kDeadlineExceeded, or as the last failure. kCancelled: the uploader was destroyed before. Call
-  /// it once.
+  /// kDeadlineExceeded, or as the last failure. kCancelled: the uploader was destroyed before.
+  /// After several calls, the earliest deadline counts.
   void Close(Deadline deadline, Done<void> done);
   /// The same, but blocks. Not from a task of the scheduler.
   Status Close(Deadline deadline);

@@ -192,6 +192,48 @@ TEST_F(MetricsUploaderTest, AnEndWaitsForARequestThatIsUnderWay) {
   EXPECT_THAT(cloudwatch_.calls, SizeIs(1));
 }
 
+// Fails if: a second Close replaces the first, whose caller then waits for ever.
+TEST_F(MetricsUploaderTest, EachEndHasAResult) {
+  cloudwatch_.after = seconds(4);
+  const auto uploader = Begin();
+  Put(1);
+  int results = 0;
+  const auto count = [&results](const Result<void>& closed) { results += closed ? 1 : 0; };
+  uploader->Close(In(seconds(5)), count);
+  scheduler_.Advance(seconds(1));
+  uploader->Close(In(seconds(9)), count);
+  scheduler_.Advance(seconds(9));
+  EXPECT_EQ(results, 2);
+  EXPECT_EQ(Shown(), 1U);
+}
+
+// Fails if: the end of the first Close is put off by the second.
+TEST_F(MetricsUploaderTest, TheEarliestEndCounts) {
+  cloudwatch_.failures.assign(99, Refusal(FailureClass::kTransient, "away"));
+  const auto uploader = Begin();
+  Put(1);
+  int results = 0;
+  const auto count = [&results](const Result<void>&) { ++results; };
+  uploader->Close(In(seconds(5)), count);
+  uploader->Close(Deadline::Never(), count);
+  scheduler_.Advance(seconds(5));
+  EXPECT_EQ(results, 2);
+}
+
+// Fails if: a Close that comes after the end of an earlier one ends by the deadline of that one.
+TEST_F(MetricsUploaderTest, ALaterEndHasItsOwnDeadline) {
+  const auto uploader = Begin();
+  uploader->Close(In(seconds(1)), [](const Result<void>&) {});
+  scheduler_.Advance(seconds(3));
+  cloudwatch_.after = seconds(2);
+  Put(1);
+  std::optional<Result<void>> closed;
+  uploader->Close(In(seconds(5)), [&](Result<void> result) { closed = std::move(result); });
+  scheduler_.Advance(seconds(5));
+  ASSERT_TRUE(closed.has_value());
+  EXPECT_TRUE(closed->has_value()) << closed->error().message;
+}
+
 // Fails if: a pending task uses the metrics of an uploader that was destroyed.
 TEST_F(MetricsUploaderTest, WhatIsUnderWayWhenItIsDestroyedIsAbandoned) {
   cloudwatch_.after = seconds(1);

@@ -12,7 +12,7 @@ using Counts = std::vector<Labelled<std::uint64_t>>;
 
 // The rows for Prometheus, without those of forgotten shards, whose series end: under another label
 // their counts would look like a burst.
-std::vector<StreamMetrics::Row> Told(const StreamMetrics& metrics, Metric metric) {
+std::vector<StreamMetrics::Row> ExportedRows(const StreamMetrics& metrics, Metric metric) {
   auto rows = metrics.Rows(metric, [](const auto& samples) { return samples.total(); });
   std::erase_if(rows, [](const StreamMetrics::Row& row) { return row.forgotten; });
   return rows;
@@ -46,11 +46,11 @@ StreamMetrics& ProducerMetrics::Stream(std::string_view name) {
   return *stream;
 }
 
-bool ProducerMetrics::Keeps(Metric metric) const {
+bool ProducerMetrics::KeepsMetric(Metric metric) const {
   return options_.level != MetricsLevel::kNone && InfoOf(metric).level <= options_.level;
 }
 
-std::vector<ProducerMetrics::Named> ProducerMetrics::Streams() const {
+std::vector<ProducerMetrics::Named> ProducerMetrics::AllStreams() const {
   const MutexLock lock(mutex_);
   std::vector<Named> streams;
   streams.reserve(streams_.size());
@@ -91,9 +91,9 @@ std::vector<MetricReading> ProducerMetrics::Take() {
 
 void ProducerMetrics::ReadInto(std::vector<MetricReading>& readings, Metric metric,
                                const RowsOf& rows_of) const {
-  if (!Keeps(metric)) return;
+  if (!KeepsMetric(metric)) return;
   std::map<std::tuple<std::string, std::string, std::string>, Statistic> tree;
-  for (const auto& [name, metrics] : Streams()) {
+  for (const auto& [name, metrics] : AllStreams()) {
     for (const StreamMetrics::Row& row : rows_of(*metrics, metric)) {
       tree[{row.code, "", ""}].Add(row.statistic);
       if (!name.empty()) tree[{row.code, name, ""}].Add(row.statistic);
@@ -108,7 +108,7 @@ void ProducerMetrics::ReadInto(std::vector<MetricReading>& readings, Metric metr
 
 HistogramSnapshot ProducerMetrics::Spread(Metric metric) const {
   HistogramSnapshot all;
-  for (const Named& stream : Streams()) all.Merge(stream.metrics->Spread(metric));
+  for (const Named& stream : AllStreams()) all.Merge(stream.metrics->Spread(metric));
   return all;
 }
 
@@ -116,12 +116,12 @@ Status ProducerMetrics::Register(Registry& registry) const {
   if (options_.level == MetricsLevel::kNone) return {};
   WEIR_RETURN_IF_ERROR(RegisterCounters(registry));
   WEIR_RETURN_IF_ERROR(RegisterAge(registry));
-  if (Keeps(Metric::kUserRecordsPending)) {
+  if (KeepsMetric(Metric::kUserRecordsPending)) {
     WEIR_RETURN_IF_ERROR(registry.AddGauges(
         {"weir_kinesis_user_records_pending", "User records without a result.", {"stream"}},
         [this] {
           std::vector<Labelled<double>> rows;
-          for (const auto& [name, metrics] : Streams()) {
+          for (const auto& [name, metrics] : AllStreams()) {
             rows.push_back({{name}, static_cast<double>(metrics->pending())});
           }
           return rows;
@@ -140,13 +140,13 @@ Status ProducerMetrics::Register(Registry& registry) const {
 // Exports only the nodes that store samples, without the sums, which Prometheus computes.
 Status ProducerMetrics::RegisterCounters(Registry& registry) const {
   for (const MetricCounter& counter : MetricCounters()) {
-    if (!Keeps(counter.metric)) continue;
+    if (!KeepsMetric(counter.metric)) continue;
     WEIR_RETURN_IF_ERROR(registry.AddCounters(
         {std::string(counter.name), std::string(counter.help), {"stream", "shard"}},
         [this, &counter] {
           Counts rows;
-          for (const auto& [name, metrics] : Streams()) {
-            for (const StreamMetrics::Row& row : Told(*metrics, counter.metric)) {
+          for (const auto& [name, metrics] : AllStreams()) {
+            for (const StreamMetrics::Row& row : ExportedRows(*metrics, counter.metric)) {
               rows.push_back({{name, ShardName(row.shard)}, PartOf(row.statistic, counter.part)});
             }
           }
@@ -159,8 +159,8 @@ Status ProducerMetrics::RegisterCounters(Registry& registry) const {
        {"code", "stream", "shard"}},
       [this] {
         Counts rows;
-        for (const auto& [name, metrics] : Streams()) {
-          for (const StreamMetrics::Row& row : Told(*metrics, Metric::kErrorsByCode)) {
+        for (const auto& [name, metrics] : AllStreams()) {
+          for (const StreamMetrics::Row& row : ExportedRows(*metrics, Metric::kErrorsByCode)) {
             rows.push_back({{row.code, name, ShardName(row.shard)}, row.statistic.count});
           }
         }
@@ -178,11 +178,11 @@ Status ProducerMetrics::RegisterAge(Registry& registry) const {
 
 Status ProducerMetrics::RegisterSpread(Registry& registry, Metric metric,
                                        const MetricName& name) const {
-  if (!Keeps(metric)) return {};
+  if (!KeepsMetric(metric)) return {};
   return registry.AddHistograms({name.name, name.help, {"stream"}}, kNanosAsSeconds,
                                 [this, metric] {
                                   std::vector<Labelled<HistogramSnapshot>> rows;
-                                  for (const auto& [stream, metrics] : Streams()) {
+                                  for (const auto& [stream, metrics] : AllStreams()) {
                                     rows.push_back({{stream}, metrics->Spread(metric)});
                                   }
                                   return rows;

@@ -74,13 +74,13 @@ class ProducerMetrics {
     StreamMetrics* metrics;
   };
 
-  std::vector<Named> Streams() const;
+  std::vector<Named> AllStreams() const;
   /// Reads the rows of a metric from the metrics of a stream.
   using RowsOf = std::function<std::vector<StreamMetrics::Row>(StreamMetrics&, Metric)>;
   /// Appends the readings of a metric: the rows of all streams, and their sums.
   void ReadInto(std::vector<MetricReading>& readings, Metric metric, const RowsOf& rows_of) const;
   /// Returns whether the level keeps the metric.
-  bool Keeps(Metric metric) const;
+  bool KeepsMetric(Metric metric) const;
   Status RegisterCounters(Registry& registry) const;
   Status RegisterAge(Registry& registry) const;
   Status RegisterSpread(Registry& registry, Metric metric, const MetricName& name) const;

@@ -24,7 +24,7 @@ StreamMetrics::StreamMetrics(MetricsOptions options) : options_(options) {
 void StreamMetrics::OnPut(std::size_t bytes) {
   if (options_.level == MetricsLevel::kNone) return;
   ++pending_;
-  Fresh& stream = At(std::nullopt);
+  Unpublished& stream = SamplesOf(std::nullopt);
   stream.Add(Metric::kUserRecordsReceived, 1);
   stream.Add(Metric::kUserRecordsDataReceived, static_cast<double>(bytes));
 }
@@ -34,10 +34,10 @@ void StreamMetrics::OnSend(const std::vector<KinesisRecord>& records) {
   std::size_t user_records = 0;
   for (const KinesisRecord& record : records) {
     user_records += record.records.size();
-    At(record.shard)
+    SamplesOf(record.shard)
         .Add(Metric::kUserRecordsPerKinesisRecord, static_cast<double>(record.records.size()));
   }
-  Fresh& stream = At(std::nullopt);
+  Unpublished& stream = SamplesOf(std::nullopt);
   stream.Add(Metric::kKinesisRecordsPerPutRecordsRequest, static_cast<double>(records.size()));
   stream.Add(Metric::kUserRecordsPerPutRecordsRequest, static_cast<double>(user_records));
 }
@@ -46,13 +46,13 @@ void StreamMetrics::OnAnswer(const std::vector<KinesisRecord>& records, const Pu
                              Instant began, Instant now) {
   if (options_.level == MetricsLevel::kNone) return;
   request_.Record((now - began).count());
-  Fresh& stream = At(std::nullopt);
+  Unpublished& stream = SamplesOf(std::nullopt);
   stream.Add(Metric::kRequestTime, InMillis(now - began));
   if (!answer) return OnError(stream, CodeOf(answer.error()));
   if (answer->size() != records.size()) return OnError(stream, std::string(kCountMismatch));
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string& code = (*answer)[i].code;
-    Fresh& shard = At(records[i].shard);
+    Unpublished& shard = SamplesOf(records[i].shard);
     shard.Add(Metric::kKinesisRecordsPut, code.empty() ? 1 : 0);
     if (!code.empty()) {
       OnError(shard, code);
@@ -63,16 +63,16 @@ void StreamMetrics::OnAnswer(const std::vector<KinesisRecord>& records, const Pu
   }
 }
 
-void StreamMetrics::OnError(Fresh& fresh, const std::string& code) {
-  fresh.Add(Metric::kAllErrors, 1);
+void StreamMetrics::OnError(Unpublished& unpublished, const std::string& code) {
+  unpublished.Add(Metric::kAllErrors, 1);
   if (codes_.size() < kMostCodes) codes_.insert(code);
-  fresh.errors[codes_.contains(code) ? code : kOther].Add(1);
+  unpublished.errors[codes_.contains(code) ? code : kOther].Add(1);
 }
 
 void StreamMetrics::OnResult(const RecordResult& result, const PutOrigin& origin, Instant now) {
   if (options_.level == MetricsLevel::kNone) return;
   --pending_;
-  Fresh& shard = At(result.shard);
+  Unpublished& shard = SamplesOf(result.shard);
   shard.Add(Metric::kUserRecordsPut, result.stored ? 1 : 0);
   if (result.stored) shard.Add(Metric::kUserRecordsDataPut, static_cast<double>(origin.bytes));
   shard.Add(Metric::kTimeToResult, InMillis(now - origin.put));
@@ -85,40 +85,40 @@ void StreamMetrics::OnResult(const RecordResult& result, const PutOrigin& origin
   OnBuffered(shard, result.attempts, origin.put);
 }
 
-void StreamMetrics::OnBuffered(Fresh& fresh, const Attempts& attempts, Instant put) {
+void StreamMetrics::OnBuffered(Unpublished& unpublished, const Attempts& attempts, Instant put) {
   const bool some_are_gone = attempts.count() > attempts.kept().size();
   Instant since = put;
   for (std::size_t i = 0; i < attempts.kept().size(); ++i) {
     const Attempt& attempt = *attempts.kept()[i];
     // Attempts that are not kept lie between the first kept one and the second.
     if (i != 1 || !some_are_gone) {
-      fresh.Add(Metric::kBufferingTime, InMillis(attempt.began - since));
+      unpublished.Add(Metric::kBufferingTime, InMillis(attempt.began - since));
       buffering_.Record((attempt.began - since).count());
     }
     since = attempt.ended;
   }
 }
 
-StreamMetrics::Fresh& StreamMetrics::At(std::optional<ShardId> shard) {
-  Fresh* fresh = &own_;
+StreamMetrics::Unpublished& StreamMetrics::SamplesOf(std::optional<ShardId> shard) {
+  Unpublished* unpublished = &own_;
   if (shard && options_.granularity == MetricsGranularity::kShard) {
-    fresh = latest_shard_ == shard->number ? latest_ : &OfShard(shard->number);
+    unpublished = latest_shard_ == shard->number ? latest_ : &OfShard(shard->number);
   }
-  if (!fresh->touched) touched_.push_back(fresh);
-  fresh->touched = true;
-  return *fresh;
+  if (!unpublished->touched) touched_.push_back(unpublished);
+  unpublished->touched = true;
+  return *unpublished;
 }
 
-StreamMetrics::Fresh& StreamMetrics::OfShard(std::uint64_t number) {
-  std::unique_ptr<Fresh>& fresh = shards_[number];
-  if (fresh == nullptr) {
-    fresh = std::make_unique<Fresh>();
+StreamMetrics::Unpublished& StreamMetrics::OfShard(std::uint64_t number) {
+  std::unique_ptr<Unpublished>& unpublished = shards_[number];
+  if (unpublished == nullptr) {
+    unpublished = std::make_unique<Unpublished>();
     MutexLock lock(mutex_);
-    fresh->node = &nodes_[ShardId{number}];
+    unpublished->node = &nodes_[ShardId{number}];
   }
   latest_shard_ = number;
-  latest_ = fresh.get();
-  return *fresh;
+  latest_ = unpublished.get();
+  return *unpublished;
 }
 
 void StreamMetrics::Publish(Instant now) {
@@ -126,28 +126,28 @@ void StreamMetrics::Publish(Instant now) {
   published_pending_.Set(pending_);
   if (!pending_sampled_ || now - *pending_sampled_ >= kPendingPeriod) {
     pending_sampled_ = now;
-    At(std::nullopt).Add(Metric::kUserRecordsPending, static_cast<double>(pending_));
+    SamplesOf(std::nullopt).Add(Metric::kUserRecordsPending, static_cast<double>(pending_));
   }
   if (touched_.empty()) return;
   MutexLock lock(mutex_);
-  for (Fresh* fresh : touched_) Take(*fresh, now);
+  for (Unpublished* unpublished : touched_) PublishNode(*unpublished, now);
   touched_.clear();
   if (!swept_) swept_ = now;
   if (now - *swept_ >= kSweepPeriod) ForgetIdle(now);
 }
 
-void StreamMetrics::Take(Fresh& fresh, Instant now) {
-  Node& node = *fresh.node;
+void StreamMetrics::PublishNode(Unpublished& unpublished, Instant now) {
+  Node& node = *unpublished.node;
   node.last = now;
-  fresh.touched = false;
+  unpublished.touched = false;
   for (std::size_t i = 0; i < kMetrics; ++i) {
-    if (fresh.metrics[i].count == 0) continue;
-    const Statistic samples = std::exchange(fresh.metrics[i], {});
+    if (unpublished.metrics[i].count == 0) continue;
+    const Statistic samples = std::exchange(unpublished.metrics[i], {});
     const bool is_kept = InfoOf(static_cast<Metric>(i)).level <= options_.level;
     if (is_kept) node.metrics[i].Add(samples, now);
   }
-  for (const auto& [code, samples] : fresh.errors) node.errors[code].Add(samples, now);
-  fresh.errors.clear();
+  for (const auto& [code, samples] : unpublished.errors) node.errors[code].Add(samples, now);
+  unpublished.errors.clear();
 }
 
 void StreamMetrics::ForgetIdle(Instant now) {

@@ -90,7 +90,7 @@ class StreamMetrics {
     void AddOld(const Node& other);
   };
   /// Samples that are not published. Used on the events' thread only.
-  struct Fresh {
+  struct Unpublished {
     std::array<Statistic, kMetrics> metrics;
     std::map<std::string, Statistic> errors;
     Node* node = nullptr;
@@ -106,25 +106,25 @@ class StreamMetrics {
   static void AddRows(std::vector<Row>& rows, Metric metric, AnyNode& node, const Row& like,
                       const Read& read);
   /// Returns the samples of a shard, or of the stream, for an event.
-  Fresh& At(std::optional<ShardId> shard);
+  Unpublished& SamplesOf(std::optional<ShardId> shard);
   /// Finds or creates the samples of a shard.
-  Fresh& OfShard(std::uint64_t number);
-  void OnError(Fresh& fresh, const std::string& code);
+  Unpublished& OfShard(std::uint64_t number);
+  void OnError(Unpublished& unpublished, const std::string& code);
   /// Adds the times that a record waited before each of its attempts.
-  void OnBuffered(Fresh& fresh, const Attempts& attempts, Instant put);
+  void OnBuffered(Unpublished& unpublished, const Attempts& attempts, Instant put);
   /// Publishes the samples of one node.
-  void Take(Fresh& fresh, Instant now) WEIR_REQUIRES(mutex_);
+  void PublishNode(Unpublished& unpublished, Instant now) WEIR_REQUIRES(mutex_);
   /// Forgets shards without samples for an hour; their samples go to forgotten_.
   void ForgetIdle(Instant now) WEIR_REQUIRES(mutex_);
 
   const MetricsOptions options_;
   // Used on the events' thread only.
-  Fresh own_;
-  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Fresh>> shards_;
+  Unpublished own_;
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Unpublished>> shards_;
   // The shard of the latest event, which usually is that of the next, too.
   std::optional<std::uint64_t> latest_shard_;
-  Fresh* latest_ = nullptr;
-  std::vector<Fresh*> touched_;
+  Unpublished* latest_ = nullptr;
+  std::vector<Unpublished*> touched_;
   std::set<std::string> codes_;
   std::int64_t pending_ = 0;
   std::optional<Instant> pending_sampled_, swept_;

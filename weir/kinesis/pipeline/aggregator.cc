@@ -113,7 +113,7 @@ void Aggregator::TakeDue(Instant now, std::vector<KinesisRecord>& out) {
   }
 }
 
-void Aggregator::TakeUnplaced(std::vector<KinesisRecord>& out) {
+void Aggregator::TakeWithoutShard(std::vector<KinesisRecord>& out) {
   while (!batches_.empty() && !batches_.begin()->first.shard) Take(batches_.begin(), out);
 }
 
@@ -121,7 +121,7 @@ void Aggregator::TakeAll(std::vector<KinesisRecord>& out) {
   while (!due_.empty()) Take(batches_.find(due_.begin()->second), out);
 }
 
-std::optional<Instant> Aggregator::Wake() const {
+std::optional<Instant> Aggregator::NextWake() const {
   if (due_.empty()) return std::nullopt;
   return due_.begin()->first;
 }

@@ -52,9 +52,9 @@ class Aggregator {
   /// Appends all batches.
   void TakeAll(std::vector<KinesisRecord>& out);
   /// Appends the batches of records that were put without a shard.
-  void TakeUnplaced(std::vector<KinesisRecord>& out);
+  void TakeWithoutShard(std::vector<KinesisRecord>& out);
   /// Returns when the next batch is due; nothing if there is none.
-  std::optional<Instant> Wake() const;
+  std::optional<Instant> NextWake() const;
 
   /// Returns the number of batches that have not left.
   std::size_t batches() const { return batches_.size(); }

@@ -49,7 +49,7 @@ TEST(Aggregator, SendsABatchWhenItHasItsCount) {
   EXPECT_EQ(out[0].partition_key, "a") << "as the Kinesis Producer Library calls its aggregates";
   EXPECT_EQ(out[0].explicit_hash_key, FormatHashKey(HashOfPartitionKey("a")));
   EXPECT_EQ(ParseAggregate(out[0].data)->size(), 3U);
-  EXPECT_EQ(aggregator.Wake(), std::nullopt);
+  EXPECT_EQ(aggregator.NextWake(), std::nullopt);
 }
 
 // Fails if: an aggregate, which has only one partition key, holds records of several keys, which
@@ -145,17 +145,17 @@ TEST(Aggregator, SendsWhatIsDueWithItsWholeBatch) {
   aggregator.Put(UserRecordOf(1, "a", 1, milliseconds(5000)), ShardId{1}, out);
   aggregator.Put(UserRecordOf(2, "a", 1, milliseconds(900)), ShardId{2}, out);
   aggregator.Put(UserRecordOf(3, "a", 1, milliseconds(100)), ShardId{1}, out);
-  EXPECT_EQ(aggregator.Wake(), kStart + milliseconds(100));
+  EXPECT_EQ(aggregator.NextWake(), kStart + milliseconds(100));
   aggregator.TakeDue(kStart + milliseconds(99), out);
   EXPECT_THAT(out, IsEmpty());
   aggregator.TakeDue(kStart + milliseconds(100), out);
   ASSERT_THAT(out, SizeIs(1));
   EXPECT_THAT(NumbersIn(out[0]), ElementsAre(1, 3));
   EXPECT_EQ(out[0].deadline, kStart + milliseconds(100));
-  EXPECT_EQ(aggregator.Wake(), kStart + milliseconds(900));
+  EXPECT_EQ(aggregator.NextWake(), kStart + milliseconds(900));
   aggregator.TakeAll(out);
   EXPECT_THAT(out, SizeIs(2));
-  EXPECT_EQ(aggregator.Wake(), std::nullopt) << "of the batch that left nothing stays behind";
+  EXPECT_EQ(aggregator.NextWake(), std::nullopt) << "of the batch that left nothing stays behind";
 }
 
 TEST(Aggregator, ABatchExpiresWithItsFirstToExpire) {
@@ -202,7 +202,7 @@ RC_GTEST_PROP(AggregatorProperty, LosesNothingAndFillsWhatItSends, ()) {
     RC_ASSERT(out[i].data.size() + largest + 44 > most);
   }
   aggregator.TakeAll(out);
-  RC_ASSERT(aggregator.Wake() == std::nullopt);
+  RC_ASSERT(aggregator.NextWake() == std::nullopt);
   std::set<std::uint64_t> seen;
   std::map<ShardId, std::uint64_t> last;
   for (const KinesisRecord& record : out) {

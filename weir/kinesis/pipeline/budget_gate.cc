@@ -28,43 +28,44 @@ BudgetAmount BudgetGate::MostOf(const Lane& lane) const {
           .bytes = std::min(portion.bytes, options_.max_bytes)};
 }
 
-BudgetAsk BudgetGate::AskFor(ShardId shard, const Lane& lane, Instant now) const {
+BudgetRequest BudgetGate::RequestFor(ShardId shard, const Lane& lane, Instant now) const {
   // The deadline is the same if a record expires before it: with less time, the request would end
   // as if the store were unavailable, and that counts as a grant.
-  BudgetAsk ask{
+  BudgetRequest request{
       .shard = shard, .until = now + options_.answer_within, .is_paced = lane.pace.is_paced()};
   const BudgetAmount most = MostOf(lane);
   // The first record is requested whatever its size, except in the second request of a turn.
-  const bool takes_one = !lane.pace.is_paced() || !lane.pace.has_looked();
+  const bool takes_one = !lane.pace.is_paced() || !lane.pace.is_second();
   for (const KinesisRecord& record : lane.waiting) {
-    const bool fits = ask.records < most.records && ask.bytes + record.bytes() <= most.bytes;
-    if (!fits && (ask.records > 0 || !takes_one)) break;
-    ++ask.records;
-    ask.bytes += record.bytes();
+    const bool fits =
+        request.records < most.records && request.bytes + record.bytes() <= most.bytes;
+    if (!fits && (request.records > 0 || !takes_one)) break;
+    ++request.records;
+    request.bytes += record.bytes();
   }
-  return ask;
+  return request;
 }
 
 Instant BudgetGate::DueAt(const Lane& lane) {
-  const Instant refused = lane.refused.value_or(Instant{INT64_MIN});
-  if (!lane.pace.is_paced()) return refused;
-  return std::max(refused, lane.pace.Next(lane.waiting.front().expires));
+  const Instant not_before = lane.not_before.value_or(Instant{INT64_MIN});
+  if (!lane.pace.is_paced()) return not_before;
+  return std::max(not_before, lane.pace.NextDue(lane.waiting.front().expires));
 }
 
-bool BudgetGate::TakeAsk(ShardId shard, Lane& lane, Instant now) {
+bool BudgetGate::TakeRequest(ShardId shard, Lane& lane, Instant now) {
   if (DueAt(lane) > now) return false;
   PassOver(lane, now);
-  lane.ask = AskFor(shard, lane, now);
-  lane.asked_at = now;
-  lane.asked = lane.ask.records;
-  lane.refused.reset();
+  lane.request = RequestFor(shard, lane, now);
+  lane.requested_at = now;
+  lane.requested = lane.request.records;
+  lane.not_before.reset();
   // The first record does not fit into the rest of the turn, which ends without a request.
-  if (lane.asked == 0) {
+  if (lane.requested == 0) {
     lane.pace.EndTurn();
   } else {
-    lane.pace.OnAsk(now);
+    lane.pace.OnRequest(now);
   }
-  return lane.asked > 0;
+  return lane.requested > 0;
 }
 
 // In an overload the first records are always about to expire. If the budget were requested for
@@ -75,25 +76,25 @@ void BudgetGate::PassOver(Lane& lane, Instant now) const {
   const Instant answered = now + lead_ / 2;
   if (lane.waiting.back().expires <= answered) return;
   while (lane.waiting.front().expires <= answered) {
-    lane.passed.push_back(std::move(lane.waiting.front()));
+    lane.overtaken.push_back(std::move(lane.waiting.front()));
     lane.waiting.pop_front();
   }
 }
 
-bool BudgetGate::Forget(const Lane& lane, Instant now) const {
-  return lane.waiting.empty() && lane.passed.empty() && lane.pace.IsForgotten(now);
+bool BudgetGate::IsIdle(const Lane& lane, Instant now) const {
+  return lane.waiting.empty() && lane.overtaken.empty() && lane.pace.IsForgotten(now);
 }
 
-void BudgetGate::TakeAsks(Instant now, std::vector<BudgetAsk>& asks) {
+void BudgetGate::TakeRequests(Instant now, std::vector<BudgetRequest>& requests) {
   again_.reset();
-  std::erase_if(lanes_, [&](const auto& lane) { return Forget(lane.second, now); });
+  std::erase_if(lanes_, [&](const auto& lane) { return IsIdle(lane.second, now); });
   for (auto& [shard, lane] : lanes_) {
-    if (lane.asked > 0) continue;
+    if (lane.requested > 0) continue;
     // Records that were passed over are requested when no other record waits.
-    if (lane.waiting.empty()) lane.waiting.swap(lane.passed);
+    if (lane.waiting.empty()) lane.waiting.swap(lane.overtaken);
     if (lane.waiting.empty()) continue;
-    if (TakeAsk(shard, lane, now)) {
-      asks.push_back(lane.ask);
+    if (TakeRequest(shard, lane, now)) {
+      requests.push_back(lane.request);
     } else {
       const Instant due = std::max(DueAt(lane), now);
       again_ = std::min(again_.value_or(due), due);
@@ -101,22 +102,22 @@ void BudgetGate::TakeAsks(Instant now, std::vector<BudgetAsk>& asks) {
   }
 }
 
-std::optional<Instant> BudgetGate::Wake() const {
+std::optional<Instant> BudgetGate::NextWake() const {
   if (!expires_ || !again_) return expires_ ? expires_ : again_;
   return std::min(*expires_, *again_);
 }
 
-void BudgetGate::OnAnswer(ShardId shard, const BudgetDecision& decision, Instant now,
-                          std::vector<KinesisRecord>& granted) {
+void BudgetGate::OnDecision(ShardId shard, const BudgetDecision& decision, Instant now,
+                            std::vector<KinesisRecord>& granted) {
   const auto at = lanes_.find(shard);
   // The lane may have been removed by TakeAll meanwhile.
-  if (at == lanes_.end() || at->second.asked == 0) return;
+  if (at == lanes_.end() || at->second.requested == 0) return;
   Lane& lane = at->second;
-  const std::size_t asked = std::exchange(lane.asked, 0);
+  const std::size_t requested = std::exchange(lane.requested, 0);
   // The lead falls by at most an eighth per decision: one fast decision does not make it too short.
-  lead_ = std::clamp(2 * (now - lane.asked_at), lead_ * 7 / 8, 2 * options_.answer_within);
-  const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(asked);
-  lane.pace.OnAnswer(lane.ask, decision, lane.waiting.size() > asked, now);
+  lead_ = std::clamp(2 * (now - lane.requested_at), lead_ * 7 / 8, 2 * options_.answer_within);
+  const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(requested);
+  lane.pace.OnDecision(lane.request, decision, lane.waiting.size() > requested, now);
   if (decision.granted) {
     // A grant doubles the next amount, up to the whole.
     lane.divisor = std::max<std::size_t>(1, lane.divisor / 2);
@@ -125,7 +126,7 @@ void BudgetGate::OnAnswer(ShardId shard, const BudgetDecision& decision, Instant
     return;
   }
   lane.divisor = std::min(lane.divisor * 2, options_.max_records);
-  lane.refused =
+  lane.not_before =
       now + std::clamp<nanoseconds>(decision.retry_after, milliseconds(1), options_.longest_wait);
   const Instant due = DueAt(lane);
   again_ = std::min(again_.value_or(due), due);
@@ -139,21 +140,21 @@ void BudgetGate::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   if (!expires_ || *expires_ > now) return;
   expires_.reset();
   for (auto& [shard, lane] : lanes_) {
-    TakeExpired(lane.passed, {.is_in_order = lane.is_in_order}, now, out);
-    TakeExpired(lane.waiting, {lane.asked, lane.is_in_order}, now, out);
-    lane.is_in_order |= lane.passed.empty() && lane.waiting.empty();
+    TakeExpired(lane.overtaken, {.is_in_order = lane.is_in_order}, now, out);
+    TakeExpired(lane.waiting, {lane.requested, lane.is_in_order}, now, out);
+    lane.is_in_order |= lane.overtaken.empty() && lane.waiting.empty();
   }
 }
 
 // Records usually expire in their order; then only those that have expired are visited.
-void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, const Kept& kept, Instant now,
-                             std::vector<KinesisRecord>& out) {
+void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, const ScanOptions& options,
+                             Instant now, std::vector<KinesisRecord>& out) {
   const auto is_expired = [now](const KinesisRecord& record) { return record.expires <= now; };
-  const auto first = from.begin() + static_cast<std::ptrdiff_t>(kept.asked);
+  const auto first = from.begin() + static_cast<std::ptrdiff_t>(options.requested);
   auto last = std::find_if_not(first, from.end(), is_expired);
   std::move(first, last, std::back_inserter(out));
   last = from.erase(first, last);
-  if (!kept.is_in_order) {
+  if (!options.is_in_order) {
     auto living = last;
     for (auto record = last; record != from.end(); ++record) {
       if (is_expired(*record)) {
@@ -165,21 +166,21 @@ void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, const Kept& kept, 
     }
     from.erase(living, from.end());
   }
-  KeepExpiry(from, kept);
+  KeepExpiry(from, options);
 }
 
-void BudgetGate::KeepExpiry(const std::deque<KinesisRecord>& of, const Kept& kept) {
-  const auto first = of.begin() + static_cast<std::ptrdiff_t>(kept.asked);
+void BudgetGate::KeepExpiry(const std::deque<KinesisRecord>& of, const ScanOptions& options) {
+  const auto first = of.begin() + static_cast<std::ptrdiff_t>(options.requested);
   if (first == of.end()) return;
   const auto earliest =
-      kept.is_in_order ? first
-                       : std::ranges::min_element(first, of.end(), {}, &KinesisRecord::expires);
+      options.is_in_order ? first
+                          : std::ranges::min_element(first, of.end(), {}, &KinesisRecord::expires);
   expires_ = std::min(expires_.value_or(earliest->expires), earliest->expires);
 }
 
 void BudgetGate::TakeAll(std::vector<KinesisRecord>& out) {
   for (auto& [shard, lane] : std::exchange(lanes_, {})) {
-    std::ranges::move(lane.passed, std::back_inserter(out));
+    std::ranges::move(lane.overtaken, std::back_inserter(out));
     std::ranges::move(lane.waiting, std::back_inserter(out));
   }
   expires_.reset();

@@ -5,7 +5,7 @@
 //
 //      Put
 //       |
-//       v      TakeAsks, when due          OnAnswer: granted
+//       v      TakeRequests, when due          OnDecision: granted
 //    waiting ----------------------> asked ------------------> sent on
 //     |   ^                            |
 //     |   +----------------------------+ refused: wait, then request less
@@ -16,7 +16,7 @@
 //    (would expire before the decision)
 //
 // A waiting or passed-over record that expires leaves by TakeExpired. Records of a pending budget
-// request (asked) stay until its decision.
+// request (requested) stay until its decision.
 #pragma once
 
 #include <cstdint>
@@ -53,13 +53,13 @@ class BudgetGate {
 
   /// REQUIRES: record.shard.
   void Put(KinesisRecord record);
-  /// Appends the budget requests that are due now. One OnAnswer follows for each.
-  void TakeAsks(Instant now, std::vector<BudgetAsk>& asks);
+  /// Appends the budget requests that are due now. One OnDecision follows for each.
+  void TakeRequests(Instant now, std::vector<BudgetRequest>& requests);
   /// Handles the decision on the pending budget request of a shard. If it was granted, its records
   /// are appended to `granted`; if it was refused, they are requested again. Ignored if no request
   /// is pending.
-  void OnAnswer(ShardId shard, const BudgetDecision& decision, Instant now,
-                std::vector<KinesisRecord>& granted);
+  void OnDecision(ShardId shard, const BudgetDecision& decision, Instant now,
+                  std::vector<KinesisRecord>& granted);
   /// Appends the records that have expired and are not in a pending budget request, the records of
   /// a shard in their order.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
@@ -68,7 +68,7 @@ class BudgetGate {
   nanoseconds lead() const { return lead_; }
   /// Returns when a record expires or a budget request is due, or earlier; nothing if neither is
   /// expected.
-  std::optional<Instant> Wake() const;
+  std::optional<Instant> NextWake() const;
   /// Appends all records. Later decisions are ignored.
   void TakeAll(std::vector<KinesisRecord>& out);
 
@@ -77,41 +77,41 @@ class BudgetGate {
   struct Lane {
     BudgetPace pace;
     std::deque<KinesisRecord> waiting{};
-    std::deque<KinesisRecord> passed{};  // let others pass, as they would expire
-    bool is_in_order = true;             // whether both queues are sorted by expiry
+    std::deque<KinesisRecord> overtaken{};  // let others pass, as they would expire
+    bool is_in_order = true;                // whether both queues are sorted by expiry
     // The number of records, the first of `waiting`, in the pending request.
-    std::size_t asked = 0;
-    // The pending budget request, if `asked` > 0.
-    BudgetAsk ask{};
-    Instant asked_at{};
-    std::optional<Instant> refused{};  // the next request is not due before this time
-    std::size_t divisor = 1;           // of the amount of one request; doubled by each refusal
+    std::size_t requested = 0;
+    // The pending budget request, if `requested` > 0.
+    BudgetRequest request{};
+    Instant requested_at{};
+    std::optional<Instant> not_before{};  // the next request is not due before this time
+    std::size_t divisor = 1;              // of the amount of one request; doubled by each refusal
   };
 
   /// Which records of a queue TakeExpired must leave, and whether they are sorted by expiry.
-  struct Kept {
-    std::size_t asked = 0;  ///< the first records, of this number, must stay
+  struct ScanOptions {
+    std::size_t requested = 0;  ///< the first records, of this number, must stay
     bool is_in_order = false;
   };
 
   /// Moves the expired records of one queue to `out`, and notes the next expiry.
-  void TakeExpired(std::deque<KinesisRecord>& from, const Kept& kept, Instant now,
+  void TakeExpired(std::deque<KinesisRecord>& from, const ScanOptions& options, Instant now,
                    std::vector<KinesisRecord>& out);
   /// Lowers expires_ to the earliest expiry in the queue, without the records that must stay.
-  void KeepExpiry(const std::deque<KinesisRecord>& of, const Kept& kept);
-  /// Moves the first records to `passed` if they would expire before a decision.
+  void KeepExpiry(const std::deque<KinesisRecord>& of, const ScanOptions& options);
+  /// Moves the first records to `overtaken` if they would expire before a decision.
   void PassOver(Lane& lane, Instant now) const;
   /// Returns whether a lane has no records and no pace to remember.
-  bool Forget(const Lane& lane, Instant now) const;
+  bool IsIdle(const Lane& lane, Instant now) const;
   /// Returns the most that the next budget request of the lane may be for.
   BudgetAmount MostOf(const Lane& lane) const;
   /// Returns when the next budget request is due. REQUIRES: a record waits.
   static Instant DueAt(const Lane& lane);
   /// Returns the next budget request. It has no records if the first record does not fit into the
   /// rest of a turn (BudgetPace).
-  BudgetAsk AskFor(ShardId shard, const Lane& lane, Instant now) const;
-  /// Begins a budget request in lane.ask if one is due. Returns false if there is none.
-  bool TakeAsk(ShardId shard, Lane& lane, Instant now);
+  BudgetRequest RequestFor(ShardId shard, const Lane& lane, Instant now) const;
+  /// Begins a budget request in lane.request if one is due. Returns false if there is none.
+  bool TakeRequest(ShardId shard, Lane& lane, Instant now);
 
   BudgetOptions options_;
   Rng rng_;

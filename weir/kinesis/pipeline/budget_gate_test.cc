@@ -26,15 +26,15 @@ KinesisRecord RecordOfShard(std::uint64_t number, std::uint64_t shard, std::size
 
 class BudgetGateTest : public testing::Test {
  protected:
-  std::vector<BudgetAsk> Asks(Instant now = kStart) {
-    std::vector<BudgetAsk> asks;
-    gate_.TakeAsks(now, asks);
+  std::vector<BudgetRequest> Asks(Instant now = kStart) {
+    std::vector<BudgetRequest> asks;
+    gate_.TakeRequests(now, asks);
     return asks;
   }
   std::vector<std::uint64_t> Answer(std::uint64_t shard, const BudgetDecision& decision,
                                     Instant now = kStart) {
     std::vector<KinesisRecord> granted;
-    gate_.OnAnswer({shard}, decision, now, granted);
+    gate_.OnDecision({shard}, decision, now, granted);
     return Numbers(granted);
   }
   std::vector<std::uint64_t> Answer(std::uint64_t shard, bool yes) {
@@ -88,7 +88,7 @@ TEST_F(BudgetGateTest, K9WhatIsRefusedIsAskedForAgainInSmallerParts) {
   EXPECT_EQ(Asks()[0].records, 3U);
   EXPECT_THAT(Answer(0, false), IsEmpty());
   EXPECT_THAT(Asks(), IsEmpty()) << "it would be refused again";
-  ASSERT_EQ(gate_.Wake(), kStart + milliseconds(2));
+  ASSERT_EQ(gate_.NextWake(), kStart + milliseconds(2));
   const auto again = Asks(kStart + milliseconds(2));
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].records, 1U);
@@ -110,8 +110,8 @@ TEST_F(BudgetGateTest, I14ARefusalOfAPacedLaneIsHeeded) {
   Answer(0, {.granted = false, .retry_after = milliseconds(20), .balance = little}, now);
   EXPECT_THAT(Asks(now), IsEmpty());
   EXPECT_THAT(Asks(now + milliseconds(19)), IsEmpty());
-  ASSERT_TRUE(gate_.Wake());
-  EXPECT_GT(*gate_.Wake(), now);
+  ASSERT_TRUE(gate_.NextWake());
+  EXPECT_GT(*gate_.NextWake(), now);
 }
 
 // Compares with a scan of all records. Fails if: a record expires late or stays, because its queue
@@ -142,7 +142,7 @@ TEST_F(BudgetGateTest, WhatIsRefusedExpires) {
   gate_.Put(RecordOfShard(1, 0, 10, kStart + milliseconds(5)));
   EXPECT_THAT(Asks(), SizeIs(1));
   EXPECT_THAT(Answer(0, {.granted = false, .retry_after = std::chrono::hours(1)}), IsEmpty());
-  ASSERT_EQ(gate_.Wake(), kStart + milliseconds(5));
+  ASSERT_EQ(gate_.NextWake(), kStart + milliseconds(5));
   EXPECT_THAT(Expired(kStart + milliseconds(5)), ElementsAre(1));
 }
 
@@ -151,7 +151,7 @@ TEST_F(BudgetGateTest, K10AQuestionIsAnsweredWithinASecondAndRepeatedWithinOne) 
   gate_.Put(RecordOfShard(1, 0, 10, kStart + std::chrono::minutes(10)));
   EXPECT_EQ(Asks()[0].until, kStart + std::chrono::seconds(1));
   Answer(0, {.granted = false, .retry_after = std::chrono::minutes(5)});
-  EXPECT_EQ(gate_.Wake(), kStart + std::chrono::seconds(1));
+  EXPECT_EQ(gate_.NextWake(), kStart + std::chrono::seconds(1));
 }
 
 TEST_F(BudgetGateTest, WhatIsAskedForDoesNotExpireMeanwhile) {
@@ -159,7 +159,7 @@ TEST_F(BudgetGateTest, WhatIsAskedForDoesNotExpireMeanwhile) {
   gate_.Put(RecordOfShard(2, 0, 95, kStart + milliseconds(6)));
   EXPECT_EQ(Asks()[0].records, 1U);
   EXPECT_THAT(Expired(kStart + milliseconds(50)), ElementsAre(2));
-  EXPECT_EQ(gate_.Wake(), std::nullopt) << "the answer is what comes next";
+  EXPECT_EQ(gate_.NextWake(), std::nullopt) << "the answer is what comes next";
   EXPECT_THAT(Answer(0, true), ElementsAre(1));
 }
 
@@ -169,7 +169,7 @@ TEST_F(BudgetGateTest, CanBeEmptiedAndHeedsNoLateAnswer) {
   std::vector<KinesisRecord> all;
   gate_.TakeAll(all);
   EXPECT_THAT(all, SizeIs(1));
-  EXPECT_EQ(gate_.Wake(), std::nullopt);
+  EXPECT_EQ(gate_.NextWake(), std::nullopt);
   EXPECT_THAT(Answer(0, true), IsEmpty());
   gate_.Put(RecordOfShard(2, 0));
   EXPECT_THAT(Answer(0, true), IsEmpty()) << "nobody has asked for it";

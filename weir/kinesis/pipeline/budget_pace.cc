@@ -31,9 +31,11 @@ double LevelOf(const BudgetAmount& left, const BudgetAmount& capacity) {
 }
 
 /// `from` less `amount`, and not less than 0.
-std::size_t Less(std::size_t from, std::size_t amount) { return from - std::min(from, amount); }
+std::size_t SubtractSaturated(std::size_t from, std::size_t amount) {
+  return from - std::min(from, amount);
+}
 
-nanoseconds Times(nanoseconds time, double factor) {
+nanoseconds ScaledBy(nanoseconds time, double factor) {
   return nanoseconds(static_cast<std::int64_t>(static_cast<double>(time.count()) * factor));
 }
 
@@ -47,76 +49,78 @@ BudgetAmount TargetOf(const BudgetBalance& balance) {
 /// it, and the shorter the spacing.
 nanoseconds SpacingAt(double level) {
   const double rest = std::clamp((1 - level) / (1 - kLongestUpTo), 0.0, 1.0);
-  return Times(BudgetPace::kLongest, rest * rest);
+  return ScaledBy(BudgetPace::kLongest, rest * rest);
 }
 
 }  // namespace
 
 BudgetAmount BudgetPace::portion() const {
-  if (!looked_) return {.records = 1, .bytes = target_.bytes};
-  return {.records = Less(target_.records, asked_.records),
-          .bytes = Less(target_.bytes, asked_.bytes)};
+  if (!is_second_) return {.records = 1, .bytes = target_.bytes};
+  return {.records = SubtractSaturated(target_.records, asked_.records),
+          .bytes = SubtractSaturated(target_.bytes, asked_.bytes)};
 }
 
-Instant BudgetPace::Next(Instant expires) const {
-  if (looked_) return began_;
-  const Instant fair = std::min(began_ + Times(spacing_, used_), next_);
+Instant BudgetPace::NextDue(Instant expires) const {
+  if (is_second_) return began_;
+  const Instant fair = std::min(began_ + ScaledBy(spacing_, used_fraction_), next_);
   return std::clamp(expires - kBeforeExpiry, fair, next_);
 }
 
-void BudgetPace::OnUnpaced(const BudgetAsk& ask, const BudgetDecision& decision, Instant now) {
+void BudgetPace::OnUnpaced(const BudgetRequest& request, const BudgetDecision& decision,
+                           Instant now) {
   if (!decision.balance) return;
   BudgetAmount left = decision.balance->left;
   if (decision.granted) {
-    left = {.records = Less(left.records, ask.records), .bytes = Less(left.bytes, ask.bytes)};
+    left = {.records = SubtractSaturated(left.records, request.records),
+            .bytes = SubtractSaturated(left.bytes, request.bytes)};
   }
   const double level = LevelOf(left, decision.balance->capacity);
   if (level >= kShortBelow) return;
   paced_ = true;
-  looked_ = false;
+  is_second_ = false;
   target_ = TargetOf(*decision.balance);
-  used_ = 1;
+  used_fraction_ = 1;
   began_ = now;
-  next_ = now + Times(spacing_, rng_.Unit());
+  next_ = now + ScaledBy(spacing_, rng_.Unit());
 }
 
-bool BudgetPace::Look(const BudgetBalance& balance) {
+bool BudgetPace::OnBalance(const BudgetBalance& balance) {
   const double level = LevelOf(balance.left, balance.capacity);
   if (level >= kNearlyFull) {
     spacing_ = std::max(spacing_ / 4, kShortest);
     return false;
   }
-  const nanoseconds steady =
-      std::clamp(SpacingAt(level), Times(spacing_, 1 / kMostChange), Times(spacing_, kMostChange));
+  const nanoseconds steady = std::clamp(SpacingAt(level), ScaledBy(spacing_, 1 / kMostChange),
+                                        ScaledBy(spacing_, kMostChange));
   spacing_ = std::clamp(steady, kShortest, kLongest);
   target_ = TargetOf(balance);
   return true;
 }
 
-void BudgetPace::OnAsk(Instant now) {
-  if (!paced_ || looked_) return;
+void BudgetPace::OnRequest(Instant now) {
+  if (!paced_ || is_second_) return;
   began_ = now;
-  used_ = 0;
+  used_fraction_ = 0;
 }
 
 // If the store is unavailable the decision has no balance, and the producer goes on with the share
 // that it had.
-void BudgetPace::OnAnswer(const BudgetAsk& ask, const BudgetDecision& decision, bool more,
-                          Instant now) {
-  if (!paced_) return OnUnpaced(ask, decision, now);
-  if (!looked_) {
-    paced_ = !decision.balance || Look(*decision.balance);
-    asked_ = {.records = ask.records, .bytes = ask.bytes};
+void BudgetPace::OnDecision(const BudgetRequest& request, const BudgetDecision& decision, bool more,
+                            Instant now) {
+  if (!paced_) return OnUnpaced(request, decision, now);
+  if (!is_second_) {
+    paced_ = !decision.balance || OnBalance(*decision.balance);
+    asked_ = {.records = request.records, .bytes = request.bytes};
   }
   if (decision.granted) {
-    used_ +=
-        std::max(FractionOf(ask.records, target_.records), FractionOf(ask.bytes, target_.bytes));
+    used_fraction_ += std::max(FractionOf(request.records, target_.records),
+                               FractionOf(request.bytes, target_.bytes));
   } else {
     // After a refusal the next turn does not begin at once.
-    used_ = std::max(used_, kLeastWait);
+    used_fraction_ = std::max(used_fraction_, kLeastWait);
   }
-  if (!looked_ && paced_ && decision.granted && more && used_ < 1) {
-    looked_ = true;
+  if (!is_second_ && paced_ && decision.granted && more && used_fraction_ < 1) {
+    is_second_ = true;
   } else {
     EndTurn();
   }
@@ -124,9 +128,9 @@ void BudgetPace::OnAnswer(const BudgetAsk& ask, const BudgetDecision& decision, 
 
 // Turns that nearly coincide would stay together, so that the wait of each turn is random.
 void BudgetPace::EndTurn() {
-  looked_ = false;
+  is_second_ = false;
   const double jitter = 0.6 + 0.8 * rng_.Unit();
-  next_ = began_ + Times(spacing_, std::clamp(used_, kLeastWait, kMostWait) * jitter);
+  next_ = began_ + ScaledBy(spacing_, std::clamp(used_fraction_, kLeastWait, kMostWait) * jitter);
 }
 
 }  // namespace weir::kinesis

@@ -4,7 +4,7 @@
 //            less than 0.7 of the bucket is left
 //   unpaced --------------------------------------> between turns <----------+
 //      ^                                                  |                  |
-//      |                                                  | Next             | EndTurn
+//      |                                                  | NextDue           | EndTurn
 //      | the bucket is nearly full                        v                  |
 //      +----------------------------------- first request: one record; ------+
 //                                           returns the balance              |
@@ -35,7 +35,7 @@ struct BudgetBalance {
 };
 
 /// A budget request: may this amount be sent to this shard now?
-struct BudgetAsk {
+struct BudgetRequest {
   ShardId shard;
   std::size_t records = 0;  ///< Kinesis records
   std::size_t bytes = 0;    ///< of their data and partition keys
@@ -70,7 +70,7 @@ class BudgetPace {
 
   bool is_paced() const { return paced_; }
   /// Returns whether the next budget request is the second one of its turn.
-  bool has_looked() const { return looked_; }
+  bool is_second() const { return is_second_; }
   /// Returns the most that the next budget request may be for. The first request of a turn may also
   /// be for one record of any size. REQUIRES: is_paced().
   BudgetAmount portion() const;
@@ -78,12 +78,13 @@ class BudgetPace {
   /// due earlier than usual if that record would expire and the producer has used less than its
   /// share.
   /// REQUIRES: is_paced().
-  Instant Next(Instant expires) const;
-  /// Notes that a budget request is sent now. One OnAnswer follows.
-  void OnAsk(Instant now);
+  Instant NextDue(Instant expires) const;
+  /// Notes that a budget request is sent now. One OnDecision follows.
+  void OnRequest(Instant now);
   /// Handles the decision on it. `more`: further records wait. A decision without a balance leaves
   /// target and spacing as they were.
-  void OnAnswer(const BudgetAsk& ask, const BudgetDecision& decision, bool more, Instant now);
+  void OnDecision(const BudgetRequest& request, const BudgetDecision& decision, bool more,
+                  Instant now);
   /// Ends a turn without its request: no waiting record fits into the portion.
   void EndTurn();
   /// Returns whether this pace can be discarded while no record waits.
@@ -91,15 +92,15 @@ class BudgetPace {
 
  private:
   /// Handles a decision while unpaced; begins the pace if the bucket is short.
-  void OnUnpaced(const BudgetAsk& ask, const BudgetDecision& decision, Instant now);
+  void OnUnpaced(const BudgetRequest& request, const BudgetDecision& decision, Instant now);
   /// Adapts spacing and target to the balance that the first request of a turn returned. Returns
   /// false if the bucket is nearly full.
-  bool Look(const BudgetBalance& balance);
+  bool OnBalance(const BudgetBalance& balance);
 
   Rng rng_;
   bool paced_ = false;
   /// Whether the first request of this turn is decided and the second one is next.
-  bool looked_ = false;
+  bool is_second_ = false;
   /// Between turns that take the whole part.
   nanoseconds spacing_ = kLongest;
   /// What one turn takes in all.
@@ -107,7 +108,7 @@ class BudgetPace {
   /// The amount of the first request of this turn.
   BudgetAmount asked_;
   /// The fraction of the target that this turn has used; more than 1 after a large record.
-  double used_ = 0;
+  double used_fraction_ = 0;
   Instant began_;  ///< when this turn began
   Instant next_;   ///< when the next turn begins, at the latest
 };

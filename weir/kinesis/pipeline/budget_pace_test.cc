@@ -20,17 +20,17 @@ class BudgetPaceTest : public testing::Test {
   /// Requests this number of records; the bucket has `balance` before the decision.
   void Ask(std::size_t records, const std::optional<BudgetBalance>& balance, bool granted = true,
            bool more = true) {
-    pace_.OnAsk(now_);
-    pace_.OnAnswer({.records = records, .bytes = records * 100},
-                   {.granted = granted, .retry_after = milliseconds(1), .balance = balance}, more,
-                   now_);
+    pace_.OnRequest(now_);
+    pace_.OnDecision({.records = records, .bytes = records * 100},
+                     {.granted = granted, .retry_after = milliseconds(1), .balance = balance}, more,
+                     now_);
   }
   void MakeShort() {
     Ask(1, Left(100));
     ASSERT_TRUE(pace_.is_paced());
-    now_ = pace_.Next(kNever);
+    now_ = pace_.NextDue(kNever);
   }
-  nanoseconds Wait(Instant expires = kNever) const { return pace_.Next(expires) - now_; }
+  nanoseconds Wait(Instant expires = kNever) const { return pace_.NextDue(expires) - now_; }
 
   BudgetPace pace_{1};
   Instant now_ = kStart;
@@ -48,7 +48,7 @@ TEST_F(BudgetPaceTest, NothingIsPacedWhileTheBucketIsFullEnough) {
 TEST_F(BudgetPaceTest, TheScarcerLimitCounts) {
   Ask(1, Left(800, 100'000));
   ASSERT_TRUE(pace_.is_paced());
-  now_ = pace_.Next(kNever);
+  now_ = pace_.NextDue(kNever);
   Ask(1, Left(800, 400'000));
   EXPECT_EQ(pace_.portion().bytes, 50'000U - 100);
 }
@@ -57,11 +57,11 @@ TEST_F(BudgetPaceTest, ATurnLooksWithOneRecordAndTakesItsPartOfTheBalance) {
   MakeShort();
   EXPECT_EQ(pace_.portion().records, 1U);
   Ask(1, Left(400));
-  EXPECT_TRUE(pace_.has_looked());
+  EXPECT_TRUE(pace_.is_second());
   EXPECT_EQ(pace_.portion().records, 49U) << "an eighth, less the first";
-  EXPECT_LE(pace_.Next(kNever), now_) << "at once";
+  EXPECT_LE(pace_.NextDue(kNever), now_) << "at once";
   Ask(49, Left(399));
-  EXPECT_FALSE(pace_.has_looked());
+  EXPECT_FALSE(pace_.is_second());
   EXPECT_GE(Wait(), BudgetPace::kLongest * 6 / 10);
   EXPECT_LE(Wait(), BudgetPace::kLongest * 14 / 10);
 }
@@ -71,14 +71,14 @@ TEST_F(BudgetPaceTest, ATurnLooksWithOneRecordAndTakesItsPartOfTheBalance) {
 TEST_F(BudgetPaceTest, WhoTakesLessMayAskSooner) {
   MakeShort();
   Ask(1, Left(400), true, false);
-  EXPECT_FALSE(pace_.has_looked()) << "nothing else waits";
+  EXPECT_FALSE(pace_.is_second()) << "nothing else waits";
   EXPECT_LE(Wait(), BudgetPace::kLongest * 4 / 10);
   EXPECT_EQ(Wait(now_ + milliseconds(300)), milliseconds(100)) << "before it expires";
   EXPECT_EQ(Wait(now_), BudgetPace::kLongest / 50) << "a fiftieth of a turn's part was taken";
-  now_ = pace_.Next(now_);
+  now_ = pace_.NextDue(now_);
   Ask(1, Left(400));
-  EXPECT_TRUE(pace_.has_looked());
-  EXPECT_LE(pace_.Next(kNever), now_) << "the rest of a turn that began early is due at once";
+  EXPECT_TRUE(pace_.is_second());
+  EXPECT_LE(pace_.NextDue(kNever), now_) << "the rest of a turn that began early is due at once";
 }
 
 TEST_F(BudgetPaceTest, WhoTookItsShareWaitsForTheNextAlsoIfRecordsExpire) {
@@ -97,7 +97,7 @@ TEST_F(BudgetPaceTest, AFullBucketEndsThePace) {
 TEST_F(BudgetPaceTest, TheFullerTheBucketTheShorterTheTurns) {
   MakeShort();
   for (int i = 0; i < 8; ++i) {
-    now_ = pace_.Next(kNever);
+    now_ = pace_.NextDue(kNever);
     Ask(1, Left(700));
     Ask(86, Left(699));
   }
@@ -111,7 +111,7 @@ TEST_F(BudgetPaceTest, WithoutAStoreTheShareStays) {
   Ask(1, Left(400));
   Ask(49, Left(399));
   for (int i = 0; i < 3; ++i) {
-    now_ = pace_.Next(kNever);
+    now_ = pace_.NextDue(kNever);
     Ask(1, std::nullopt);
     EXPECT_EQ(pace_.portion().records, 49U);
     Ask(49, std::nullopt);
@@ -124,10 +124,10 @@ TEST_F(BudgetPaceTest, ALargeRecordIsPaidForByALongerWait) {
   Ask(1, Left(400, 400'000));
   Ask(1, std::nullopt, false);
   EXPECT_LE(Wait(), BudgetPace::kLongest * 4 / 10) << "it took little";
-  now_ = pace_.Next(kNever);
-  pace_.OnAsk(now_);
-  pace_.OnAnswer({.records = 1, .bytes = 300'000}, {.granted = true, .balance = Left(400, 400'000)},
-                 true, now_);
+  now_ = pace_.NextDue(kNever);
+  pace_.OnRequest(now_);
+  pace_.OnDecision({.records = 1, .bytes = 300'000},
+                   {.granted = true, .balance = Left(400, 400'000)}, true, now_);
   EXPECT_GE(Wait(), BudgetPace::kLongest * 12 / 10);
   EXPECT_LE(Wait(), BudgetPace::kLongest * 28 / 10) << "bounded";
 }

@@ -34,7 +34,7 @@ void Collector::TakeAll(std::vector<Request>& out) {
   fullest_shard_ = 0;
 }
 
-std::optional<Instant> Collector::Wake() const {
+std::optional<Instant> Collector::NextWake() const {
   if (request_.empty()) return std::nullopt;
   return due_;
 }

@@ -38,7 +38,7 @@ class Collector {
   /// Appends the request if it has any record.
   void TakeAll(std::vector<Request>& out);
   /// Returns when the request is due; nothing if it has no record.
-  std::optional<Instant> Wake() const;
+  std::optional<Instant> NextWake() const;
 
  private:
   bool IsFull() const;

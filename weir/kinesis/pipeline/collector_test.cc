@@ -71,17 +71,17 @@ TEST_F(CollectorTest, SendsWhatIsEnoughForOneShard) {
 
 TEST_F(CollectorTest, WaitsALittleForOthersWhateverTheDeadlines) {
   Collector collector({.linger = milliseconds(20)});
-  EXPECT_EQ(collector.Wake(), std::nullopt);
+  EXPECT_EQ(collector.NextWake(), std::nullopt);
   Put(collector, RecordOfBytes(0, 10, {}, milliseconds(70)));
-  EXPECT_EQ(collector.Wake(), kStart + milliseconds(20));
+  EXPECT_EQ(collector.NextWake(), kStart + milliseconds(20));
   Put(collector, RecordOfBytes(1, 10, {}, milliseconds(-5)));
-  EXPECT_EQ(collector.Wake(), kStart + milliseconds(20));
+  EXPECT_EQ(collector.NextWake(), kStart + milliseconds(20));
   collector.TakeDue(kStart + milliseconds(19), out_);
   EXPECT_THAT(out_, IsEmpty());
   collector.TakeDue(kStart + milliseconds(20), out_);
   ASSERT_THAT(out_, SizeIs(1));
   EXPECT_THAT(Numbers(out_[0]), ElementsAre(0, 1));
-  EXPECT_EQ(collector.Wake(), std::nullopt);
+  EXPECT_EQ(collector.NextWake(), std::nullopt);
 }
 
 TEST_F(CollectorTest, SendsNothingWhereThereIsNothing) {

@@ -22,7 +22,7 @@ std::uint64_t Epochs::Put(Instant at) {
   return current_;
 }
 
-bool Epochs::Settle(std::uint64_t epoch) {
+bool Epochs::OnCallbackRan(std::uint64_t epoch) {
   const auto first = epochs_.begin();
   const auto at = first->first == epoch ? first : epochs_.find(epoch);
   if (--at->second.records > 0) return false;
@@ -31,11 +31,11 @@ bool Epochs::Settle(std::uint64_t epoch) {
   return was_first;
 }
 
-bool Epochs::IsThrough(std::uint64_t epoch) const {
+bool Epochs::IsDone(std::uint64_t epoch) const {
   return epochs_.empty() || epochs_.begin()->first > epoch;
 }
 
-bool Epochs::IsAnswered(std::uint64_t epoch) const {
+bool Epochs::HaveResults(std::uint64_t epoch) const {
   return std::none_of(epochs_.begin(), epochs_.upper_bound(epoch),
                       [](const auto& entry) { return entry.second.unanswered > 0; });
 }
@@ -53,12 +53,12 @@ Flusher& Flushes::Add(Flusher::Awaits awaits, Done<void> done) {
   return flusher;
 }
 
-bool Flushes::OnSettled(Producer::Stream& stream, const Epochs& epochs,
-                        std::vector<Flusher>& through) {
+bool Flushes::OnCallbacksRan(Producer::Stream& stream, const Epochs& epochs,
+                             std::vector<Flusher>& through) {
   bool has_ended_wait = false;
   for (Flusher& flusher : std::exchange(flushers_, {})) {
     const auto at = flusher.awaits.find(&stream);
-    const bool is_through = at != flusher.awaits.end() && epochs.IsThrough(at->second);
+    const bool is_through = at != flusher.awaits.end() && epochs.IsDone(at->second);
     if (is_through) flusher.awaits.erase(at);
     has_ended_wait |= is_through;
     (flusher.awaits.empty() ? through : flushers_).push_back(std::move(flusher));
@@ -77,7 +77,7 @@ std::optional<Flusher> Flushes::Take(std::uint64_t id) {
 bool Flushes::AwaitsResults(Producer::Stream& stream, const Epochs& epochs) const {
   return std::ranges::any_of(flushers_, [&](const Flusher& flusher) {
     const auto at = flusher.awaits.find(&stream);
-    return at != flusher.awaits.end() && !epochs.IsAnswered(at->second);
+    return at != flusher.awaits.end() && !epochs.HaveResults(at->second);
   });
 }
 

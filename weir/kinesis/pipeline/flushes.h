@@ -20,7 +20,7 @@ namespace weir::kinesis {
 /// its first record, so that the age of the oldest record is known without a list of all records.
 /// Not thread-safe.
 ///
-///   Put --> without a result --Answer--> callback pending --Settle--> gone
+///   Put --> without a result --OnResult--> callback pending --OnCallbackRan--> gone
 class Epochs {
  public:
   static constexpr nanoseconds kStep = milliseconds(10);
@@ -29,17 +29,17 @@ class Epochs {
   std::uint64_t Put(Instant at);
   /// Notes that a record of this epoch has its result and that its callback is pending. REQUIRES:
   /// Put returned this epoch; once for each call of Put.
-  void Answer(std::uint64_t epoch) { --epochs_.find(epoch)->second.unanswered; }
+  void OnResult(std::uint64_t epoch) { --epochs_.find(epoch)->second.unanswered; }
   /// Notes that the callback of a record of this epoch has run. Returns true if that was the last
   /// record of the oldest epoch. REQUIRES: as Answer.
-  bool Settle(std::uint64_t epoch);
+  bool OnCallbackRan(std::uint64_t epoch);
   /// Ends the present epoch and returns it. All records that were put before belong to it or to an
   /// earlier one.
-  std::uint64_t End() { return current_++; }
+  std::uint64_t EndPresent() { return current_++; }
   /// Returns whether the callbacks of all records of this epoch and of earlier ones have run.
-  bool IsThrough(std::uint64_t epoch) const;
+  bool IsDone(std::uint64_t epoch) const;
   /// Returns whether all of these records have their results.
-  bool IsAnswered(std::uint64_t epoch) const;
+  bool HaveResults(std::uint64_t epoch) const;
   /// Returns when the oldest record was put, or a time up to kStep earlier; nothing if there is no
   /// record.
   std::optional<Instant> oldest() const;
@@ -75,13 +75,14 @@ struct Flusher {
 /// All callers of Flush that wait. Not thread-safe.
 class Flushes {
  public:
-  /// Adds a caller; the reference is valid until the next call of Add, OnSettled or Take.
+  /// Adds a caller; the reference is valid until the next call of Add, OnCallbacksRan or Take.
   /// REQUIRES: `awaits` is not empty.
   Flusher& Add(Flusher::Awaits awaits, Done<void> done);
   /// Updates the callers after an epoch of the stream was settled. Moves the callers that have
   /// nothing more to wait for to `through`. Returns true if any caller does not wait for this
   /// stream any more.
-  bool OnSettled(Producer::Stream& stream, const Epochs& epochs, std::vector<Flusher>& through);
+  bool OnCallbacksRan(Producer::Stream& stream, const Epochs& epochs,
+                      std::vector<Flusher>& through);
   /// Removes and returns a caller; nothing if it does not wait any more.
   std::optional<Flusher> Take(std::uint64_t id);
   /// Returns whether a caller waits for results of the stream, and not only for callbacks.

@@ -16,23 +16,23 @@ TEST(Epochs, AnEpochIsThroughWhenItsRecordsAndThoseBeforeItAreSettled) {
   Epochs epochs;
   const std::uint64_t first = epochs.Put(kStart);
   EXPECT_EQ(epochs.Put(kStart), first);
-  EXPECT_EQ(epochs.End(), first);
+  EXPECT_EQ(epochs.EndPresent(), first);
   const std::uint64_t second = epochs.Put(kStart);
-  EXPECT_EQ(epochs.End(), second);
-  epochs.Settle(second);
-  EXPECT_FALSE(epochs.IsThrough(second)) << "the first has two records";
-  epochs.Settle(first);
-  EXPECT_FALSE(epochs.IsThrough(first));
-  epochs.Settle(first);
-  EXPECT_TRUE(epochs.IsThrough(first));
-  EXPECT_TRUE(epochs.IsThrough(second));
+  EXPECT_EQ(epochs.EndPresent(), second);
+  epochs.OnCallbackRan(second);
+  EXPECT_FALSE(epochs.IsDone(second)) << "the first has two records";
+  epochs.OnCallbackRan(first);
+  EXPECT_FALSE(epochs.IsDone(first));
+  epochs.OnCallbackRan(first);
+  EXPECT_TRUE(epochs.IsDone(first));
+  EXPECT_TRUE(epochs.IsDone(second));
 }
 
 TEST(Epochs, WhatIsPutAfterTheEndOfAnEpochDoesNotHoldIt) {
   Epochs epochs;
-  const std::uint64_t first = epochs.End();
+  const std::uint64_t first = epochs.EndPresent();
   epochs.Put(kStart);
-  EXPECT_TRUE(epochs.IsThrough(first));
+  EXPECT_TRUE(epochs.IsDone(first));
 }
 
 TEST(Epochs, KnowTheOldestToTheirStep) {
@@ -46,7 +46,7 @@ TEST(Epochs, KnowTheOldestToTheirStep) {
     ASSERT_TRUE(epochs.oldest());
     EXPECT_LE(*epochs.oldest(), oldest);
     EXPECT_GT(*epochs.oldest(), oldest - Epochs::kStep);
-    epochs.Settle(puts[static_cast<std::size_t>(i)]);
+    epochs.OnCallbackRan(puts[static_cast<std::size_t>(i)]);
   }
   EXPECT_EQ(epochs.oldest(), std::nullopt);
 }
@@ -56,11 +56,11 @@ TEST(Epochs, AFlushWaitsForWhatWasPutInEarlierSteps) {
   Epochs epochs;
   const std::uint64_t first = epochs.Put(kStart);
   const std::uint64_t second = epochs.Put(kStart + Epochs::kStep);
-  const std::uint64_t last = epochs.End();
-  epochs.Settle(second);
-  EXPECT_FALSE(epochs.IsThrough(last));
-  epochs.Settle(first);
-  EXPECT_TRUE(epochs.IsThrough(last));
+  const std::uint64_t last = epochs.EndPresent();
+  epochs.OnCallbackRan(second);
+  EXPECT_FALSE(epochs.IsDone(last));
+  epochs.OnCallbackRan(first);
+  EXPECT_TRUE(epochs.IsDone(last));
 }
 
 class FlushesTest : public ProducerTest {
@@ -69,7 +69,7 @@ class FlushesTest : public ProducerTest {
   Producer::Stream& Stream(std::size_t number) { return Open(number == 0 ? "a" : "b"); }
   std::vector<std::uint64_t> Settled(std::size_t stream, const Epochs& epochs) {
     std::vector<Flusher> through;
-    flushes_.OnSettled(Stream(stream), epochs, through);
+    flushes_.OnCallbacksRan(Stream(stream), epochs, through);
     std::vector<std::uint64_t> ids;
     ids.reserve(through.size());
     for (const Flusher& flusher : through) ids.push_back(flusher.id);
@@ -88,7 +88,7 @@ TEST_F(FlushesTest, OneThatAwaitsSeveralStreamsIsThroughWithTheLast) {
   EXPECT_THAT(Settled(1, calm), IsEmpty());
   EXPECT_TRUE(flushes_.AwaitsResults(Stream(0), busy));
   EXPECT_FALSE(flushes_.AwaitsResults(Stream(1), calm));
-  busy.Settle(last);
+  busy.OnCallbackRan(last);
   EXPECT_THAT(Settled(0, busy), ElementsAre(id));
   EXPECT_FALSE(flushes_.AwaitsResults(Stream(0), busy));
 }

@@ -60,7 +60,7 @@ class OrderGate {
   /// keep their positions until Done or, if some of their user records have not expired, Split.
   void Lift(Instant now, std::vector<KinesisRecord>& lifted);
   /// Returns when the next waiting record expires; nothing if no record waits.
-  std::optional<Instant> Wake() const;
+  std::optional<Instant> NextWake() const;
 
   /// Returns the number of Kinesis records that wait here.
   std::size_t waiting() const { return expiries_.size(); }
@@ -71,36 +71,36 @@ class OrderGate {
  private:
   using Lane = std::list<Ticket>;
   /// A position of a ticket in one lane.
-  struct Place {
+  struct Position {
     HashKey hash = 0;
     Lane::iterator at;
   };
   /// A ticket that has not ended.
-  struct Standing {
-    std::vector<Place> places;              // sorted by hash, each hash once
+  struct Queued {
+    std::vector<Position> positions;        // sorted by hash, each hash once
     std::size_t blocked = 0;                // number of its lanes in which it is not the first
     std::optional<KinesisRecord> record{};  // set while the record waits here
 
     /// Returns the position in this lane. REQUIRES: the ticket is in it.
-    Lane::iterator In(HashKey lane) const;
+    Lane::iterator PositionIn(HashKey lane) const;
   };
 
   /// Returns the lanes of a record, sorted by hash, each once; the iterators are not set.
-  static std::vector<Place> PlacesOf(const KinesisRecord& record);
+  static std::vector<Position> LanesOf(const KinesisRecord& record);
   /// Gives the record a new ticket and queues it: before each position of `before`, or at the end
   /// of its lanes if `before` is null. Appends it to `passed` if it is the first in all of them.
-  void Stand(KinesisRecord record, const Standing* before, std::vector<KinesisRecord>& passed);
+  void Enqueue(KinesisRecord record, const Queued* before, std::vector<KinesisRecord>& passed);
   /// Removes a ticket's positions, and calls OnFirst for each ticket that is the first of a lane
   /// now.
-  void Leave(const Standing& standing, std::vector<KinesisRecord>& passed);
+  void RemovePositions(const Queued& queued, std::vector<KinesisRecord>& passed);
   /// Counts that the ticket has become the first in one more of its lanes; it passes if that was
   /// the last one.
   void OnFirst(Ticket ticket, std::vector<KinesisRecord>& passed);
   /// Takes a waiting record out; its positions remain.
-  KinesisRecord TakeOut(Ticket ticket, Standing& standing);
+  KinesisRecord TakeRecord(Ticket ticket, Queued& queued);
 
   absl::flat_hash_map<HashKey, Lane> lanes_;  // none is empty
-  absl::flat_hash_map<Ticket, Standing> standing_;
+  absl::flat_hash_map<Ticket, Queued> queued_;
   std::set<std::pair<Instant, Ticket>> expiries_;  // of the waiting records
   Ticket last_ticket_ = 0;
 };

@@ -76,7 +76,7 @@ TEST(OrderGate, PassesWhatSharesNoHashKey) {
   const Records second = gate.Put(RecordOfLanes(11, {3}));
   ASSERT_THAT(Numbers(second), ElementsAre(11));
   EXPECT_NE(second[0].ticket, first[0].ticket);
-  EXPECT_EQ(gate.gate.Wake(), std::nullopt);
+  EXPECT_EQ(gate.gate.NextWake(), std::nullopt);
 }
 
 TEST(OrderGate, HoldsTheSecondOfAHashKeyUntilTheFirstIsDone) {
@@ -177,10 +177,11 @@ TEST(OrderGate, GivesBackWhatExpiresExactlyThen) {
   gate.Put(RecordOfLanes(1, {1}, kStart + seconds(1)));
   gate.Put(RecordOfLanes(11, {1}, kStart + seconds(3)));
   gate.Put(RecordOfLanes(21, {1}, kStart + seconds(2)));
-  EXPECT_EQ(gate.gate.Wake(), kStart + seconds(2)) << "what has passed is no business of the gate";
+  EXPECT_EQ(gate.gate.NextWake(), kStart + seconds(2))
+      << "what has passed is no business of the gate";
   EXPECT_THAT(gate.Lift(kStart + seconds(2) - nanoseconds(1)), IsEmpty());
   EXPECT_THAT(Numbers(gate.Lift(kStart + seconds(2))), ElementsAre(21));
-  EXPECT_EQ(gate.gate.Wake(), kStart + seconds(3));
+  EXPECT_EQ(gate.gate.NextWake(), kStart + seconds(3));
   EXPECT_THAT(gate.Lift(kStart + seconds(2)), IsEmpty()) << "once is enough";
 }
 
@@ -193,7 +194,7 @@ TEST(OrderGate, WhatIsLeftOfAnExpiredOneKeepsItsPlace) {
   EXPECT_THAT(Numbers(gate.Lift(kStart)), ElementsAre(11));
   EXPECT_THAT(Numbers(gate.Split(11, {RecordOfLanes(11, {1})})), ElementsAre(31))
       << "lane 2 goes on";
-  EXPECT_EQ(gate.gate.Wake(), kLate);
+  EXPECT_EQ(gate.gate.NextWake(), kLate);
   EXPECT_THAT(Numbers(gate.Done(1)), ElementsAre(11));
   EXPECT_THAT(Numbers(gate.Done(11)), ElementsAre(21));
 }
@@ -226,7 +227,7 @@ TEST(OrderGate, GivesAllBackWhoeverClosesIt) {
   gate.Put(RecordOfLanes(21, {1}));
   const Records rest = gate.Lift(Instant{std::numeric_limits<std::int64_t>::max()});
   EXPECT_THAT(Numbers(rest), ElementsAre(11, 21));
-  EXPECT_EQ(gate.gate.Wake(), std::nullopt);
+  EXPECT_EQ(gate.gate.NextWake(), std::nullopt);
 }
 
 /// The rule itself: all records in one list, each compared with all records before it.
@@ -342,7 +343,7 @@ struct Pair {
     gate.Lift(now, lifted);
     RC_ASSERT(std::ranges::is_sorted(lifted, {}, &KinesisRecord::expires));
     RC_ASSERT(Take(std::move(lifted), false) == slow.Lift(now));
-    if (gate.Wake()) RC_ASSERT(*gate.Wake() > now);
+    if (gate.NextWake()) RC_ASSERT(*gate.NextWake() > now);
   }
 };
 

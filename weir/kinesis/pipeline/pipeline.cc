@@ -15,7 +15,7 @@ namespace {
 constexpr nanoseconds kLateGrant = milliseconds(100);
 
 // Sets `wake` to `other` if that is earlier.
-void Earlier(std::optional<Instant>& wake, const std::optional<Instant>& other) {
+void LowerTo(std::optional<Instant>& wake, const std::optional<Instant>& other) {
   if (other && (!wake || *other < *wake)) wake = other;
 }
 
@@ -41,57 +41,57 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
 }
 
 PipelineStep Pipeline::Put(UserRecord record, Instant now) {
-  Take(std::move(record), now);
-  return Go(now);
+  AddRecord(std::move(record), now);
+  return Advance(now);
 }
 
 PipelineStep Pipeline::PutAll(std::vector<UserRecord> records, Instant now) {
-  for (UserRecord& record : records) Take(std::move(record), now);
-  return Go(now);
+  for (UserRecord& record : records) AddRecord(std::move(record), now);
+  return Advance(now);
 }
 
 Instant Pipeline::InTime(Instant now, Instant expires) { return now + (expires - now) / 2; }
 
-void Pipeline::Take(UserRecord record, Instant now) {
+void Pipeline::AddRecord(UserRecord record, Instant now) {
   ++pending_;
   record.deadline = std::min(record.deadline, InTime(now, record.expires));
-  map_.answered() ? Aggregate(std::move(record)) : KeepNewcomer(std::move(record));
+  map_.answered() ? AggregateRecord(std::move(record)) : AddUnmapped(std::move(record));
 }
 
-void Pipeline::KeepNewcomer(UserRecord record) {
-  newcomers_expire_ =
-      unmapped_.empty() ? record.expires : std::min(newcomers_expire_, record.expires);
+void Pipeline::AddUnmapped(UserRecord record) {
+  unmapped_expire_ =
+      unmapped_.empty() ? record.expires : std::min(unmapped_expire_, record.expires);
   unmapped_.push_back(std::move(record));
 }
 
-void Pipeline::TakeNewcomers() {
-  for (UserRecord& record : std::exchange(unmapped_, {})) Aggregate(std::move(record));
+void Pipeline::AggregateUnmapped() {
+  for (UserRecord& record : std::exchange(unmapped_, {})) AggregateRecord(std::move(record));
 }
 
 PipelineStep Pipeline::Flush(Instant now) {
-  hurries_ = true;
-  return Go(now);
+  is_flushing_ = true;
+  return Advance(now);
 }
 
-PipelineStep Pipeline::Go(Instant now) {
+PipelineStep Pipeline::Advance(Instant now) {
   PipelineStep step;
   // The order matters: expired records leave before they could be sent, and granted records are
   // collected after that, so that they are sent although they may have expired.
   GiveUpExpired(now);
   ReportOverdue(now);
   ExpireWaiting(now);
-  Collect(std::exchange(granted_, {}), now);
-  TakeAgain(now);
+  CollectRecords(std::exchange(granted_, {}), now);
+  AggregateDueRetries(now);
   aggregator_.TakeDue(now, aggregated_);
-  if (hurries_) aggregator_.TakeAll(aggregated_);
-  Limit(now);
+  if (is_flushing_) aggregator_.TakeAll(aggregated_);
+  PassLimiters(now);
   std::vector<Collector::Request> due;
   collector_.TakeDue(now, due);
   // While the rates of shards hold records back, records come in small portions, and a request for
   // each portion would be waste.
-  if (hurries_ && lane_wakes_.empty()) collector_.TakeAll(due);
+  if (is_flushing_ && lane_wakes_.empty()) collector_.TakeAll(due);
   for (Collector::Request& request : due) window_.Put(std::move(request));
-  if (budget_) budget_->TakeAsks(now, step.asks);
+  if (budget_) budget_->TakeRequests(now, step.budget_requests);
   while (!options_.sends_on_demand) {
     const auto send = TakeSend(now);
     if (!send) break;
@@ -100,19 +100,19 @@ PipelineStep Pipeline::Go(Instant now) {
   ShardMap::Step map = map_.Next(now);
   if (map.list) step.list = std::move(map.next_token);
   map_wake_ = map.wake;
-  hurries_ = hurries_ && pending_ > 0;
+  is_flushing_ = is_flushing_ && pending_ > 0;
   step.results = std::exchange(results_, {});
   step.released = std::exchange(released_, {});
-  step.wake = Wake();
+  step.wake = NextWake();
   // If requests go one at a time, the response to the one in flight is the next event.
-  const bool is_paced = refusal_pace_.is_slow() && window_.Wake() && window_.in_flight() == 0;
-  if (is_paced && refusal_pace_.next() > now) Earlier(step.wake, refusal_pace_.next());
+  const bool is_paced = refusal_pace_.is_slow() && window_.NextWake() && window_.in_flight() == 0;
+  if (is_paced && refusal_pace_.next() > now) LowerTo(step.wake, refusal_pace_.next());
   return step;
 }
 
-void Pipeline::Aggregate(UserRecord record) {
-  const Place place = map_.ShardOf(record.hash);
-  aggregator_.Put(std::move(record), place, aggregated_);
+void Pipeline::AggregateRecord(UserRecord record) {
+  const ExpectedShard expected = map_.ShardOf(record.hash);
+  aggregator_.Put(std::move(record), expected, aggregated_);
 }
 
 // In ordered mode the gate comes between; records that it holds back expire there.
@@ -128,31 +128,31 @@ void Pipeline::PassGate() {
 
 // A loop, since records that expire here may go back through the aggregator and come out of it
 // again.
-void Pipeline::Limit(Instant now) {
+void Pipeline::PassLimiters(Instant now) {
   PassGate();
   while (!passed_.empty() || (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now)) {
     for (KinesisRecord& record : std::exchange(passed_, {})) {
-      const Place place = record.shard;
-      Lane& lane = LaneOf(place, now);
+      const ExpectedShard expected = record.shard;
+      Lane& lane = LaneOf(expected, now);
       lane.limiter.Put(std::move(record));
-      Drain(place, lane, now);
+      DrainLane(expected, lane, now);
     }
     while (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now) {
-      const Place place = lane_wakes_.begin()->second;
-      Drain(place, lanes_.at(place), now);
+      const ExpectedShard expected = lane_wakes_.begin()->second;
+      DrainLane(expected, lanes_.at(expected), now);
     }
     PassGate();
   }
 }
 
-Pipeline::Lane& Pipeline::LaneOf(Place place, Instant now) {
-  const auto known = lanes_.find(place);
+Pipeline::Lane& Pipeline::LaneOf(ExpectedShard expected, Instant now) {
+  const auto known = lanes_.find(expected);
   if (known != lanes_.end()) return known->second;
-  return lanes_.emplace(place, Lane{ShardLimiter(options_.limiter, now), std::nullopt})
+  return lanes_.emplace(expected, Lane{ShardLimiter(options_.limiter, now), std::nullopt})
       .first->second;
 }
 
-void Pipeline::Collect(std::vector<KinesisRecord> records, Instant now) {
+void Pipeline::CollectRecords(std::vector<KinesisRecord> records, Instant now) {
   std::vector<Collector::Request> full;
   for (KinesisRecord& record : records) collector_.Put(std::move(record), now, full);
   for (Collector::Request& request : full) window_.Put(std::move(request));
@@ -160,29 +160,29 @@ void Pipeline::Collect(std::vector<KinesisRecord> records, Instant now) {
 
 PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, Instant now) {
   std::vector<KinesisRecord> granted;
-  if (budget_) budget_->OnAnswer(shard, decision, now, granted);
+  if (budget_) budget_->OnDecision(shard, decision, now, granted);
   for (KinesisRecord& record : granted) {
     if (record.expires > now - kLateGrant) {
       granted_.push_back(std::move(record));
     } else {
-      Expire(std::move(record), now);
+      ExpireRecord(std::move(record), now);
     }
   }
-  return Go(now);
+  return Advance(now);
 }
 
-void Pipeline::Drain(Place place, Lane& lane, Instant now) {
-  if (budget_ && place) lane.limiter.SetLead(budget_->lead());
+void Pipeline::DrainLane(ExpectedShard expected, Lane& lane, Instant now) {
+  if (budget_ && expected) lane.limiter.SetLead(budget_->lead());
   ShardLimiter::Drained drained = lane.limiter.Drain(now);
-  for (KinesisRecord& record : drained.expired) Expire(std::move(record), now);
-  if (budget_ && place) {
+  for (KinesisRecord& record : drained.expired) ExpireRecord(std::move(record), now);
+  if (budget_ && expected) {
     for (KinesisRecord& record : drained.admitted) budget_->Put(std::move(record));
   } else {
-    Collect(std::move(drained.admitted), now);
+    CollectRecords(std::move(drained.admitted), now);
   }
-  if (lane.wake) lane_wakes_.erase({*lane.wake, place});
-  lane.wake = lane.limiter.Wake(now);
-  if (lane.wake) lane_wakes_.emplace(*lane.wake, place);
+  if (lane.wake) lane_wakes_.erase({*lane.wake, expected});
+  lane.wake = lane.limiter.NextWake(now);
+  if (lane.wake) lane_wakes_.emplace(*lane.wake, expected);
 }
 
 bool Pipeline::MaySend(Instant now) const {
@@ -202,19 +202,19 @@ std::optional<PipelineStep::Send> Pipeline::TakeSend(Instant now) {
   return PipelineStep::Send{sent->id, sent->records};
 }
 
-std::optional<Instant> Pipeline::Wake() const {
+std::optional<Instant> Pipeline::NextWake() const {
   std::optional<Instant> wake = map_wake_;
-  if (!unmapped_.empty()) Earlier(wake, newcomers_expire_);
-  if (!again_.empty()) Earlier(wake, again_.begin()->first);
-  if (!held_.empty()) Earlier(wake, held_.begin()->first);
-  if (gate_) Earlier(wake, gate_->Wake());
-  if (!lane_wakes_.empty()) Earlier(wake, lane_wakes_.begin()->first);
-  Earlier(wake, aggregator_.Wake());
-  Earlier(wake, collector_.Wake());
-  Earlier(wake, window_.Wake());
-  Earlier(wake, LatestResult(window_.OverdueWake()));
-  if (budget_) Earlier(wake, budget_->Wake());
-  if (!parked_.empty()) Earlier(wake, parked_.begin()->first);
+  if (!unmapped_.empty()) LowerTo(wake, unmapped_expire_);
+  if (!retries_.empty()) LowerTo(wake, retries_.begin()->first);
+  if (!ordered_retries_.empty()) LowerTo(wake, ordered_retries_.begin()->first);
+  if (gate_) LowerTo(wake, gate_->NextWake());
+  if (!lane_wakes_.empty()) LowerTo(wake, lane_wakes_.begin()->first);
+  LowerTo(wake, aggregator_.NextWake());
+  LowerTo(wake, collector_.NextWake());
+  LowerTo(wake, window_.NextWake());
+  LowerTo(wake, LatestResult(window_.OverdueWake()));
+  if (budget_) LowerTo(wake, budget_->NextWake());
+  if (!parked_.empty()) LowerTo(wake, parked_.begin()->first);
   return wake;
 }
 

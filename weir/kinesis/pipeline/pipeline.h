@@ -5,10 +5,10 @@
 //
 //   Put --> unmapped_           until the first listing has ended
 //    |         |
-//    +---------+--> aggregator_ <------- again_ <--------+ retry
+//    +---------+--> aggregator_ <------- retries_ <------+ retry
 //                       |                                |
 //                       v                                |
-//                     gate_ <----------- held_ <---------+ retry in ordered mode
+//                     gate_ <------ ordered_retries_ <-----+ retry in ordered mode
 //                       |  (in ordered mode only)        |
 //                       v                                |
 //                     lanes_  (shard limiters)           |
@@ -23,7 +23,7 @@
 //                     window_ --> in flight --> OnAnswer +
 //                                                  |
 //                                                  v stored     listing ended
-//                             result <---------- Judge <----------------------+
+//                             result <------ CheckStored <--------------------+
 //                                                  |                          |
 //                                                  +--> parked_ --------------+
 //                                            (range of the shard not known)
@@ -65,7 +65,8 @@ struct PipelineOptions {
   RequestWindowOptions window;
   /// How long a retried record waits for batching; at most half of the time until it expires.
   nanoseconds retry_linger = milliseconds(50);
-  /// If set, a shared budget is requested for the records of each shard: PipelineStep::asks.
+  /// If set, a shared budget is requested for the records of each shard:
+  /// PipelineStep::budget_requests.
   std::optional<BudgetOptions> shared_budget = std::nullopt;
   /// If true, requests leave by TakeSend only, not with a step: if several pipelines share
   /// connections, each keeps the requests that have no connection, and their records expire there.
@@ -112,7 +113,8 @@ struct PipelineStep {
   std::vector<Send> sends;
   /// Send ListShards for the page of this token (empty: the first), then OnListed.
   std::optional<std::string> list;
-  std::vector<BudgetAsk> asks;  ///< send these budget requests, then OnBudget for each
+  std::vector<BudgetRequest>
+      budget_requests;  ///< send these budget requests, then OnBudget for each
   std::vector<RecordResult> results;
   /// The numbers of records that had a result while in flight (is_in_flight), and whose requests
   /// have ended now: the pipeline does not hold their data any more.
@@ -150,12 +152,12 @@ class Pipeline {
   /// decision.
   PipelineStep OnBudget(ShardId shard, const BudgetDecision& decision, Instant now);
   /// Performs the work that is due at `now`.
-  PipelineStep OnWake(Instant now) { return Go(now); }
+  PipelineStep OnWake(Instant now) { return Advance(now); }
   /// Sends the records that it holds without waiting for batching; they still wait for the rates of
   /// their shards. This lasts until no record is pending, or until EndFlush.
   PipelineStep Flush(Instant now);
   /// From now on records wait for batching again, even if records of the Flush are pending.
-  void EndFlush() { hurries_ = false; }
+  void EndFlush() { is_flushing_ = false; }
   /// Gives each record its result now; the results of records in flight say that they may have been
   /// stored. Responses that come later are ignored.
   PipelineStep Close(Instant now);
@@ -168,7 +170,7 @@ class Pipeline {
 
   /// Returns the request in flight with this id; null if there is none. Valid until OnAnswer or
   /// Close.
-  const RequestWindow::Flight* UnderWay(std::uint64_t id) const { return window_.UnderWay(id); }
+  const RequestWindow::Flight* FindInFlight(std::uint64_t id) const { return window_.Find(id); }
   /// As ShardMap::ranges: immutable, and may be shared with other threads.
   const std::shared_ptr<const ShardRanges>& shards() const { return map_.ranges(); }
   /// Returns the number of user records without a result.
@@ -176,7 +178,7 @@ class Pipeline {
   const PipelineCounts& counts() const { return counts_; }
 
  private:
-  using Place = std::optional<ShardId>;
+  using ExpectedShard = std::optional<ShardId>;
   /// The limiter of one shard, or of all records whose shard is not known. The latter admits the
   /// rate of as many shards as have responded for such records.
   struct Lane {
@@ -193,38 +195,38 @@ class Pipeline {
   };
   /// In ordered mode: the user records of a Kinesis record that are retried together. The Kinesis
   /// record keeps its positions in the gate until then.
-  struct Held {
+  struct OrderedRetry {
     OrderGate::Ticket ticket = 0;
     std::vector<UserRecord> records;
   };
 
   // pipeline.cc: from a put to a request.
   /// Performs all work that is due and returns the step. Every event ends with it.
-  PipelineStep Go(Instant now);
+  PipelineStep Advance(Instant now);
   /// Adds a record that was put, without the work that follows.
-  void Take(UserRecord record, Instant now);
+  void AddRecord(UserRecord record, Instant now);
   /// Returns until when a record may wait for batching and still be sent in time: for half of the
   /// time until it expires.
   static Instant InTime(Instant now, Instant expires);
   /// Stores a record until the first listing has ended.
-  void KeepNewcomer(UserRecord record);
+  void AddUnmapped(UserRecord record);
   /// Aggregates the records that waited for the first listing.
-  void TakeNewcomers();
+  void AggregateUnmapped();
   /// Adds the record to the batch of its shard, by the present shard map.
-  void Aggregate(UserRecord record);
+  void AggregateRecord(UserRecord record);
   /// Moves aggregated_ to passed_, in ordered mode through the gate.
   void PassGate();
   /// Moves passed_ through the shard limiters, and drains the limiters that are due.
-  void Limit(Instant now);
+  void PassLimiters(Instant now);
   /// Returns the limiter for this shard; creates it if there is none.
-  Lane& LaneOf(Place place, Instant now);
-  void Collect(std::vector<KinesisRecord> records, Instant now);
+  Lane& LaneOf(ExpectedShard expected, Instant now);
+  void CollectRecords(std::vector<KinesisRecord> records, Instant now);
   /// Moves the records that the limiter admits now to the budget gate or the collector.
-  void Drain(Place place, Lane& lane, Instant now);
+  void DrainLane(ExpectedShard expected, Lane& lane, Instant now);
   /// Returns whether the refusal pace lets a request leave.
   bool MaySend(Instant now) const;
   /// Returns the earliest time for which a stage waits, without the refusal pace.
-  std::optional<Instant> Wake() const;
+  std::optional<Instant> NextWake() const;
 
   // pipeline_answers.cc: from a response to results.
   /// Handles the response for one Kinesis record.
@@ -232,57 +234,60 @@ class Pipeline {
   /// Handles the failure of a whole request.
   void OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& failure, Instant now);
   /// Halves a request that was refused for its content; both halves are sent before other requests.
-  void Bisect(Collector::Request records, const Attempts::Shared& attempt);
+  void SendInHalves(Collector::Request records, const Attempts::Shared& attempt);
   /// Adds the attempt to all user records of the request, as one that says nothing about them.
-  static void Remember(Collector::Request& records, const Attempts::Shared& attempt);
+  static void AddHalvingAttempt(Collector::Request& records, const Attempts::Shared& attempt);
   /// A listing has ended: removes limiters of closed shards, reroutes records without a shard, and
   /// judges the parked records again.
   void ApplyShardList(Instant now);
   /// Aggregates again the records that were put without a shard.
-  void RerouteUnplaced(Instant now);
+  void RerouteWithoutShard(Instant now);
   /// Aggregates again the records in the limiter of the records without a shard.
-  void PlaceLane(Instant now);
+  void RerouteLaneWithoutShard(Instant now);
   /// Sets the rate of that limiter by the number of shards that have responded lately.
-  void RateLane(Instant now);
+  void SetRateWithoutShard(Instant now);
   /// Decides about a stored record: succeeded, to be sent again, or parked.
-  void Judge(Parked parked, Instant now);
+  void CheckStored(Parked parked, Instant now);
   /// Decides about a stored record whose shard's range will not be known.
-  void GiveUp(Parked parked, Instant now);
+  void GiveUpListing(Parked parked, Instant now);
   /// Returns the results of all user records of a stored record.
-  void Succeed(KinesisRecord record, const Attempts::Shared& attempt,
-               const std::string& sequence_number);
+  void ReportStored(KinesisRecord record, const Attempts::Shared& attempt,
+                    const std::string& sequence_number);
 
   // pipeline_retries.cc: retries, expiry and failure.
   /// Schedules the retry of the user records that may be retried, and fails the others.
   void TryAgain(KinesisRecord record, const Attempts::Shared& attempt, FailureClass kind,
                 Instant now);
+  /// Returns whether a user record is retried before it expires, if the retry is within the budget.
+  bool WouldBeSentAgain(const std::vector<UserRecord>& records, const Attempts::Shared& attempt,
+                        FailureClass kind, Instant now) const;
   /// Stores the user records of one Kinesis record until their retry at `at`; ends its ticket if
   /// there are none.
-  void Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at);
+  void ScheduleRetry(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at);
   /// Aggregates the records whose retry is due.
-  void TakeAgain(Instant now);
+  void AggregateDueRetries(Instant now);
   /// Makes Kinesis records of these user records by the present shard map, apart from aggregator_.
-  std::vector<KinesisRecord> Reaggregate(std::vector<UserRecord> records);
+  std::vector<KinesisRecord> AggregateApart(std::vector<UserRecord> records);
   /// Gives up waiting for a listing for parked records that have expired.
   void GiveUpExpired(Instant now);
   /// Expires records that wait before the first listing, in the gate, the budget gate or the
   /// window.
   void ExpireWaiting(Instant now);
-  void ExpireNewcomers(Instant now);
+  void ExpireUnmapped(Instant now);
   /// Returns results for records in flight whose request has no response kLastWait after their
   /// expiry, because of younger records in the same request.
   void ReportOverdue(Instant now);
   /// If the record had its result while in flight, reports it as released and returns true.
-  bool Release(const UserRecord& record);
+  bool ReleaseIfReported(const UserRecord& record);
   /// Ends a Kinesis record that expired or is rerouted: its expired user records fail, the others
   /// go on.
-  void Expire(KinesisRecord record, Instant now);
+  void ExpireRecord(KinesisRecord record, Instant now);
   /// Ends the ticket of these user records: those that have expired fail, the others go on.
-  void FrameLiving(OrderGate::Ticket ticket, std::vector<UserRecord> records, Instant now);
+  void ReframeUnexpired(OrderGate::Ticket ticket, std::vector<UserRecord> records, Instant now);
   /// Fails a record with the attempt "Expired".
   void FailExpired(UserRecord record, Instant now);
   /// Returns the result of a record that failed.
-  void Fail(UserRecord record);
+  void FailRecord(UserRecord record);
   /// Adds the attempt to all records and fails them.
   void FailAll(std::vector<UserRecord> records, const Attempts::Shared& attempt, bool maybe_stored);
 
@@ -293,15 +298,15 @@ class Pipeline {
   // Records that were put before the first listing ended, in this order. The rates of their shards
   // cannot be applied yet.
   std::vector<UserRecord> unmapped_;
-  Instant newcomers_expire_{};  // the earliest expiry of unmapped_
-  // Records that wait for a retry, by its time. held_ in ordered mode, else again_.
-  std::multimap<Instant, UserRecord> again_;
-  std::multimap<Instant, Held> held_;
+  Instant unmapped_expire_{};  // the earliest expiry of unmapped_
+  // Records that wait for a retry, by its time. ordered_retries_ in ordered mode, else retries_.
+  std::multimap<Instant, UserRecord> retries_;
+  std::multimap<Instant, OrderedRetry> ordered_retries_;
   Aggregator aggregator_;
   std::optional<OrderGate> gate_;
-  std::map<Place, Lane> lanes_;
+  std::map<ExpectedShard, Lane> lanes_;
   // Lanes with waiting records, by the time at which they are due.
-  std::set<std::pair<Instant, Place>> lane_wakes_;
+  std::set<std::pair<Instant, ExpectedShard>> lane_wakes_;
   ShardSightings sightings_;  // shards that responded for records whose shard was not known
   std::optional<BudgetGate> budget_;
   Collector collector_;
@@ -319,7 +324,7 @@ class Pipeline {
   std::vector<std::uint64_t> released_;
   PipelineCounts counts_;
   std::size_t pending_ = 0;
-  bool hurries_ = false;  ///< a Flush is pending: nothing waits for batching
+  bool is_flushing_ = false;  ///< a Flush is pending: nothing waits for batching
 };
 
 }  // namespace weir::kinesis

@@ -17,7 +17,9 @@ bool MayBePoisoned(const AwsFailure& failure) {
          failure.code == "SerializationException" || failure.http_status == 413;
 }
 
-Attempts::Shared Share(const Attempt& attempt) { return std::make_shared<const Attempt>(attempt); }
+Attempts::Shared SharedAttempt(const Attempt& attempt) {
+  return std::make_shared<const Attempt>(attempt);
+}
 
 // A request that may have been applied is ambiguous, whatever its error.
 FailureClass ClassOf(const AwsFailure& failure) {
@@ -29,11 +31,11 @@ FailureClass ClassOf(const AwsFailure& failure) {
 
 PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now) {
   std::optional<RequestWindow::Flight> found = window_.Take(id);
-  if (!found) return Go(now);
+  if (!found) return Advance(now);
   RequestWindow::Flight& flight = *found;
   if (!answer) {
     OnRequestFailed(std::move(flight), answer.error(), now);
-    return Go(now);
+    return Advance(now);
   }
   refusal_pace_.OnUnderstood();
   const bool matches = answer->size() == flight.records.size();
@@ -45,8 +47,8 @@ PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now)
     if (matches) entry = std::move((*answer)[i]);
     OnEntry(std::move(flight.records[i]), std::move(entry), attempt);
   }
-  RateLane(now);
-  return Go(now);
+  SetRateWithoutShard(now);
+  return Advance(now);
 }
 
 void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt) {
@@ -54,7 +56,8 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
     const auto shard = ParseShardId(answer.shard);
     if (shard) attempt.shard = *shard;
     if (shard && !record.shard) sightings_.See(*shard, attempt.ended);
-    return Judge({std::move(record), attempt, std::move(answer.sequence_number)}, attempt.ended);
+    return CheckStored({std::move(record), attempt, std::move(answer.sequence_number)},
+                       attempt.ended);
   }
   attempt.code = std::move(answer.code);
   attempt.message = std::move(answer.message);
@@ -78,7 +81,7 @@ void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& f
   }
   if (MayBePoisoned(failure)) {
     refusal_pace_.OnRefused(now, rng_);
-    if (flight.records.size() > 1) return Bisect(std::move(flight.records), attempt);
+    if (flight.records.size() > 1) return SendInHalves(std::move(flight.records), attempt);
   }
   for (KinesisRecord& record : flight.records) {
     if (failure.kind == FailureClass::kThrottle) {
@@ -90,7 +93,7 @@ void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& f
 }
 
 // These attempts are reported if the record expires before it is alone in a request.
-void Pipeline::Remember(Collector::Request& records, const Attempts::Shared& attempt) {
+void Pipeline::AddHalvingAttempt(Collector::Request& records, const Attempts::Shared& attempt) {
   for (KinesisRecord& record : records) {
     for (UserRecord& user : record.records) {
       user.attempts.Add(attempt);
@@ -100,8 +103,8 @@ void Pipeline::Remember(Collector::Request& records, const Attempts::Shared& att
 }
 
 // One of the two halves is accepted; in the end the entry at fault is alone.
-void Pipeline::Bisect(Collector::Request records, const Attempts::Shared& attempt) {
-  Remember(records, attempt);
+void Pipeline::SendInHalves(Collector::Request records, const Attempts::Shared& attempt) {
+  AddHalvingAttempt(records, attempt);
   const auto middle = records.begin() + std::ssize(records) / 2;
   Collector::Request second(std::make_move_iterator(middle),
                             std::make_move_iterator(records.end()));
@@ -114,58 +117,58 @@ PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
   const std::uint64_t before = map_.listings();
   map_.OnListed(std::move(page), now);
   if (map_.listings() != before) ApplyShardList(now);
-  if (map_.answered()) TakeNewcomers();
-  return Go(now);
+  if (map_.answered()) AggregateUnmapped();
+  return Advance(now);
 }
 
 void Pipeline::ApplyShardList(Instant now) {
   std::erase_if(lanes_, [this](const auto& entry) {
-    const auto& [place, lane] = entry;
-    return place && lane.limiter.empty() && !map_.RangeOf(*place);
+    const auto& [expected, lane] = entry;
+    return expected && lane.limiter.empty() && !map_.RangeOf(*expected);
   });
-  RerouteUnplaced(now);
+  RerouteWithoutShard(now);
   for (auto& [expires, parked] : std::exchange(parked_, {})) {
     ++parked.listings;
-    Judge(std::move(parked), now);
+    CheckStored(std::move(parked), now);
   }
 }
 
 // The shards cannot be listed: the shards that have responded are the only known ones.
-void Pipeline::RateLane(Instant now) {
+void Pipeline::SetRateWithoutShard(Instant now) {
   const auto lane = lanes_.find(std::nullopt);
   if (lane == lanes_.end()) return;
   lane->second.limiter.SetShards(sightings_.Count(now), now);
-  if (!lane->second.limiter.empty()) Drain(std::nullopt, lane->second, now);
+  if (!lane->second.limiter.empty()) DrainLane(std::nullopt, lane->second, now);
 }
 
 // Records that wait for batching without a shard can be aggregated by the new listing. In ordered
 // mode all batches of the old listing leave first, so that older records of a key stay ahead.
-void Pipeline::RerouteUnplaced(Instant now) {
+void Pipeline::RerouteWithoutShard(Instant now) {
   std::vector<KinesisRecord> unplaced;
-  aggregator_.TakeUnplaced(unplaced);
+  aggregator_.TakeWithoutShard(unplaced);
   if (gate_) aggregator_.TakeAll(aggregated_);
   for (KinesisRecord& record : unplaced) {
     Unframe(record);
-    for (UserRecord& user : record.records) Aggregate(std::move(user));
+    for (UserRecord& user : record.records) AggregateRecord(std::move(user));
   }
-  PlaceLane(now);
+  RerouteLaneWithoutShard(now);
 }
 
 // Records that wait for the rate of the whole stream have known shards now. In ordered mode they
 // keep their positions.
-void Pipeline::PlaceLane(Instant now) {
+void Pipeline::RerouteLaneWithoutShard(Instant now) {
   const auto lane = lanes_.find(std::nullopt);
   if (lane == lanes_.end()) return;
   std::vector<KinesisRecord> waiting;
   lane->second.limiter.TakeAll(waiting);
   if (lane->second.wake) lane_wakes_.erase({*lane->second.wake, std::nullopt});
   lane->second.wake.reset();
-  for (KinesisRecord& record : waiting) Expire(std::move(record), now);
+  for (KinesisRecord& record : waiting) ExpireRecord(std::move(record), now);
 }
 
-void Pipeline::Judge(Parked parked, Instant now) {
+void Pipeline::CheckStored(Parked parked, Instant now) {
   const std::optional<ShardId>& shard = parked.attempt.shard;
-  if (!shard) return GiveUp(std::move(parked), now);
+  if (!shard) return GiveUpListing(std::move(parked), now);
   const DeliveryCheck delivery = CheckDelivery(parked.record, *shard, map_);
   // If the range is unknown, a listing that has begun since the attempt did not return it either,
   // so a new one is needed.
@@ -173,15 +176,16 @@ void Pipeline::Judge(Parked parked, Instant now) {
   if (delivery.doubt) map_.Doubt(unknown ? now : parked.attempt.began);
   switch (delivery.verdict) {
     case DeliveryCheck::Verdict::kStored:
-      return Succeed(std::move(parked.record), Share(parked.attempt), parked.sequence_number);
+      return ReportStored(std::move(parked.record), SharedAttempt(parked.attempt),
+                          parked.sequence_number);
     case DeliveryCheck::Verdict::kMixed:
       parked.attempt.code = kWrongShard;
       parked.attempt.message =
           fmt::format("{} does not hold all of its hash keys", FormatShardId(*shard));
-      return TryAgain(std::move(parked.record), Share(parked.attempt), FailureClass::kTransient,
-                      now);
+      return TryAgain(std::move(parked.record), SharedAttempt(parked.attempt),
+                      FailureClass::kTransient, now);
     case DeliveryCheck::Verdict::kUnknown:
-      if (parked.listings >= options_.most_listings) return GiveUp(std::move(parked), now);
+      if (parked.listings >= options_.most_listings) return GiveUpListing(std::move(parked), now);
       const Instant expires = parked.record.expires;
       parked_.emplace(expires, std::move(parked));
   }
@@ -189,24 +193,25 @@ void Pipeline::Judge(Parked parked, Instant now) {
 
 // The record is stored, but it is not known whether consumers deliver it. A record that is not
 // aggregated is delivered in any case; an aggregate is sent again, and may then be delivered twice.
-void Pipeline::GiveUp(Parked parked, Instant now) {
+void Pipeline::GiveUpListing(Parked parked, Instant now) {
   if (parked.record.records.size() == 1) {
-    return Succeed(std::move(parked.record), Share(parked.attempt), parked.sequence_number);
+    return ReportStored(std::move(parked.record), SharedAttempt(parked.attempt),
+                        parked.sequence_number);
   }
   parked.attempt.code = kWrongShard;
-  parked.attempt.message = "nobody could tell whether the shard that stored it holds all of it";
-  TryAgain(std::move(parked.record), Share(parked.attempt), FailureClass::kAmbiguous, now);
+  parked.attempt.message = "the shard that stored the record may not hold the whole key range";
+  TryAgain(std::move(parked.record), SharedAttempt(parked.attempt), FailureClass::kAmbiguous, now);
 }
 
-void Pipeline::Succeed(KinesisRecord record, const Attempts::Shared& attempt,
-                       const std::string& sequence_number) {
+void Pipeline::ReportStored(KinesisRecord record, const Attempts::Shared& attempt,
+                            const std::string& sequence_number) {
   const bool framed = record.records.size() > 1;
-  std::uint64_t place = 0;
+  std::uint64_t index = 0;
   const UserRecord& first = record.records.front();
   retry_budget_.OnStored(first.attempts.count() - first.halvings + 1);
   for (UserRecord& user : record.records) {
-    const std::uint64_t sub_number = place++;
-    if (Release(user)) continue;
+    const std::uint64_t sub_number = index++;
+    if (ReleaseIfReported(user)) continue;
     user.attempts.Add(attempt);
     RecordResult& result = results_.emplace_back();
     result = {.number = user.number,

@@ -173,5 +173,71 @@ TEST(PipelineAttempts, TheLastAttemptTakesNothingOfTheRetryBudget) {
   EXPECT_TRUE(run.results.at(1).stored);
 }
 
+/// A service that responds to requests in flight when the test asks for it.
+class SilentService {
+ public:
+  SilentService() : pipeline_(WithAttempts(0, 1), 1) {
+    Take(pipeline_.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now_));
+  }
+  void Put(std::uint64_t number, nanoseconds ttl) {
+    UserRecord record{.number = number,
+                      .partition_key = "key",
+                      .data = "data",
+                      .deadline = now_,
+                      .expires = now_ + ttl};
+    Take(pipeline_.Put(std::move(record), now_));
+    Take(pipeline_.Flush(now_));
+  }
+  void Advance(nanoseconds time) {
+    const Instant until = now_ + time;
+    while (wake_ && *wake_ <= until) {
+      now_ = std::max(now_, *wake_);
+      Take(pipeline_.OnWake(now_));
+    }
+    now_ = until;
+  }
+  void Fail() { Take(pipeline_.OnAnswer(in_flight_.value(), InDoubt(), now_)); }
+
+  std::size_t sent = 0;
+
+ private:
+  void Take(const PipelineStep& step) {
+    wake_ = step.wake;
+    for (const PipelineStep::Send& send : step.sends) in_flight_ = send.id;
+    sent += step.sends.size();
+  }
+
+  Pipeline pipeline_;
+  Instant now_ = kStart;
+  std::optional<Instant> wake_;
+  std::optional<std::uint64_t> in_flight_;
+};
+
+// Fails if: a record that has its result already takes from the budget, and others wait from 2.5 to
+// 5 s because of that.
+TEST(PipelineAttempts, ARecordThatHasItsResultTakesNothingOfTheRetryBudget) {
+  SilentService run;
+  run.Put(0, seconds(1));
+  run.Advance(seconds(3));
+  run.Fail();
+  run.Put(1, seconds(30));
+  run.Fail();
+  run.Advance(seconds(1));
+  EXPECT_EQ(run.sent, 3U) << "the retry of record 1 is within the budget";
+}
+
+// Fails if: a record whose retry falls on its expiry, so that it is not sent, takes from the
+// budget.
+TEST(PipelineAttempts, ARecordThatExpiresBeforeItsRetryTakesNothingOfTheRetryBudget) {
+  SilentService run;
+  run.Put(0, seconds(1));
+  run.Advance(seconds(1) - nanoseconds(1));
+  run.Fail();
+  run.Put(1, seconds(30));
+  run.Fail();
+  run.Advance(seconds(1));
+  EXPECT_EQ(run.sent, 3U) << "the retry of record 1 is within the budget";
+}
+
 }  // namespace
 }  // namespace weir::kinesis

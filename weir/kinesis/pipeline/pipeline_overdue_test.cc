@@ -57,7 +57,7 @@ class OverdueRun {
   }
   void Take(PipelineStep step) {
     for (const PipelineStep::Send& send : step.sends) requests.push_back(send.id);
-    asks.insert(asks.end(), step.asks.begin(), step.asks.end());
+    asks.insert(asks.end(), step.budget_requests.begin(), step.budget_requests.end());
     for (RecordResult& result : step.results) {
       latest[result.number] = now;
       results[result.number].push_back(std::move(result));
@@ -71,7 +71,7 @@ class OverdueRun {
   std::optional<Instant> wake;
   std::vector<std::uint64_t> requests;  // without a response
   // All budget requests.
-  std::vector<BudgetAsk> asks;
+  std::vector<BudgetRequest> asks;
   std::map<std::uint64_t, std::vector<RecordResult>> results;
   std::map<std::uint64_t, Instant> latest;  // when the last result came
   std::map<std::uint64_t, int> released;

@@ -37,11 +37,13 @@ std::uint32_t AttemptsOf(const UserRecord& user) {
   return user.attempts.count() - user.halvings + 1;
 }
 
-// Whether any of the records may be tried again as far as max_attempts is concerned.
-bool HasAttemptsLeft(const RetryOptions& options, const std::vector<UserRecord>& records) {
-  return options.max_attempts == 0 || std::ranges::any_of(records, [&](const UserRecord& user) {
-           return AttemptsOf(user) < options.max_attempts;
-         });
+FailedAttempt FailureOf(const UserRecord& user, FailureClass kind,
+                        const Attempts::Shared& attempt) {
+  return {.kind = kind,
+          .attempts = AttemptsOf(user),
+          .expires = user.expires,
+          .code = attempt->code,
+          .held_since = user.held_since.value_or(attempt->ended)};
 }
 
 }  // namespace
@@ -54,23 +56,26 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
   std::vector<UserRecord> rest;
   std::optional<Instant> earliest;
   Attempts::Shared last;
+  for (UserRecord& user : record.records) {
+    user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
+    if (IsTemporaryAbsence(kind, attempt->code) && !user.held_since)
+      user.held_since = attempt->began;
+  }
   // A record that is not retried takes nothing from the budget, since it could not give it back.
   const bool is_over_budget =
-      HasAttemptsLeft(options_.retry, record.records) && !retry_budget_.Take(kind);
+      WouldBeSentAgain(record.records, attempt, kind, now) && !retry_budget_.TakeForRetry(kind);
   for (UserRecord& user : record.records) {
-    if (Release(user)) continue;
-    user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
-    if (MayCome(kind, attempt->code) && !user.held_since) user.held_since = attempt->began;
+    if (ReleaseIfReported(user)) continue;
     // Each user record draws the same random number, so that their waits are equal.
     Rng same = rng_;
-    const Failed failed{kind,           AttemptsOf(user), user.expires,
-                        is_over_budget, attempt->code,    user.held_since.value_or(now)};
+    FailedAttempt failed = FailureOf(user, kind, attempt);
+    failed.is_over_budget = is_over_budget;
     const auto at = RetryAt(options_.retry, failed, now, same);
     const bool is_spent = IsSpent(options_.retry, failed, now);
     if (is_spent && !last) last = LastOf(attempt, options_.retry.max_attempts);
     user.attempts.Add(is_spent ? last : attempt);
     if (!at) {
-      Fail(std::move(user));
+      FailRecord(std::move(user));
     } else {
       if (*at < user.expires) ++counts_.retries;
       earliest = std::min(earliest.value_or(*at), *at);
@@ -78,44 +83,55 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
     }
   }
   rng_.Next();
-  Keep(record.ticket, std::move(rest), earliest.value_or(now));
+  ScheduleRetry(record.ticket, std::move(rest), earliest.value_or(now));
 }
 
-void Pipeline::Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at) {
+bool Pipeline::WouldBeSentAgain(const std::vector<UserRecord>& records,
+                                const Attempts::Shared& attempt, FailureClass kind,
+                                Instant now) const {
+  return std::ranges::any_of(records, [&](const UserRecord& user) {
+    if (user.is_reported) return false;
+    Rng same = rng_;
+    const auto at = RetryAt(options_.retry, FailureOf(user, kind, attempt), now, same);
+    return at && *at < user.expires;
+  });
+}
+
+void Pipeline::ScheduleRetry(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at) {
   // The ticket ends if no user record is left. Otherwise it keeps its positions until the retry.
   if (gate_ && rest.empty()) {
     gate_->Done(ticket, passed_);
   } else if (gate_) {
-    held_.emplace(at, Held{ticket, std::move(rest)});
+    ordered_retries_.emplace(at, OrderedRetry{ticket, std::move(rest)});
   } else {
-    for (UserRecord& user : rest) again_.emplace(at, std::move(user));
+    for (UserRecord& user : rest) retries_.emplace(at, std::move(user));
   }
 }
 
-void Pipeline::TakeAgain(Instant now) {
-  while (!again_.empty() && again_.begin()->first <= now) {
-    UserRecord record = std::move(again_.extract(again_.begin()).mapped());
+void Pipeline::AggregateDueRetries(Instant now) {
+  while (!retries_.empty() && retries_.begin()->first <= now) {
+    UserRecord record = std::move(retries_.extract(retries_.begin()).mapped());
     // A retry that would come too late was scheduled for the expiry (RetryAt).
     if (record.expires <= now) {
       FailExpired(std::move(record), now);
       continue;
     }
     record.deadline = std::min(now + options_.retry_linger, InTime(now, record.expires));
-    Aggregate(std::move(record));
+    AggregateRecord(std::move(record));
   }
-  while (!held_.empty() && held_.begin()->first <= now) {
-    Held held = std::move(held_.extract(held_.begin()).mapped());
-    FrameLiving(held.ticket, std::move(held.records), now);
+  while (!ordered_retries_.empty() && ordered_retries_.begin()->first <= now) {
+    OrderedRetry retry = std::move(ordered_retries_.extract(ordered_retries_.begin()).mapped());
+    ReframeUnexpired(retry.ticket, std::move(retry.records), now);
   }
 }
 
 // By the present shard map: the shard may have been split since.
-std::vector<KinesisRecord> Pipeline::Reaggregate(std::vector<UserRecord> records) {
+std::vector<KinesisRecord> Pipeline::AggregateApart(std::vector<UserRecord> records) {
   Aggregator aggregator(options_.aggregator);
   std::vector<KinesisRecord> framed;
   for (UserRecord& record : records) {
-    const Place place = map_.ShardOf(record.hash);
-    aggregator.Put(std::move(record), place, framed);
+    const ExpectedShard expected = map_.ShardOf(record.hash);
+    aggregator.Put(std::move(record), expected, framed);
   }
   aggregator.TakeAll(framed);
   return framed;
@@ -123,47 +139,48 @@ std::vector<KinesisRecord> Pipeline::Reaggregate(std::vector<UserRecord> records
 
 void Pipeline::GiveUpExpired(Instant now) {
   while (!parked_.empty() && parked_.begin()->first <= now) {
-    GiveUp(std::move(parked_.extract(parked_.begin()).mapped()), now);
+    GiveUpListing(std::move(parked_.extract(parked_.begin()).mapped()), now);
   }
 }
 
 void Pipeline::ExpireWaiting(Instant now) {
-  ExpireNewcomers(now);
+  ExpireUnmapped(now);
   std::vector<KinesisRecord> expired;
   window_.TakeExpired(now, expired);
   if (gate_) gate_->Lift(now, expired);
   if (budget_) budget_->TakeExpired(now, expired);
-  for (KinesisRecord& record : expired) Expire(std::move(record), now);
+  for (KinesisRecord& record : expired) ExpireRecord(std::move(record), now);
 }
 
-void Pipeline::ExpireNewcomers(Instant now) {
-  if (unmapped_.empty() || now < newcomers_expire_) return;
+void Pipeline::ExpireUnmapped(Instant now) {
+  if (unmapped_.empty() || now < unmapped_expire_) return;
   for (UserRecord& record : std::exchange(unmapped_, {})) {
-    record.expires > now ? KeepNewcomer(std::move(record)) : FailExpired(std::move(record), now);
+    record.expires > now ? AddUnmapped(std::move(record)) : FailExpired(std::move(record), now);
   }
 }
 
 // A Kinesis record expires with the first of its user records; the others are framed again.
-void Pipeline::Expire(KinesisRecord record, Instant now) {
+void Pipeline::ExpireRecord(KinesisRecord record, Instant now) {
   Unframe(record);
-  FrameLiving(record.ticket, std::move(record.records), now);
+  ReframeUnexpired(record.ticket, std::move(record.records), now);
 }
 
-void Pipeline::FrameLiving(OrderGate::Ticket ticket, std::vector<UserRecord> records, Instant now) {
+void Pipeline::ReframeUnexpired(OrderGate::Ticket ticket, std::vector<UserRecord> records,
+                                Instant now) {
   std::vector<UserRecord> rest;
   for (UserRecord& user : records) {
     user.expires > now ? rest.push_back(std::move(user)) : FailExpired(std::move(user), now);
   }
   if (gate_) {
-    gate_->Split(ticket, Reaggregate(std::move(rest)), passed_);
+    gate_->Split(ticket, AggregateApart(std::move(rest)), passed_);
   } else {
-    for (UserRecord& user : rest) Aggregate(std::move(user));
+    for (UserRecord& user : rest) AggregateRecord(std::move(user));
   }
 }
 
 void Pipeline::FailExpired(UserRecord record, Instant now) {
   record.attempts.Add(ExpiredAt(now));
-  Fail(std::move(record));
+  FailRecord(std::move(record));
 }
 
 // The request may still succeed. Its records with a result are neither reported nor retried again.
@@ -183,13 +200,13 @@ void Pipeline::ReportOverdue(Instant now) {
 }
 
 // Returns true if the record already has its result: this was the end of its request.
-bool Pipeline::Release(const UserRecord& record) {
+bool Pipeline::ReleaseIfReported(const UserRecord& record) {
   if (record.is_reported) released_.push_back(record.number);
   return record.is_reported;
 }
 
-void Pipeline::Fail(UserRecord record) {
-  if (Release(record)) return;
+void Pipeline::FailRecord(UserRecord record) {
+  if (ReleaseIfReported(record)) return;
   results_.push_back({.number = record.number,
                       .attempts = std::move(record.attempts),
                       .maybe_duplicate = record.maybe_duplicate});
@@ -201,7 +218,7 @@ void Pipeline::FailAll(std::vector<UserRecord> records, const Attempts::Shared& 
   for (UserRecord& user : records) {
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || maybe_stored;
-    Fail(std::move(user));
+    FailRecord(std::move(user));
   }
 }
 
@@ -216,7 +233,7 @@ PipelineStep Pipeline::Close(Instant now) {
   std::ranges::move(std::exchange(passed_, {}), std::back_inserter(waiting));
   aggregator_.TakeAll(waiting);
   if (gate_) gate_->Lift(Deadline::Never().at(), waiting);
-  for (auto& [place, lane] : std::exchange(lanes_, {})) {
+  for (auto& [expected, lane] : std::exchange(lanes_, {})) {
     ShardLimiter::Drained drained = lane.limiter.DrainAll(now);
     std::ranges::move(drained.expired, std::back_inserter(waiting));
     std::ranges::move(drained.admitted, std::back_inserter(waiting));
@@ -229,13 +246,14 @@ PipelineStep Pipeline::Close(Instant now) {
   if (budget_) budget_->TakeAll(waiting);
   for (KinesisRecord& record : waiting) FailAll(std::move(record.records), closed, false);
   FailAll(std::exchange(unmapped_, {}), closed, false);
-  for (auto& [at, user] : std::exchange(again_, {})) {
+  for (auto& [at, user] : std::exchange(retries_, {})) {
     user.attempts.Add(closed);
-    Fail(std::move(user));
+    FailRecord(std::move(user));
   }
-  for (auto& [at, held] : std::exchange(held_, {})) FailAll(std::move(held.records), closed, false);
+  for (auto& [at, retry] : std::exchange(ordered_retries_, {}))
+    FailAll(std::move(retry.records), closed, false);
   // Records in flight may still be stored.
-  for (RequestWindow::Flight& flight : window_.TakeUnderWay()) {
+  for (RequestWindow::Flight& flight : window_.TakeInFlight()) {
     Attempt late = end;
     late.began = flight.began;
     late.message = "the producer was closed before it was answered";
@@ -245,14 +263,14 @@ PipelineStep Pipeline::Close(Instant now) {
   // A parked record is stored. One that is not aggregated is delivered; an aggregate may be.
   for (auto& [expires, parked] : std::exchange(parked_, {})) {
     if (parked.record.records.size() == 1) {
-      GiveUp(std::move(parked), now);
+      GiveUpListing(std::move(parked), now);
     } else {
       FailAll(std::move(parked.record.records), closed, true);
     }
   }
   // No ticket is left.
   if (gate_) gate_.emplace();
-  return Go(now);
+  return Advance(now);
 }
 
 }  // namespace weir::kinesis

@@ -542,7 +542,7 @@ TEST(Pipeline, K12WhatMayBeTriedAgainFailsWhenItExpiresAndNotBefore) {
 // The cause is not in a record of the request, so the request is not halved.
 TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnceIfNothingIsHeld) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
-                                     .retry = {.hold = nanoseconds(0)}});
+                                     .retry = {.hold_time = nanoseconds(0)}});
   std::vector<UserRecord> records;
   for (std::uint64_t i = 0; i < 10; ++i) records.push_back(Numbered(i));
   const auto sent = pipeline.PutAll(std::move(records), kStart);
@@ -751,7 +751,7 @@ TEST(Pipeline, K16ARetryIsSentBeforeItExpires) {
 // Fails if: the hold time for rejected credentials begins with a failure of another kind.
 TEST(Pipeline, K4TheTimeToHoldBeginsWithTheFirstRejection) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
-                                     .retry = {.hold = seconds(3)}});
+                                     .retry = {.hold_time = seconds(3)}});
   UserRecord record = Numbered(0);
   Instant now = kStart;
   (void)pipeline.Put(std::move(record), now);

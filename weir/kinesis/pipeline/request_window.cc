@@ -25,7 +25,7 @@ RequestWindow::Load RequestWindow::LoadOf(const Request& request) {
   return load;
 }
 
-RequestWindow::Waiting RequestWindow::Admit(Request request) {
+RequestWindow::Waiting RequestWindow::MakePending(Request request) {
   for (const KinesisRecord& record : request) {
     expires_ = std::min(expires_.value_or(record.expires), record.expires);
   }
@@ -33,13 +33,15 @@ RequestWindow::Waiting RequestWindow::Admit(Request request) {
   return {std::move(request), std::move(load)};
 }
 
-void RequestWindow::Put(Request request) { waiting_.push_back(Admit(std::move(request))); }
+void RequestWindow::Put(Request request) { waiting_.push_back(MakePending(std::move(request))); }
 
-void RequestWindow::PutFirst(Request request) { waiting_.push_front(Admit(std::move(request))); }
+void RequestWindow::PutFirst(Request request) {
+  waiting_.push_front(MakePending(std::move(request)));
+}
 
 bool RequestWindow::HasBytesFor(const Load& load) const {
   // A request larger than the limit is sent alone.
-  return under_way_.empty() || bytes_ + load.bytes <= options_.max_bytes;
+  return in_flight_.empty() || bytes_ + load.bytes <= options_.max_bytes;
 }
 
 bool RequestWindow::HasShardsFor(const Load& load) const {
@@ -49,8 +51,8 @@ bool RequestWindow::HasShardsFor(const Load& load) const {
   });
 }
 
-std::deque<RequestWindow::Waiting>::const_iterator RequestWindow::Next() const {
-  if (under_way_.size() >= options_.max_requests) return waiting_.end();
+std::deque<RequestWindow::Waiting>::const_iterator RequestWindow::NextToSend() const {
+  if (in_flight_.size() >= options_.max_requests) return waiting_.end();
   // A request with a busy shard is passed. The first one without must also fit into the bytes, or
   // no request leaves.
   const std::size_t far = std::min(waiting_.size(), kLookAhead);
@@ -61,43 +63,44 @@ std::deque<RequestWindow::Waiting>::const_iterator RequestWindow::Next() const {
 }
 
 std::optional<std::size_t> RequestWindow::NextBytes() const {
-  const auto next = Next();
+  const auto next = NextToSend();
   if (next == waiting_.end()) return std::nullopt;
   return next->load.bytes;
 }
 
 std::optional<RequestWindow::Sent> RequestWindow::Send(Instant now) {
-  const auto next = waiting_.begin() + (Next() - waiting_.cbegin());
+  const auto next = waiting_.begin() + (NextToSend() - waiting_.cbegin());
   if (next == waiting_.end()) return std::nullopt;
   Waiting goes = std::move(*next);
   waiting_.erase(next);
   // Otherwise expires_ may now be too early, until TakeExpired computes it again.
   if (waiting_.empty()) expires_.reset();
-  Count(goes.load);
+  AddLoad(goes.load);
   const std::uint64_t id = next_id_++;
   // A Kinesis record expires with the first of its user records.
   const Instant expires =
       std::ranges::min_element(goes.records, {}, &KinesisRecord::expires)->expires;
   expiries_.emplace(expires, id);
   const auto flight =
-      under_way_.emplace(id, Out{{std::move(goes.records), now}, std::move(goes.load), expires})
+      in_flight_
+          .emplace(id, InFlight{{std::move(goes.records), now}, std::move(goes.load), expires})
           .first;
   return Sent{id, &flight->second.flight.records};
 }
 
 std::optional<RequestWindow::Flight> RequestWindow::Take(std::uint64_t id) {
-  const auto at = under_way_.find(id);
-  if (at == under_way_.end()) return std::nullopt;
-  Discount(at->second.load);
+  const auto at = in_flight_.find(id);
+  if (at == in_flight_.end()) return std::nullopt;
+  RemoveLoad(at->second.load);
   if (at->second.expires) expiries_.erase({*at->second.expires, id});
   Flight flight = std::move(at->second.flight);
-  under_way_.erase(at);
+  in_flight_.erase(at);
   return flight;
 }
 
-const RequestWindow::Flight* RequestWindow::UnderWay(std::uint64_t id) const {
-  const auto at = under_way_.find(id);
-  return at == under_way_.end() ? nullptr : &at->second.flight;
+const RequestWindow::Flight* RequestWindow::Find(std::uint64_t id) const {
+  const auto at = in_flight_.find(id);
+  return at == in_flight_.end() ? nullptr : &at->second.flight;
 }
 
 void RequestWindow::ReportOverdue(Instant by, std::vector<Overdue>& out) {
@@ -105,14 +108,14 @@ void RequestWindow::ReportOverdue(Instant by, std::vector<Overdue>& out) {
     // A request is in expiries_ with its earliest expiry that is not reported, and returns there
     // with the next one.
     const std::uint64_t id = expiries_.extract(expiries_.begin()).value().second;
-    Out& late = under_way_.at(id);
-    late.expires = Report(late.flight, by, out);
+    InFlight& late = in_flight_.at(id);
+    late.expires = ReportRequest(late.flight, by, out);
     if (late.expires) expiries_.emplace(*late.expires, id);
   }
 }
 
-std::optional<Instant> RequestWindow::Report(Flight& flight, Instant by,
-                                             std::vector<Overdue>& out) {
+std::optional<Instant> RequestWindow::ReportRequest(Flight& flight, Instant by,
+                                                    std::vector<Overdue>& out) {
   std::optional<Instant> next;
   for (KinesisRecord& record : flight.records) {
     for (UserRecord& user : record.records) {
@@ -152,23 +155,23 @@ void RequestWindow::TakeWaiting(std::vector<KinesisRecord>& out) {
   expires_.reset();
 }
 
-std::vector<RequestWindow::Flight> RequestWindow::TakeUnderWay() {
+std::vector<RequestWindow::Flight> RequestWindow::TakeInFlight() {
   std::vector<Flight> flights;
-  flights.reserve(under_way_.size());
-  for (auto& [id, under_way] : under_way_) flights.push_back(std::move(under_way.flight));
-  under_way_.clear();
+  flights.reserve(in_flight_.size());
+  for (auto& [id, request] : in_flight_) flights.push_back(std::move(request.flight));
+  in_flight_.clear();
   expiries_.clear();
   shard_requests_.clear();
   bytes_ = 0;
   return flights;
 }
 
-void RequestWindow::Count(const Load& load) {
+void RequestWindow::AddLoad(const Load& load) {
   bytes_ += load.bytes;
   for (const auto& shard : load.shards) ++shard_requests_[shard];
 }
 
-void RequestWindow::Discount(const Load& load) {
+void RequestWindow::RemoveLoad(const Load& load) {
   bytes_ -= load.bytes;
   for (const auto& shard : load.shards) {
     const auto at = shard_requests_.find(shard);

@@ -62,7 +62,7 @@ class RequestWindow {
   /// Removes and returns a request in flight; nothing if this id is not in flight.
   std::optional<Flight> Take(std::uint64_t id);
   /// Returns a request in flight and leaves it there; null if this id is not in flight.
-  const Flight* UnderWay(std::uint64_t id) const;
+  const Flight* Find(std::uint64_t id) const;
   /// Appends the user records in flight that expired at `by` or before, each once, and marks them
   /// as reported. They stay in their requests. The cost is proportional to the size of the requests
   /// that have such a record.
@@ -73,14 +73,14 @@ class RequestWindow {
   /// Takes the expired records out of the pending requests.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
   /// Returns when the first pending record expires, or earlier; nothing if no record is pending.
-  std::optional<Instant> Wake() const { return expires_; }
+  std::optional<Instant> NextWake() const { return expires_; }
 
-  std::size_t in_flight() const { return under_way_.size(); }
+  std::size_t in_flight() const { return in_flight_.size(); }
 
   /// Takes the records of all pending requests.
   void TakeWaiting(std::vector<KinesisRecord>& out);
   /// Takes all requests in flight.
-  std::vector<Flight> TakeUnderWay();
+  std::vector<Flight> TakeInFlight();
 
  private:
   /// The part of the limits that a request uses.
@@ -94,7 +94,7 @@ class RequestWindow {
     Load load;
   };
   /// A request in flight.
-  struct Out {
+  struct InFlight {
     Flight flight;
     Load load;
     std::optional<Instant> expires;  ///< the earliest expiry of a user record that is not reported
@@ -103,26 +103,27 @@ class RequestWindow {
 
   /// Appends and marks the expired user records of one request. Returns the earliest expiry of the
   /// others; nothing if there are none.
-  static std::optional<Instant> Report(Flight& flight, Instant by, std::vector<Overdue>& out);
+  static std::optional<Instant> ReportRequest(Flight& flight, Instant by,
+                                              std::vector<Overdue>& out);
   static Load LoadOf(const Request& request);
   /// Returns the pending request to send next; the end if none may be sent.
-  std::deque<Waiting>::const_iterator Next() const;
+  std::deque<Waiting>::const_iterator NextToSend() const;
   /// Prepares a request for waiting_, and lowers expires_ to its earliest expiry.
-  Waiting Admit(Request request);
+  Waiting MakePending(Request request);
   /// Returns whether none of its shards has max_shard_requests in flight.
   bool HasShardsFor(const Load& load) const;
   /// Returns whether its bytes fit; always if no request is in flight.
   bool HasBytesFor(const Load& load) const;
   /// Adds the load to, or takes it off, the sums of the requests in flight.
-  void Count(const Load& load);
-  void Discount(const Load& load);
+  void AddLoad(const Load& load);
+  void RemoveLoad(const Load& load);
 
   RequestWindowOptions options_;
   std::deque<Waiting> waiting_;
   // The earliest expiry of a record in waiting_, or earlier.
   std::optional<Instant> expires_;
-  std::map<std::uint64_t, Out> under_way_;
-  std::set<Expiry> expiries_;  // of the requests in under_way_ with an expiry
+  std::map<std::uint64_t, InFlight> in_flight_;
+  std::set<Expiry> expiries_;  // of the requests in in_flight_ with an expiry
   std::map<std::optional<ShardId>, std::size_t> shard_requests_;
   std::size_t bytes_ = 0;
   std::uint64_t next_id_ = 1;

@@ -135,14 +135,14 @@ TEST(RequestWindow, GivesBackWhatExpiredWhileItWaited) {
   RequestWindow::Request request = One(RecordTo(1, ShardId{0}, 10, kStart + milliseconds(5)));
   request.push_back(RecordTo(2, ShardId{0}, 10, kStart + milliseconds(3)));
   window.Put(std::move(request));
-  EXPECT_EQ(window.Wake(), kStart + milliseconds(3));
+  EXPECT_EQ(window.NextWake(), kStart + milliseconds(3));
   std::vector<KinesisRecord> expired;
   window.TakeExpired(kStart + milliseconds(3), expired);
   ASSERT_THAT(expired, SizeIs(1));
   EXPECT_EQ(expired.front().records.front().number, 2U);
-  EXPECT_EQ(window.Wake(), kStart + milliseconds(5));
+  EXPECT_EQ(window.NextWake(), kStart + milliseconds(5));
   EXPECT_THAT(Sends(window), ElementsAre(1));
-  EXPECT_EQ(window.Wake(), std::nullopt) << "what is under way waits for its answer";
+  EXPECT_EQ(window.NextWake(), std::nullopt) << "what is under way waits for its answer";
 }
 
 TEST(RequestWindow, CanBeEmptied) {
@@ -154,7 +154,7 @@ TEST(RequestWindow, CanBeEmptied) {
   window.TakeWaiting(waiting);
   ASSERT_THAT(waiting, SizeIs(1));
   EXPECT_EQ(waiting.front().records.front().number, 2U);
-  const auto flights = window.TakeUnderWay();
+  const auto flights = window.TakeInFlight();
   ASSERT_THAT(flights, SizeIs(1));
   EXPECT_EQ(FirstOf(flights.front().records), 1U);
   EXPECT_FALSE(window.Take(1));

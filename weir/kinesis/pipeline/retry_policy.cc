@@ -10,18 +10,20 @@ namespace {
 // Codes of entries are classified as those of a response with this HTTP status.
 constexpr int kServerError = 500;
 
-bool MayGoBetter(FailureClass kind) {
+bool IsRetriable(FailureClass kind) {
   return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
          kind == FailureClass::kAmbiguous || kind == FailureClass::kConflict;
 }
 
-bool MayBeRetried(const RetryOptions& options, const Failed& failed, Instant now) {
+bool MayBeRetried(const RetryOptions& options, const FailedAttempt& failed, Instant now) {
   if (options.fail_if_throttled && failed.kind == FailureClass::kThrottle) return false;
-  const bool is_held = MayCome(failed.kind, failed.code) && now - failed.held_since < options.hold;
-  return is_held || MayGoBetter(failed.kind);
+  const bool is_held =
+      IsTemporaryAbsence(failed.kind, failed.code) && now - failed.held_since < options.hold_time;
+  return is_held || IsRetriable(failed.kind);
 }
 
-nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant now, Rng& rng) {
+nanoseconds WaitAfter(const RetryOptions& options, const FailedAttempt& failed, Instant now,
+                      Rng& rng) {
   const nanoseconds usual = Backoff(options.base, options.cap, failed.attempts - 1).Next(rng);
   if (!failed.is_over_budget) return usual;
   // Over the budget: from half of the cap to the cap.
@@ -32,7 +34,7 @@ nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant
 
 }  // namespace
 
-bool MayCome(FailureClass kind, std::string_view code) {
+bool IsTemporaryAbsence(FailureClass kind, std::string_view code) {
   if (kind == FailureClass::kAuth) return !IsPermission(code);
   return code == "ResourceNotFoundException";
 }
@@ -41,21 +43,21 @@ FailureClass ClassOfEntry(std::string_view code) {
   return Classify(kServerError, code, "PutRecords");
 }
 
-bool IsSpent(const RetryOptions& options, const Failed& failed, Instant now) {
+bool IsSpent(const RetryOptions& options, const FailedAttempt& failed, Instant now) {
   return options.max_attempts > 0 && failed.attempts >= options.max_attempts &&
          MayBeRetried(options, failed, now);
 }
 
-std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed, Instant now,
-                               Rng& rng) {
+std::optional<Instant> RetryAt(const RetryOptions& options, const FailedAttempt& failed,
+                               Instant now, Rng& rng) {
   if (!MayBeRetried(options, failed, now) || IsSpent(options, failed, now)) return std::nullopt;
   return std::min(now + WaitAfter(options, failed, now, rng), failed.expires);
 }
 
 RetryBudget::RetryBudget(std::int64_t records) : quota_(records * kRetryCost) {}
 
-bool RetryBudget::Take(FailureClass kind) {
-  const bool is_free = kind == FailureClass::kThrottle || !MayGoBetter(kind);
+bool RetryBudget::TakeForRetry(FailureClass kind) {
+  const bool is_free = kind == FailureClass::kThrottle || !IsRetriable(kind);
   return is_free || quota_.Take(kRetryCost);
 }
 

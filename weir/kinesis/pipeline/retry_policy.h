@@ -21,7 +21,7 @@ struct RetryOptions {
   /// How long a record is retried after the first attempt that failed for missing credentials or a
   /// missing stream, and at most until it expires. These causes may pass: a stream that was just
   /// created does not exist at once, and a source of credentials may be unavailable.
-  nanoseconds hold = nanoseconds::max();
+  nanoseconds hold_time = nanoseconds::max();
   /// The number of Kinesis records of a stream that may be retried with the usual waits. Throttled
   /// records do not count, since a throttle slows their shard down. Records over the budget wait
   /// from cap / 2 to cap, whatever the number of their attempts. REQUIRES: >= 1.
@@ -34,21 +34,21 @@ FailureClass ClassOfEntry(std::string_view code);
 
 /// Returns whether an attempt failed because the stream or credentials that the service accepts do
 /// not exist, which may change.
-bool MayCome(FailureClass kind, std::string_view code);
+bool IsTemporaryAbsence(FailureClass kind, std::string_view code);
 
 /// One failed attempt of a user record.
-struct Failed {
+struct FailedAttempt {
   FailureClass kind = FailureClass::kPermanent;
   std::uint32_t attempts = 1;  ///< including this one
   Instant expires;             ///< of the record
   bool is_over_budget = false;
   std::string_view code{};  ///< the service's error code
-  /// When the first attempt began that failed for a cause that may pass (MayCome).
+  /// When the first attempt began that failed for a cause that may pass (IsTemporaryAbsence).
   Instant held_since{};
 };
 
 /// Returns whether the record would be retried if RetryOptions::max_attempts were larger.
-bool IsSpent(const RetryOptions& options, const Failed& failed, Instant now);
+bool IsSpent(const RetryOptions& options, const FailedAttempt& failed, Instant now);
 
 /// The budget of RetryOptions::budget, so that a service in trouble does not get several times the
 /// load. A retry takes from it; a record that is stored after a retry gives the same amount back,
@@ -59,8 +59,8 @@ class RetryBudget {
   explicit RetryBudget(std::int64_t records);
   /// Takes the budget for the retry of a Kinesis record that failed with `kind`. Returns false if
   /// it is over the budget. Throttled records, and failures that are retried only within
-  /// RetryOptions::hold or not at all, take nothing.
-  bool Take(FailureClass kind);
+  /// RetryOptions::hold_time or not at all, take nothing.
+  bool TakeForRetry(FailureClass kind);
   /// Gives budget back for a Kinesis record that was stored in its `attempts`-th attempt.
   void OnStored(std::uint32_t attempts);
 
@@ -70,9 +70,9 @@ class RetryBudget {
 
 /// Returns when to retry, at the latest when the record expires; nothing if it has failed for good.
 /// Throttled, transient, conflicting and ambiguous failures are retried, and for a while those for
-/// a cause that may pass (RetryOptions::hold); permissions and other permanent errors are not. A
-/// record over the budget waits as usual if it would expire during the longer wait.
-std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed, Instant now,
-                               Rng& rng);
+/// a cause that may pass (RetryOptions::hold_time); permissions and other permanent errors are not.
+/// A record over the budget waits as usual if it would expire during the longer wait.
+std::optional<Instant> RetryAt(const RetryOptions& options, const FailedAttempt& failed,
+                               Instant now, Rng& rng);
 
 }  // namespace weir::kinesis

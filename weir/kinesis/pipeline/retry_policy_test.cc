@@ -42,7 +42,7 @@ TEST_F(RetryPolicyTest, TriesAgainWhatMayGoBetter) {
 TEST_F(RetryPolicyTest, K4WhatMayComeIsWaitedForAsLongAsTheRecordLives) {
   const auto at = [this](FailureClass kind, std::string_view code, nanoseconds since = {},
                          const RetryOptions& options = {}) {
-    const Failed failed{
+    const FailedAttempt failed{
         .kind = kind, .expires = kStart + seconds(30), .code = code, .held_since = kStart - since};
     return RetryAt(options, failed, kStart, rng_);
   };
@@ -51,10 +51,10 @@ TEST_F(RetryPolicyTest, K4WhatMayComeIsWaitedForAsLongAsTheRecordLives) {
   EXPECT_TRUE(at(FailureClass::kPermanent, "ResourceNotFoundException", std::chrono::hours(1)));
   EXPECT_FALSE(at(FailureClass::kAuth, "AccessDeniedException"));
   EXPECT_FALSE(at(FailureClass::kPermanent, "InvalidArgumentException"));
-  const RetryOptions brief{.hold = seconds(10)};
+  const RetryOptions brief{.hold_time = seconds(10)};
   EXPECT_TRUE(at(FailureClass::kAuth, "auth", milliseconds(9'999), brief));
   EXPECT_FALSE(at(FailureClass::kAuth, "auth", seconds(10), brief));
-  EXPECT_FALSE(at(FailureClass::kAuth, "auth", {}, {.hold = nanoseconds(0)}));
+  EXPECT_FALSE(at(FailureClass::kAuth, "auth", {}, {.hold_time = nanoseconds(0)}));
 }
 
 TEST_F(RetryPolicyTest, OnlyWhatWouldBeTriedAgainIsSpent) {
@@ -106,21 +106,22 @@ TEST_F(RetryPolicyTest, OverBudgetWaitsFromHalfTheCapToTheCapUnlessItWouldExpire
 
 TEST(RetryBudget, IsSpentByRetriesAndGivenBackByWhatIsStored) {
   RetryBudget budget(2);
-  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous));
-  EXPECT_TRUE(budget.Take(FailureClass::kTransient));
-  EXPECT_FALSE(budget.Take(FailureClass::kAmbiguous));
-  EXPECT_TRUE(budget.Take(FailureClass::kThrottle)) << "has a shard that slows down";
-  EXPECT_TRUE(budget.Take(FailureClass::kPermanent)) << "is not sent again";
+  EXPECT_TRUE(budget.TakeForRetry(FailureClass::kAmbiguous));
+  EXPECT_TRUE(budget.TakeForRetry(FailureClass::kTransient));
+  EXPECT_FALSE(budget.TakeForRetry(FailureClass::kAmbiguous));
+  EXPECT_TRUE(budget.TakeForRetry(FailureClass::kThrottle)) << "has a shard that slows down";
+  EXPECT_TRUE(budget.TakeForRetry(FailureClass::kPermanent)) << "is not sent again";
   budget.OnStored(2);
-  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous)) << "the one that was sent again is stored";
+  EXPECT_TRUE(budget.TakeForRetry(FailureClass::kAmbiguous))
+      << "the one that was sent again is stored";
   for (int i = 0; i < 4; ++i) budget.OnStored(1);
-  EXPECT_FALSE(budget.Take(FailureClass::kAmbiguous));
+  EXPECT_FALSE(budget.TakeForRetry(FailureClass::kAmbiguous));
   budget.OnStored(1);
-  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous)) << "five that were stored at once";
+  EXPECT_TRUE(budget.TakeForRetry(FailureClass::kAmbiguous)) << "five that were stored at once";
   for (int i = 0; i < 100; ++i) budget.OnStored(1);
-  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous));
-  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous));
-  EXPECT_FALSE(budget.Take(FailureClass::kAmbiguous)) << "never more than it began with";
+  EXPECT_TRUE(budget.TakeForRetry(FailureClass::kAmbiguous));
+  EXPECT_TRUE(budget.TakeForRetry(FailureClass::kAmbiguous));
+  EXPECT_FALSE(budget.TakeForRetry(FailureClass::kAmbiguous)) << "never more than it began with";
 }
 
 TEST_F(RetryPolicyTest, K12WaitsNoLongerThanTheRecordLives) {

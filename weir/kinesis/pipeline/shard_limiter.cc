@@ -44,19 +44,19 @@ void ShardLimiter::Put(KinesisRecord record) {
 }
 
 ShardLimiter::Drained ShardLimiter::Drain(Instant now) {
-  BringTo(now);
+  AdvanceTo(now);
   Drained drained;
   DrainExpired(now, drained);
   while (!queue_.empty()) {
-    const auto first = First(now);
+    const auto first = NextToLeave(now);
     if (WaitFor(first->second.record) > milliseconds(0)) break;
-    drained.admitted.push_back(Remove(first));
-    Charge(drained.admitted.back());
+    drained.admitted.push_back(RemoveRecord(first));
+    ChargeFor(drained.admitted.back());
   }
   return drained;
 }
 
-ShardLimiter::Queue::iterator ShardLimiter::First(Instant now) {
+ShardLimiter::Queue::iterator ShardLimiter::NextToLeave(Instant now) {
   const auto first = queue_.begin();
   if (first->second.record.expires > now + lead_) return first;
   // Of the records that expire after the lead, the one that expires first.
@@ -65,19 +65,19 @@ ShardLimiter::Queue::iterator ShardLimiter::First(Instant now) {
 }
 
 ShardLimiter::Drained ShardLimiter::DrainAll(Instant now) {
-  BringTo(now);
+  AdvanceTo(now);
   Drained drained;
   DrainExpired(now, drained);
   while (!queue_.empty()) {
-    drained.admitted.push_back(Remove(queue_.begin()));
-    Charge(drained.admitted.back());
+    drained.admitted.push_back(RemoveRecord(queue_.begin()));
+    ChargeFor(drained.admitted.back());
   }
   return drained;
 }
 
-std::optional<Instant> ShardLimiter::Wake(Instant now) {
+std::optional<Instant> ShardLimiter::NextWake(Instant now) {
   if (queue_.empty()) return std::nullopt;
-  const milliseconds wait = WaitFor(First(now)->second.record);
+  const milliseconds wait = WaitFor(NextToLeave(now)->second.record);
   // Meters are refilled in whole milliseconds since origin_, so the wait counts from the last of
   // these.
   const Instant fits = origin_ + milliseconds(millis_) + wait;
@@ -85,17 +85,17 @@ std::optional<Instant> ShardLimiter::Wake(Instant now) {
 }
 
 void ShardLimiter::OnThrottled(Instant now) {
-  if (slowed_ && now - *slowed_ < options_.deaf) return;
-  BringTo(now);
+  if (slowed_ && now - *slowed_ < options_.throttle_blackout) return;
+  AdvanceTo(now);
   slowed_ = now;
   recovered_ = now;
   // The limiter of n shards may slow down to n times less of its rate: to the least rate of one
   // shard, and at least 1 %.
-  const std::int64_t least = std::max<std::int64_t>(1, options_.at_least / shards_);
+  const std::int64_t least = std::max<std::int64_t>(1, options_.least_percent / shards_);
   SetPercent(std::max(percent_ * options_.after_throttle / 100, least));
 }
 
-void ShardLimiter::BringTo(Instant now) {
+void ShardLimiter::AdvanceTo(Instant now) {
   const std::int64_t millis = MillisBetween(origin_, now);
   if (millis > millis_) {
     Refill(records_, millis - millis_);
@@ -111,24 +111,26 @@ void ShardLimiter::BringTo(Instant now) {
 
 void ShardLimiter::SetPercent(std::int64_t percent) {
   percent_ = percent;
-  ChangeQuota(records_, Rated(options_.records));
-  ChangeQuota(bytes_, Rated(options_.bytes));
+  ChangeQuota(records_, AtPresentRate(options_.records));
+  ChangeQuota(bytes_, AtPresentRate(options_.bytes));
 }
 
-Quota ShardLimiter::Rated(const Quota& quota) const { return RatedAt(quota, percent_, shards_); }
+Quota ShardLimiter::AtPresentRate(const Quota& quota) const {
+  return RatedAt(quota, percent_, shards_);
+}
 
 void ShardLimiter::SetShards(std::int64_t shards, Instant now) {
   if (shards == shards_) return;
-  BringTo(now);
+  AdvanceTo(now);
   shards_ = shards;
   SetPercent(percent_);
 }
 
 void ShardLimiter::TakeAll(std::vector<KinesisRecord>& out) {
-  while (!queue_.empty()) out.push_back(Remove(queue_.begin()));
+  while (!queue_.empty()) out.push_back(RemoveRecord(queue_.begin()));
 }
 
-KinesisRecord ShardLimiter::Remove(Queue::iterator waiting) {
+KinesisRecord ShardLimiter::RemoveRecord(Queue::iterator waiting) {
   KinesisRecord record = std::move(waiting->second.record);
   expiries_.erase(waiting->second.expiry);
   queue_.erase(waiting);
@@ -137,7 +139,7 @@ KinesisRecord ShardLimiter::Remove(Queue::iterator waiting) {
 
 void ShardLimiter::DrainExpired(Instant now, Drained& drained) {
   while (!expiries_.empty() && expiries_.begin()->first <= now) {
-    drained.expired.push_back(Remove(expiries_.begin()->second));
+    drained.expired.push_back(RemoveRecord(expiries_.begin()->second));
   }
 }
 
@@ -145,7 +147,7 @@ milliseconds ShardLimiter::WaitFor(const KinesisRecord& record) const {
   return std::max(WaitUntilThere(records_, kMillitokens), WaitUntilThere(bytes_, CostIn(record)));
 }
 
-void ShardLimiter::Charge(const KinesisRecord& record) {
+void ShardLimiter::ChargeFor(const KinesisRecord& record) {
   Adjust(records_, kMillitokens);
   Adjust(bytes_, CostIn(record));
 }

@@ -17,12 +17,12 @@ struct ShardLimiterOptions {
   Quota records = PerSecond(1000);
   Quota bytes = PerSecond(1024 * 1024);
   /// Percentages: a throttle lowers the rate to after_throttle % of its present value, and not
-  /// below at_least % of the full rate.
+  /// below least_percent % of the full rate.
   std::int64_t after_throttle = 95;
-  std::int64_t at_least = 5;
+  std::int64_t least_percent = 5;
   /// Throttles within this time after one that lowered the rate do not count: they are responses to
   /// requests that were sent before.
-  nanoseconds deaf = milliseconds(250);
+  nanoseconds throttle_blackout = milliseconds(250);
   /// A hundredth of the full rate comes back in this time.
   nanoseconds recovery = std::chrono::seconds(1);
 };
@@ -52,7 +52,7 @@ class ShardLimiter {
   Drained DrainAll(Instant now);
   /// Returns when the next record fits or expires, and not before `now`; nothing if no record
   /// waits.
-  std::optional<Instant> Wake(Instant now);
+  std::optional<Instant> NextWake(Instant now);
 
   /// Takes all records, expired or not, without a charge.
   void TakeAll(std::vector<KinesisRecord>& out);
@@ -78,20 +78,20 @@ class ShardLimiter {
   };
 
   /// Refills the bucket up to `now`, and restores the part of the rate that is due.
-  void BringTo(Instant now);
+  void AdvanceTo(Instant now);
   /// Sets the percentage, and the rates of both limits by it.
   void SetPercent(std::int64_t percent);
   /// Returns the quota at the present rate and number of shards.
-  Quota Rated(const Quota& quota) const;
+  Quota AtPresentRate(const Quota& quota) const;
   /// Takes a record out of both queues.
-  KinesisRecord Remove(Queue::iterator waiting);
+  KinesisRecord RemoveRecord(Queue::iterator waiting);
   /// Returns the next record to leave: the first that does not expire within the lead or, if all
   /// do, the first. REQUIRES: not empty.
-  Queue::iterator First(Instant now);
+  Queue::iterator NextToLeave(Instant now);
   void DrainExpired(Instant now, Drained& drained);
   /// Returns how long until the bucket holds the cost of the record, or is full.
   milliseconds WaitFor(const KinesisRecord& record) const;
-  void Charge(const KinesisRecord& record);
+  void ChargeFor(const KinesisRecord& record);
 
   ShardLimiterOptions options_;
   Instant origin_;

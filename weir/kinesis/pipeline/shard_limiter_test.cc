@@ -35,7 +35,7 @@ std::vector<Departure> RunDry(ShardLimiter& limiter, Instant now = kStart) {
     for (const std::uint64_t number : Numbers(limiter.Drain(now).admitted)) {
       departures.push_back({std::chrono::floor<milliseconds>(now - kStart), number});
     }
-    const auto wake = limiter.Wake(now);
+    const auto wake = limiter.NextWake(now);
     if (!wake) return departures;
     EXPECT_GT(*wake, now) << "it wakes where nothing fits";
     if (*wake <= now) return departures;
@@ -138,9 +138,9 @@ TEST(ShardLimiter, WakesForWhatExpiresBeforeItFits) {
   limiter.Put(RecordDueAt(1, 1, kStart));
   limiter.Put(RecordDueAt(2, 1, kStart, kStart + milliseconds(300)));
   EXPECT_THAT(Numbers(limiter.Drain(kStart).admitted), ElementsAre(1));
-  EXPECT_EQ(limiter.Wake(kStart), kStart + milliseconds(300));
+  EXPECT_EQ(limiter.NextWake(kStart), kStart + milliseconds(300));
   EXPECT_THAT(Numbers(limiter.Drain(kStart + milliseconds(300)).expired), ElementsAre(2));
-  EXPECT_EQ(limiter.Wake(kStart + milliseconds(300)), std::nullopt);
+  EXPECT_EQ(limiter.NextWake(kStart + milliseconds(300)), std::nullopt);
 }
 
 // V-P13, V-P16. The admitted records leave a debt.
@@ -152,7 +152,7 @@ TEST(ShardLimiter, LetsEverythingOutOnDemandAndOwesIt) {
   EXPECT_THAT(Numbers(drained.admitted), ElementsAre(0, 1, 2));
   EXPECT_THAT(Numbers(drained.expired), ElementsAre(9));
   limiter.Put(RecordDueAt(4, 1, kStart));
-  EXPECT_EQ(limiter.Wake(kStart), kStart + seconds(3));
+  EXPECT_EQ(limiter.NextWake(kStart), kStart + seconds(3));
 }
 
 TEST(ShardLimiter, SlowsDownOnceForTheThrottlesOfOneMoment) {

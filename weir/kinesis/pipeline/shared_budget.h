@@ -14,8 +14,8 @@ class SharedBudget {
   /// Requests an amount of a shard's budget. `done` runs exactly once, on any thread, by
   /// `ask.until` or soon after it. An error is not a refusal: the store did not respond, and the
   /// producer goes on with its own limiter alone.
-  virtual void Ask(const StreamAddress& stream, const BudgetAsk& ask,
-                   Done<BudgetDecision> done) = 0;
+  virtual void RequestBudget(const StreamAddress& stream, const BudgetRequest& ask,
+                             Done<BudgetDecision> done) = 0;
 };
 
 }  // namespace weir::kinesis

@@ -11,7 +11,7 @@ namespace weir::kinesis {
 namespace {
 
 // The time between two calls of `interrupted` while no event comes.
-constexpr milliseconds kLook{100};
+constexpr milliseconds kInterruptPoll{100};
 constexpr std::chrono::seconds kRequestDeadline{30};
 
 /// The response to a request or, with id 0, a wake-up.
@@ -58,41 +58,42 @@ class Mailbox {
 
 using Box = std::shared_ptr<Mailbox>;
 
-void Send(ReaderStep::Ask ask, const ReadParts& parts, const Box& box) {
+void SendReaderRequest(ReaderStep::Request request, const ReadParts& parts, const Box& box) {
   box->Expect();
   const Deadline deadline = Deadline::After(parts.scheduler.clock(), kRequestDeadline);
-  parts.client.Call({std::move(ask.operation), std::move(ask.body), true}, deadline,
-                    [box, id = ask.id](tl::expected<JsonReply, AwsFailure> reply) {
+  parts.client.Call({std::move(request.operation), std::move(request.body), true}, deadline,
+                    [box, id = request.id](tl::expected<JsonReply, AwsFailure> reply) {
                       if (!reply) return box->Put({id, tl::unexpected(std::move(reply.error()))});
                       box->Put({id, std::move(reply->body)});
                     });
 }
 
-std::optional<Event> Next(const ReadParts& parts, Mailbox& box) {
+std::optional<Event> NextEvent(const ReadParts& parts, Mailbox& box) {
   while (!parts.interrupted()) {
-    if (std::optional<Event> event = box.Take(kLook)) return event;
+    if (std::optional<Event> event = box.Take(kInterruptPoll)) return event;
   }
   return std::nullopt;
 }
 
-void Report(const ReaderStep& step, const ReadParts& parts) {
+void ReportFailures(const ReaderStep& step, const ReadParts& parts) {
   if (!parts.failing) return;
   if (step.failing) parts.failing(&*step.failing);
   if (step.recovered) parts.failing(nullptr);
 }
 
-Status Drive(StreamReader& reader, const ReadParts& parts, const Box& box) {
+Status RunReader(StreamReader& reader, const ReadParts& parts, const Box& box) {
   const Clock& clock = parts.scheduler.clock();
   ReaderStep step = reader.OnWake(clock.Now());
   for (;;) {
-    for (ReaderStep::Ask& ask : step.asks) Send(std::move(ask), parts, box);
-    Report(step, parts);
+    for (ReaderStep::Request& request : step.requests)
+      SendReaderRequest(std::move(request), parts, box);
+    ReportFailures(step, parts);
     if (!step.records.empty() && !parts.take(std::move(step.records))) return {};
     if (step.error) return Fail(*std::move(step.error));
     if (step.done) return {};
     std::optional<TimerId> timer;
     if (step.wake) timer = parts.scheduler.At(*step.wake, [box] { box->Put({}); });
-    std::optional<Event> event = Next(parts, *box);
+    std::optional<Event> event = NextEvent(parts, *box);
     if (timer) parts.scheduler.Cancel(*timer);
     if (!event) return {};
     const Instant now = clock.Now();
@@ -104,7 +105,7 @@ Status Drive(StreamReader& reader, const ReadParts& parts, const Box& box) {
 
 Status ReadStream(StreamReader& reader, const ReadParts& parts) {
   const auto box = std::make_shared<Mailbox>();
-  Status status = Drive(reader, parts, box);
+  Status status = RunReader(reader, parts, box);
   box->AwaitAnswers();
   return status;
 }

@@ -48,12 +48,12 @@ struct StreamRecord {
 /// The actions that follow an event.
 struct ReaderStep {
   /// A request. Its response goes to OnAnswer with this id.
-  struct Ask {
+  struct Request {
     std::uint64_t id = 0;
     std::string operation;
     std::string body;
   };
-  std::vector<Ask> asks;              ///< sending a request twice does no harm
+  std::vector<Request> requests;      ///< sending a request twice does no harm
   std::vector<StreamRecord> records;  ///< the records of a shard in their order
   /// Call OnWake at this time or earlier; nothing: only after another event.
   std::optional<Instant> wake;

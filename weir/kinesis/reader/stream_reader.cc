@@ -11,84 +11,88 @@ StreamReader::StreamReader(StreamAddress stream, const ReaderOptions& options, s
     : stream_(std::move(stream)),
       options_(options),
       rng_(seed),
-      listing_{.tries = {.backoff = Backoff(options.first_backoff, options.longest_backoff)}} {}
+      listing_{
+          .failure_series = {.backoff = Backoff(options.first_backoff, options.longest_backoff)}} {}
 
-ReaderStep StreamReader::OnWake(Instant now) { return Go(now); }
+ReaderStep StreamReader::OnWake(Instant now) { return NextStep(now); }
 
 ReaderStep StreamReader::OnAnswer(std::uint64_t id, const Answer& answer, Instant now) {
   const bool was_failing = failing_ > 0;
   ReaderStep step;
-  Status status = Take(id, answer, now, step);
+  Status status = HandleAnswer(id, answer, now, step);
   if (!status) {
     step.error = std::move(status.error());
     step.done = true;
     return step;
   }
-  ReaderStep next = Go(now);
+  ReaderStep next = NextStep(now);
   next.records = std::move(step.records);
   next.recovered = was_failing && failing_ == 0;
   if (!was_failing && failing_ > 0) next.failing = std::exchange(first_failure_, std::nullopt);
   return next;
 }
 
-Status StreamReader::Take(std::uint64_t id, const Answer& answer, Instant now, ReaderStep& step) {
+Status StreamReader::HandleAnswer(std::uint64_t id, const Answer& answer, Instant now,
+                                  ReaderStep& step) {
   if (id == listing_.id) {
     listing_.id = 0;
     return OnListing(answer, now);
   }
-  const auto asked = under_way_.find(id);
-  if (asked == under_way_.end()) return {};
+  const auto asked = in_flight_.find(id);
+  if (asked == in_flight_.end()) return {};
   Reading& reading = readings_.at(asked->second);
-  under_way_.erase(asked);
+  in_flight_.erase(asked);
   return OnShard(reading, answer, now, step);
 }
 
-ReaderStep StreamReader::Go(Instant now) {
+ReaderStep StreamReader::NextStep(Instant now) {
   ReaderStep step;
   OpenReady(now);
-  if (listing_.wanted && listing_.id == 0 && listing_.due <= now) step.asks.push_back(AskList());
+  if (listing_.wanted && listing_.id == 0 && listing_.due <= now)
+    step.requests.push_back(MakeListRequest());
   while (!due_.empty() && due_.begin()->first <= now &&
-         under_way_.size() < options_.max_in_flight) {
+         in_flight_.size() < options_.max_in_flight) {
     const ShardId id = due_.begin()->second;
     due_.erase(due_.begin());
-    step.asks.push_back(AskShard(id));
+    step.requests.push_back(MakeShardRequest(id));
   }
-  step.wake = Wake();
-  step.done = finished();
+  step.wake = NextWake();
+  step.done = is_done();
   return step;
 }
 
-ReaderStep::Ask StreamReader::AskList() {
+ReaderStep::Request StreamReader::MakeListRequest() {
   listing_.wanted = false;
   listing_.id = next_id_++;
   return {listing_.id, "ListShards", ListAllShardsBody(stream_, listing_.token)};
 }
 
-ReaderStep::Ask StreamReader::AskShard(ShardId id) {
+ReaderStep::Request StreamReader::MakeShardRequest(ShardId id) {
   const Reading& reading = readings_.at(id);
   const std::uint64_t number = next_id_++;
-  under_way_.emplace(number, id);
+  in_flight_.emplace(number, id);
   if (reading.stage == Stage::kBegins) {
     return {number, "GetShardIterator", GetShardIteratorBody(stream_, id, reading.position)};
   }
   return {number, "GetRecords", GetRecordsBody(stream_, reading.iterator, options_.page_records)};
 }
 
-std::optional<Instant> StreamReader::Wake() const {
+std::optional<Instant> StreamReader::NextWake() const {
   std::optional<Instant> wake;
   if (listing_.wanted && listing_.id == 0) wake = listing_.due;
-  if (!due_.empty() && under_way_.size() < options_.max_in_flight) {
+  if (!due_.empty() && in_flight_.size() < options_.max_in_flight) {
     wake = std::min(wake.value_or(due_.begin()->first), due_.begin()->first);
   }
   return wake;
 }
 
-bool StreamReader::finished() const {
-  const bool asks = listing_.wanted || listing_.id != 0 || !under_way_.empty() || !due_.empty();
-  const bool lists = listing_.wanted || listing_.id != 0;
+bool StreamReader::is_done() const {
+  const bool has_requests =
+      listing_.wanted || listing_.id != 0 || !in_flight_.empty() || !due_.empty();
+  const bool is_listing = listing_.wanted || listing_.id != 0;
   // With `only`, the reading ends with this shard, even if it follows.
-  const bool is_over = options_.only && listed_ && !lists && ended_ == readings_.size();
-  return is_over || (!options_.follow && !asks);
+  const bool is_over = options_.only && listed_ && !is_listing && ended_ == readings_.size();
+  return is_over || (!options_.follow && !has_requests);
 }
 
 Status StreamReader::CheckReadable(const ReadShard& shard) const {
@@ -100,14 +104,15 @@ Status StreamReader::CheckReadable(const ReadShard& shard) const {
                           FormatShardId(shard.id)));
 }
 
-void StreamReader::Learn(const ReadShard& shard, Instant now) {
+void StreamReader::AddShard(const ReadShard& shard, Instant now) {
   if (options_.only && *options_.only != shard.id) return;
   if (const auto at = readings_.find(shard.id); at != readings_.end()) {
     if (shard.closed) MarkClosed(at->second, now);
     return;
   }
-  Reading reading{.shard = shard,
-                  .tries = {.backoff = Backoff(options_.first_backoff, options_.longest_backoff)}};
+  Reading reading{
+      .shard = shard,
+      .failure_series = {.backoff = Backoff(options_.first_backoff, options_.longest_backoff)}};
   // Shards that are found after the first listing are read from their beginning.
   if (!listed_) reading.position = options_.from;
   // A closed shard gets no records behind its present end.
@@ -121,7 +126,7 @@ void StreamReader::Learn(const ReadShard& shard, Instant now) {
 // Its children wait until the shard is read to its end for good.
 void StreamReader::MarkClosed(Reading& reading, Instant now) {
   reading.shard.closed = true;
-  if (reading.stage == Stage::kCaughtUp) Ask(reading, Stage::kReads, now);
+  if (reading.stage == Stage::kCaughtUp) ScheduleRequest(reading, Stage::kReads, now);
 }
 
 void StreamReader::OpenReady(Instant now) {
@@ -134,19 +139,20 @@ void StreamReader::OpenReady(Instant now) {
       return at == readings_.end() || parent >= id || at->second.stage == Stage::kEnded ||
              reading.position.at == Position::At::kLatest;
     });
-    if (ready) Ask(reading, Stage::kBegins, now);
+    if (ready) ScheduleRequest(reading, Stage::kBegins, now);
   }
 }
 
-void StreamReader::Ask(Reading& reading, Stage stage, Instant due) {
+void StreamReader::ScheduleRequest(Reading& reading, Stage stage, Instant due) {
   reading.stage = stage;
   due_.emplace(due, reading.shard.id);
 }
 
-void StreamReader::Close(Reading& reading, const std::vector<ReadShard>& children, Instant now) {
+void StreamReader::CloseShard(Reading& reading, const std::vector<ReadShard>& children,
+                              Instant now) {
   reading.stage = Stage::kEnded;
   reading.shard.closed = true;
-  Succeed(reading.tries);
+  EndFailures(reading.failure_series);
   ++ended_;
   if (options_.only) return;
   const auto known = [&](ShardId id) { return readings_.contains(id); };
@@ -161,7 +167,7 @@ void StreamReader::Close(Reading& reading, const std::vector<ReadShard>& childre
   // The other parents of these children are closed, too, and may have records that are not read
   // yet.
   for (const ReadShard& child : children) {
-    Learn(child, now);
+    AddShard(child, now);
     for (const ShardId parent : child.parents) MarkClosed(readings_.at(parent), now);
   }
 }

@@ -58,7 +58,7 @@ class StreamReader {
     kEnded,     ///< was read to its end for good
   };
   /// Consecutive failures of one kind of request.
-  struct Tries {
+  struct FailureSeries {
     Backoff backoff;
     std::uint32_t failures = 0;
   };
@@ -70,7 +70,7 @@ class StreamReader {
     std::string iterator{};
     /// The service has responded that the shard does not exist.
     bool is_missing = false;
-    Tries tries;
+    FailureSeries failure_series;
   };
   /// The listing of all shards that runs or is due.
   struct Listing {
@@ -82,23 +82,23 @@ class StreamReader {
     std::string token{};
     std::vector<ReadShard> found{};
     std::size_t pages = 0;  ///< of `found`
-    Tries tries;
+    FailureSeries failure_series;
   };
 
   /// Makes the requests that are due and returns the step.
-  ReaderStep Go(Instant now);
+  ReaderStep NextStep(Instant now);
   /// Makes the request for a page of the listing.
-  ReaderStep::Ask AskList();
+  ReaderStep::Request MakeListRequest();
   /// Makes the next request for a shard: an iterator or records.
-  ReaderStep::Ask AskShard(ShardId id);
+  ReaderStep::Request MakeShardRequest(ShardId id);
   /// Returns when the next request is due; nothing if a response must come first.
-  std::optional<Instant> Wake() const;
+  std::optional<Instant> NextWake() const;
   /// Returns whether the reading has ended.
-  bool finished() const;
+  bool is_done() const;
 
   /// Passes a response to the handler of its request. An error ends the reading, as in all of
   /// these.
-  Status Take(std::uint64_t id, const Answer& answer, Instant now, ReaderStep& step);
+  Status HandleAnswer(std::uint64_t id, const Answer& answer, Instant now, ReaderStep& step);
   Status OnListing(const Answer& answer, Instant now);
   Status OnListingFailed(const AwsFailure& failure, Instant now);
   Status OnShard(Reading& reading, const Answer& answer, Instant now, ReaderStep& step);
@@ -106,19 +106,19 @@ class StreamReader {
   /// Handles a page of records.
   void OnPage(Reading& reading, RecordPage page, Instant now, ReaderStep& step);
   /// Adds the user records of a Kinesis record to the step, by the consumer's rule.
-  void Deliver(const ReadShard& shard, const StoredRecord& stored, ReaderStep& step);
+  void AddRecords(const ReadShard& shard, const StoredRecord& stored, ReaderStep& step);
   /// Counts a failure, unless it is a throttle. Returns when to retry; an error if a retry cannot
   /// succeed, or after most_tries consecutive failures.
-  Result<Instant> TryAgain(Tries& tries, const AwsFailure& failure, Instant now);
+  Result<Instant> TryAgain(FailureSeries& failure_series, const AwsFailure& failure, Instant now);
   /// Ends a series of failures.
-  void Succeed(Tries& tries);
+  void EndFailures(FailureSeries& failure_series);
 
   /// Handles a listing that was read to its end.
   Status OnListed(Instant now);
   /// Returns kNotFound if an open shard is listed and cannot be read.
   Status CheckReadable(const ReadShard& shard) const;
   /// Adds a listed shard, or notes that it is closed.
-  void Learn(const ReadShard& shard, Instant now);
+  void AddShard(const ReadShard& shard, Instant now);
   /// Notes that a shard takes no more records. If it was read to its end, it must be read once
   /// more.
   void MarkClosed(Reading& reading, Instant now);
@@ -128,9 +128,9 @@ class StreamReader {
   /// Begins the shards whose parents are read to their ends.
   void OpenReady(Instant now);
   /// Schedules the next request for a shard.
-  void Ask(Reading& reading, Stage stage, Instant due);
+  void ScheduleRequest(Reading& reading, Stage stage, Instant due);
   /// Ends a shard and adds its children.
-  void Close(Reading& reading, const std::vector<ReadShard>& children, Instant now);
+  void CloseShard(Reading& reading, const std::vector<ReadShard>& children, Instant now);
 
   const StreamAddress stream_;
   const ReaderOptions options_;
@@ -139,9 +139,9 @@ class StreamReader {
   // Shards in kBegins or kReads without a request in flight.
   std::set<std::pair<Instant, ShardId>> due_;
   /// The shards of the requests in flight.
-  std::map<std::uint64_t, ShardId> under_way_;
+  std::map<std::uint64_t, ShardId> in_flight_;
   std::size_t ended_ = 0;               ///< number of shards in kEnded
-  std::size_t failing_ = 0;             // number of Tries with failures
+  std::size_t failing_ = 0;             // number of FailureSeries with failures
   std::optional<Error> first_failure_;  // since all requests succeeded last
   bool listed_ = false;                 // a listing was read to its end
   Listing listing_;

@@ -23,7 +23,7 @@ AwsFailure Unreadable(const Error& error) {
   return failure;
 }
 
-bool IsRetriable(FailureClass kind) {
+bool MayRetryRead(FailureClass kind) {
   return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
          kind == FailureClass::kAmbiguous || kind == FailureClass::kDeadline;
 }
@@ -34,7 +34,7 @@ Status StreamReader::OnListing(const Answer& answer, Instant now) {
   if (!answer) return OnListingFailed(answer.error(), now);
   auto page = ReadListAllShards(*answer);
   if (!page) return OnListingFailed(Unreadable(page.error()), now);
-  Succeed(listing_.tries);
+  EndFailures(listing_.failure_series);
   if (++listing_.pages > kMostPages) {
     return Fail(Code::kResourceExhausted,
                 fmt::format("ListShards: more than {} pages", kMostPages));
@@ -54,7 +54,7 @@ Status StreamReader::OnListingFailed(const AwsFailure& failure, Instant now) {
     listing_.due = now + kListingGap;
     return {};
   }
-  WEIR_ASSIGN_OR_RETURN(listing_.due, TryAgain(listing_.tries, failure, now));
+  WEIR_ASSIGN_OR_RETURN(listing_.due, TryAgain(listing_.failure_series, failure, now));
   return {};
 }
 
@@ -63,7 +63,7 @@ Status StreamReader::OnListed(Instant now) {
   listing_.pages = 0;
   for (const ReadShard& shard : std::exchange(listing_.found, {})) {
     WEIR_RETURN_IF_ERROR(CheckReadable(shard));
-    Learn(shard, now);
+    AddShard(shard, now);
   }
   listed_ = true;
   if (options_.only && readings_.empty()) {
@@ -73,12 +73,12 @@ Status StreamReader::OnListed(Instant now) {
   listing_.wanted = std::exchange(listing_.again, false);
   listing_.due = now + kListingGap;
   if (!options_.follow || options_.only || ended_ < readings_.size()) {
-    listing_.tries.backoff.Reset();
+    listing_.failure_series.backoff.Reset();
     return {};
   }
   // No shard is open, so new shards must come.
   listing_.wanted = true;
-  listing_.due = listing_.due + listing_.tries.backoff.Next(rng_);
+  listing_.due = listing_.due + listing_.failure_series.backoff.Next(rng_);
   return {};
 }
 
@@ -89,7 +89,7 @@ Status StreamReader::OnShard(Reading& reading, const Answer& answer, Instant now
     auto iterator = ReadGetShardIterator(*answer);
     if (!iterator) return OnShardFailed(reading, Unreadable(iterator.error()), now);
     reading.iterator = *std::move(iterator);
-    Ask(reading, Stage::kReads, now);
+    ScheduleRequest(reading, Stage::kReads, now);
     return {};
   }
   auto page = ReadGetRecords(*answer);
@@ -107,45 +107,47 @@ Status StreamReader::OnShardFailed(Reading& reading, const AwsFailure& failure, 
                               FormatShardId(reading.shard.id)));
     }
     // The new iterator begins at reading.position: after the last record that was read, if any.
-    Ask(reading, Stage::kBegins, now + options_.least_gap);
+    ScheduleRequest(reading, Stage::kBegins, now + options_.least_gap);
     return {};
   }
   // Records are removed from a shard after a while, and the shard with them. If the stream itself
   // was deleted, the listing fails.
   if (failure.code == "ResourceNotFoundException") {
     reading.is_missing = true;
-    Close(reading, {}, now);
+    CloseShard(reading, {}, now);
     WantListing();
     return {};
   }
-  WEIR_ASSIGN_OR_RETURN(const Instant again, TryAgain(reading.tries, failure, now));
-  Ask(reading, reading.stage, std::max(again, now + options_.least_gap));
+  WEIR_ASSIGN_OR_RETURN(const Instant again, TryAgain(reading.failure_series, failure, now));
+  ScheduleRequest(reading, reading.stage, std::max(again, now + options_.least_gap));
   return {};
 }
 
-Result<Instant> StreamReader::TryAgain(Tries& tries, const AwsFailure& failure, Instant now) {
-  if (!IsRetriable(failure.kind)) return Fail(ToError(failure));
+Result<Instant> StreamReader::TryAgain(FailureSeries& failure_series, const AwsFailure& failure,
+                                       Instant now) {
+  if (!MayRetryRead(failure.kind)) return Fail(ToError(failure));
   // Throttles are retried without an end and do not count as failures.
-  if (failure.kind != FailureClass::kThrottle && tries.failures++ == 0 && failing_++ == 0) {
+  if (failure.kind != FailureClass::kThrottle && failure_series.failures++ == 0 &&
+      failing_++ == 0) {
     first_failure_ = ToError(failure);
   }
-  const bool is_last = options_.most_tries > 0 && tries.failures >= options_.most_tries;
+  const bool is_last = options_.most_tries > 0 && failure_series.failures >= options_.most_tries;
   if (is_last) return Fail(ToError(failure));
-  return now + tries.backoff.Next(rng_);
+  return now + failure_series.backoff.Next(rng_);
 }
 
-void StreamReader::Succeed(Tries& tries) {
-  if (std::exchange(tries.failures, 0) > 0) --failing_;
+void StreamReader::EndFailures(FailureSeries& failure_series) {
+  if (std::exchange(failure_series.failures, 0) > 0) --failing_;
 }
 
 void StreamReader::OnPage(Reading& reading, RecordPage page, Instant now, ReaderStep& step) {
-  Succeed(reading.tries);
-  reading.tries.backoff.Reset();
-  for (const StoredRecord& stored : page.records) Deliver(reading.shard, stored, step);
+  EndFailures(reading.failure_series);
+  reading.failure_series.backoff.Reset();
+  for (const StoredRecord& stored : page.records) AddRecords(reading.shard, stored, step);
   if (!page.records.empty()) {
     reading.position = {Position::At::kAfter, page.records.back().sequence_number};
   }
-  if (page.next_iterator.empty()) return Close(reading, page.children, now);
+  if (page.next_iterator.empty()) return CloseShard(reading, page.children, now);
   reading.iterator = std::move(page.next_iterator);
   // Some engines always respond that no record is behind a page; a full page shows the contrary.
   const bool at_end = page.behind.count() == 0 && page.records.size() < options_.page_records;
@@ -154,10 +156,11 @@ void StreamReader::OnPage(Reading& reading, RecordPage page, Instant now, Reader
     return;
   }
   const bool idle = at_end && page.records.empty() && !reading.shard.closed;
-  Ask(reading, Stage::kReads, now + (idle ? options_.idle_gap : options_.least_gap));
+  ScheduleRequest(reading, Stage::kReads, now + (idle ? options_.idle_gap : options_.least_gap));
 }
 
-void StreamReader::Deliver(const ReadShard& shard, const StoredRecord& stored, ReaderStep& step) {
+void StreamReader::AddRecords(const ReadShard& shard, const StoredRecord& stored,
+                              ReaderStep& step) {
   ++stats_.kinesis_records;
   const auto views = Deaggregate(stored.partition_key, stored.data, shard.range);
   if (!views) {

@@ -27,7 +27,7 @@ struct Session {
       : stream(from), reader({.name = "s", .arn = {}}, options, seed), rng(seed) {}
 
   void Take(ReaderStep step) {
-    std::ranges::move(step.asks, std::back_inserter(asks));
+    std::ranges::move(step.requests, std::back_inserter(asks));
     for (StreamRecord& record : step.records) {
       data.push_back(record.data);
       records.push_back(std::move(record));
@@ -44,7 +44,7 @@ struct Session {
     begun = true;
     for (int events = 0; !done && events < 100'000; ++events) {
       if (!asks.empty()) {
-        const ReaderStep::Ask ask = asks.front();
+        const ReaderStep::Request ask = asks.front();
         asks.pop_front();
         now = now + milliseconds(1);
         Take(reader.OnAnswer(ask.id, stream.Answer(ask, now, rng), now));
@@ -63,7 +63,7 @@ struct Session {
   Rng rng;
   Instant now{86'400'000'000'007};
   bool begun = false;
-  std::deque<ReaderStep::Ask> asks;
+  std::deque<ReaderStep::Request> asks;
   std::optional<Instant> wake;
   bool done = false;
   std::optional<Error> error;
@@ -293,12 +293,12 @@ TEST(StreamReader, WhatCannotGoBetterEndsIt) {
   FakeStream stream;
   Session session(stream);
   ReaderStep first = session.reader.OnWake(session.now);
-  ASSERT_EQ(first.asks.size(), 1U);
+  ASSERT_EQ(first.requests.size(), 1U);
   AwsFailure failure;
   failure.code = "ResourceNotFoundException";
   failure.message = "no stream s";
   const ReaderStep step =
-      session.reader.OnAnswer(first.asks[0].id, tl::unexpected(failure), session.now);
+      session.reader.OnAnswer(first.requests[0].id, tl::unexpected(failure), session.now);
   EXPECT_TRUE(step.done);
   ASSERT_TRUE(step.error);
   EXPECT_EQ(step.error->code, Code::kNotFound);

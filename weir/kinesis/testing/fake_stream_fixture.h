@@ -60,7 +60,7 @@ class FakeStream {
     shards[child].parents = std::move(parents);
   }
 
-  StreamReader::Answer Answer(const ReaderStep::Ask& ask, Instant now, Rng& rng) {
+  StreamReader::Answer Answer(const ReaderStep::Request& ask, Instant now, Rng& rng) {
     const Json body = Json::parse(ask.body);
     if (ask.operation == "GetRecords") shards.at(ReadOf(body).first).reads.push_back(now);
     if (rng.Chance(faults)) return Fault(rng, ask.operation);
@@ -109,7 +109,7 @@ class FakeStream {
     }
   }
 
-  static std::uint64_t ShardOf(const ReaderStep::Ask& ask, const Json& body) {
+  static std::uint64_t ShardOf(const ReaderStep::Request& ask, const Json& body) {
     return ask.operation == "GetRecords" ? ReadOf(body).first : NumberOf(body.at("ShardId"));
   }
   static std::uint64_t NumberOf(const std::string& name) { return ParseShardId(name)->number; }

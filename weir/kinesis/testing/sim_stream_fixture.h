@@ -101,7 +101,7 @@ class SimStream {
       Call("ListShards", ListShardsBody(kFormat, address, *step.list),
            [this](const Answer& answer) { Follow(pipeline.OnListed(ToShards(answer), Now())); });
     }
-    for (const BudgetAsk& ask : step.asks) {
+    for (const BudgetRequest& ask : step.budget_requests) {
       scheduler.At(Now() + budget_trip, [this, shard = ask.shard] {
         Follow(pipeline.OnBudget(shard, {.granted = true}, Now()));
       });

@@ -40,18 +40,18 @@ class Reader {
       }
       case 2: {
         WEIR_ASSIGN_OR_RETURN(const std::uint64_t length, Varint());
-        if (length > rest_.size()) return Bad("a length goes beyond the end");
+        if (length > rest_.size()) return BadAggregate("a length goes beyond the end");
         field.is_bytes = true;
         field.bytes = rest_.substr(0, length);
         Advance(length);
         return field;
       }
       default:
-        return Bad("a field is neither a varint nor length-delimited");
+        return BadAggregate("a field is neither a varint nor length-delimited");
     }
   }
 
-  tl::unexpected<Error> Bad(std::string_view what) const {
+  tl::unexpected<Error> BadAggregate(std::string_view what) const {
     return Fail(Code::kDataLoss, fmt::format("aggregated record, byte {}: {}", at_, what));
   }
 
@@ -59,13 +59,13 @@ class Reader {
   Result<std::uint64_t> Varint() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) return Bad("a number is cut off");
+      if (rest_.empty()) return BadAggregate("a number is cut off");
       const auto byte = static_cast<std::uint8_t>(rest_.front());
       Advance(1);
       value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
       if (byte < 0x80) return value;
     }
-    return Bad("a number is longer than 64 bits");
+    return BadAggregate("a number is longer than 64 bits");
   }
 
   void Advance(std::size_t bytes) {
@@ -99,8 +99,8 @@ Result<Indexed> ParseRecord(std::string_view body, std::size_t at) {
     if (field.number == 2 && !field.is_bytes) record.hash = field.value;
     if (field.number == 3 && field.is_bytes) record.data = field.bytes;
   }
-  if (!record.key) return reader.Bad("a record has no partition key");
-  if (!record.data) return reader.Bad("a record has no data");
+  if (!record.key) return reader.BadAggregate("a record has no partition key");
+  if (!record.data) return reader.BadAggregate("a record has no data");
   return record;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 
 namespace weir::kinesis {
@@ -15,7 +16,7 @@ namespace weir::kinesis {
 using HashKey = absl::uint128;
 
 /// The range of one shard, both ends included.
-struct HashRange {
+struct WEIR_API HashRange {
   HashKey first = 0;
   HashKey last = std::numeric_limits<HashKey>::max();
 
@@ -25,12 +26,12 @@ struct HashRange {
 
 /// Returns the hash that the service uses for a record without an explicit hash key: the MD5 of the
 /// bytes of its partition key, big-endian.
-HashKey HashOfPartitionKey(std::string_view partition_key);
+WEIR_API HashKey HashOfPartitionKey(std::string_view partition_key);
 
 /// Parses an explicit hash key: decimal digits and nothing else, leading zeros allowed.
 /// kInvalidArgument: another form, or a number beyond 2^128 - 1.
-[[nodiscard]] Result<HashKey> ParseHashKey(std::string_view decimal);
+[[nodiscard]] WEIR_API Result<HashKey> ParseHashKey(std::string_view decimal);
 /// Formats the key as the service expects it: decimal, without leading zeros.
-std::string FormatHashKey(HashKey key);
+WEIR_API std::string FormatHashKey(HashKey key);
 
 }  // namespace weir::kinesis

@@ -73,7 +73,7 @@ Result<std::vector<ReadShard>> ParseShards(std::string_view operation,
   std::vector<ReadShard> shards;
   for (const ShardFields& text : texts) {
     auto shard = ParseReadShard(text);
-    if (!shard) return MalformedAnswer(operation, shard.error().message);
+    if (!shard) return MalformedResponse(operation, shard.error().message);
     shards.push_back(*std::move(shard));
   }
   return shards;
@@ -136,7 +136,7 @@ std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next
 Result<ReadShards> ReadListAllShards(std::string_view body) {
   std::vector<ShardFields> texts;
   ReadShards page;
-  WEIR_RETURN_IF_ERROR(ReadAnswer("ListShards", body, [&](std::string_view name, JsonValue json) {
+  WEIR_RETURN_IF_ERROR(ReadResponse("ListShards", body, [&](std::string_view name, JsonValue json) {
     if (name == "NextToken") page.next_token = TextOf(json);
     if (name == "Shards") ReadFieldsOfShards(json, texts);
   }));
@@ -163,10 +163,10 @@ std::string GetShardIteratorBody(const StreamAddress& stream, ShardId shard,
 Result<std::string> ReadGetShardIterator(std::string_view body) {
   std::string iterator;
   WEIR_RETURN_IF_ERROR(
-      ReadAnswer("GetShardIterator", body, [&](std::string_view name, JsonValue json) {
+      ReadResponse("GetShardIterator", body, [&](std::string_view name, JsonValue json) {
         if (name == "ShardIterator") iterator = TextOf(json);
       }));
-  if (iterator.empty()) return MalformedAnswer("GetShardIterator", "it has no ShardIterator");
+  if (iterator.empty()) return MalformedResponse("GetShardIterator", "it has no ShardIterator");
   return iterator;
 }
 
@@ -185,7 +185,7 @@ Result<RecordPage> ReadGetRecords(std::string_view body) {
   std::vector<ShardFields> children;
   bool there = false;
   bool good = true;
-  WEIR_RETURN_IF_ERROR(ReadAnswer("GetRecords", body, [&](std::string_view name, JsonValue json) {
+  WEIR_RETURN_IF_ERROR(ReadResponse("GetRecords", body, [&](std::string_view name, JsonValue json) {
     if (name == "NextShardIterator") page.next_iterator = TextOf(json);
     if (name == "MillisBehindLatest" && !json.is_null()) {
       page.behind = milliseconds(std::int64_t{json.get_int64()});
@@ -197,9 +197,9 @@ Result<RecordPage> ReadGetRecords(std::string_view body) {
       page.records.push_back(ReadStored(record.get_object(), good));
     }
   }));
-  if (!there) return MalformedAnswer("GetRecords", "it has no Records");
+  if (!there) return MalformedResponse("GetRecords", "it has no Records");
   if (!good) {
-    return MalformedAnswer("GetRecords", "a record has no sequence number, or no data in base64");
+    return MalformedResponse("GetRecords", "a record has no sequence number, or no data in base64");
   }
   WEIR_ASSIGN_OR_RETURN(page.children, ParseShards("GetRecords", children));
   return page;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 #include "weir/kinesis/pipeline/attempts.h"
 #include "weir/kinesis/pipeline/shard_map.h"
@@ -29,14 +30,14 @@ struct UserRecord {
   std::uint32_t halvings = 0;
   bool maybe_duplicate = false;  ///< an attempt that did not succeed may have stored it
   bool is_reported = false;      ///< it expired in flight and its result was returned
-  /// When the first attempt began that failed for a cause that may pass (MayCome).
+  /// When the first attempt began that failed for a cause that may pass (IsTemporaryAbsence).
   std::optional<Instant> held_since{};
 
   UserRecordView View() const { return {partition_key, explicit_hash_key, data}; }
 };
 
 /// One entry of PutRecords.
-struct KinesisRecord {
+struct WEIR_API KinesisRecord {
   /// At least one user record, in the order in which they are framed. Their data and keys are
   /// stored in `data` and `partition_key` only, so that nothing is stored twice; Unframe in
   /// aggregator.h restores them.

@@ -89,12 +89,12 @@ std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
 
 Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format, std::string_view body) {
   auto read = format == WireFormat::kCbor ? ReadCborEntries(body) : ReadJsonEntries(body);
-  if (!read) return MalformedAnswer("PutRecords", read.error().message);
-  if (!*read) return MalformedAnswer("PutRecords", "it has no Records");
+  if (!read) return MalformedResponse("PutRecords", read.error().message);
+  if (!*read) return MalformedResponse("PutRecords", "it has no Records");
   std::vector<EntryAnswer>& entries = **read;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i].code.empty() || !entries[i].sequence_number.empty()) continue;
-    return MalformedAnswer(
+    return MalformedResponse(
         "PutRecords", fmt::format("entry {} has neither a sequence number nor an error code", i));
   }
   return std::move(entries);
@@ -113,13 +113,13 @@ std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
 
 Result<ShardPage> ReadListShards(WireFormat format, std::string_view body) {
   auto read = format == WireFormat::kCbor ? ReadCborShards(body) : ReadJsonShards(body);
-  if (!read) return MalformedAnswer("ListShards", read.error().message);
+  if (!read) return MalformedResponse("ListShards", read.error().message);
   ShardPage page;
   page.next_token = std::move(read->next_token);
   for (std::size_t i = 0; i < read->shards.size(); ++i) {
     const auto shard = ParseShard(read->shards[i]);
     if (!shard) {
-      return MalformedAnswer("ListShards", fmt::format("shard {}: {}", i, shard.error().message));
+      return MalformedResponse("ListShards", fmt::format("shard {}: {}", i, shard.error().message));
     }
     page.shards.push_back(*shard);
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/result.h"
 #include "weir/kinesis/pipeline/pipeline.h"
 
@@ -17,7 +18,7 @@ inline constexpr std::string_view kTargetPrefix = "Kinesis_20131202";
 enum class WireFormat { kJson, kCbor };
 
 /// Returns the content type of a request. The response has the same format.
-std::string_view ContentType(WireFormat format);
+WEIR_API std::string_view ContentType(WireFormat format);
 
 /// A stream of this account by name, or any stream by its ARN. Exactly one of them is set.
 struct StreamAddress {
@@ -26,18 +27,18 @@ struct StreamAddress {
 };
 
 /// Returns the body, in one allocation of its size. REQUIRES: the partition keys are UTF-8.
-std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
-                           const std::vector<KinesisRecord>& records);
+WEIR_API std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
+                                    const std::vector<KinesisRecord>& records);
 /// Returns one response for each entry, in order. kDataLoss, with the position: it is not such a
 /// response.
-[[nodiscard]] Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format,
-                                                              std::string_view body);
+[[nodiscard]] WEIR_API Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format,
+                                                                       std::string_view body);
 
 /// Returns the request for the page of this token, or the first page if it is empty.
-std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
-                           std::string_view next_token);
+WEIR_API std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
+                                    std::string_view next_token);
 /// Parses the response. kDataLoss, with the position: it is not such a response, or it names a
 /// shard or a hash key that is not valid.
-[[nodiscard]] Result<ShardPage> ReadListShards(WireFormat format, std::string_view body);
+[[nodiscard]] WEIR_API Result<ShardPage> ReadListShards(WireFormat format, std::string_view body);
 
 }  // namespace weir::kinesis

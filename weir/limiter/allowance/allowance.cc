@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "weir/bucket/bucket.h"
-#include "weir/model/set_aside.h"
-#include "weir/runtime/later.h"
+#include "weir/model/reserved_allowance.h"
+#include "weir/runtime/add_saturated.h"
 
 namespace weir {
 namespace {
@@ -24,7 +24,9 @@ constexpr milliseconds kPause{1};
 constexpr int kMostRefusals = 4;
 
 // Saturates at kMaxMillitokens, which no capacity exceeds.
-std::int64_t Add(std::int64_t a, std::int64_t b) { return std::min(a + b, kMaxMillitokens); }
+std::int64_t SaturatingSum(std::int64_t a, std::int64_t b) {
+  return std::min(a + b, kMaxMillitokens);
+}
 
 }  // namespace
 
@@ -49,44 +51,45 @@ Allowance::Allowance(milliseconds lifetime, std::vector<Quota> quotas)
       paid_until_(kLongAgo),
       not_before_(kLongAgo),
       direct_until_(kLongAgo),
-      asked_(kLongAgo),
+      last_request_(kLongAgo),
       window_began_(kLongAgo),
       wanted_(quotas_.size()),
       wanted_before_(quotas_.size()) {
   const auto spacings = std::chrono::ceil<milliseconds>(2 * spacing_);
-  for (const Quota& quota : quotas_) enough_.push_back(RateTimes(quota, spacings));
+  for (const Quota& quota : quotas_) out_of_turn_threshold_.push_back(RateTimes(quota, spacings));
 }
 
 void Allowance::Want(View need, Instant now) {
-  Roll(now);
-  asked_ = now;
-  for (std::size_t i = 0; i < need.size(); ++i) wanted_[i] = Add(wanted_[i], need[i]);
+  RollDemandWindow(now);
+  last_request_ = now;
+  for (std::size_t i = 0; i < need.size(); ++i) wanted_[i] = SaturatingSum(wanted_[i], need[i]);
 }
 
-bool Allowance::Tells(View need, View held, Instant now) const {
+bool Allowance::CanDecide(View need, View held, Instant now) const {
   return Covers(held, need) || (!sent_ && now >= direct_until_ && !MayDebit(need, held, now));
 }
 
 Allowance::Step Allowance::Ask(View need, Millis held, Instant now) {
   if (Covers(held, need)) {
-    Spend(need, now);
+    SpendTokens(need, now);
     for (std::size_t i = 0; i < need.size(); ++i) held[i] -= need[i];
-    return {.verdict = Verdict::kSpent, .debit = RunsLow(need, held, now) && Begin({}, held, now)};
+    return {.verdict = Verdict::kSpent,
+            .debit = RunsLow(need, held, now) && BeginDebit({}, held, now)};
   }
   if (sent_) return {.verdict = Verdict::kWait};
   if (now < direct_until_) return {.verdict = Verdict::kAskStore};
   if (!MayDebit(need, held, now)) {
     return {.verdict = Verdict::kRefused, .retry_at = RetryAt(need, held)};
   }
-  Begin(need, held, now);
+  BeginDebit(need, held, now);
   return {.verdict = Verdict::kWait, .debit = true};
 }
 
-void Allowance::Spend(View need, Instant now) {
+void Allowance::SpendTokens(View need, Instant now) {
   for (std::size_t i = 0; i < need.size(); ++i) {
     std::int64_t rest = need[i];
     for (Lot& lot : lots_) {
-      if (!Live(lot, now)) continue;
+      if (!IsUsable(lot, now)) continue;
       const std::int64_t part = std::min(rest, lot.left[i]);
       lot.left[i] -= part;
       rest -= part;
@@ -100,7 +103,7 @@ bool Allowance::RunsLow(View need, const Millis& left, Instant now) {
   if (sent_ || now < direct_until_ || now < NextDebit()) return false;
   for (std::size_t i = 0; i < need.size(); ++i) {
     if (need[i] == 0 || left[i] > debit_[i] / 8) continue;
-    if (Demand(i, now) / kMany >= need[i]) return true;
+    if (DemandFor(i, now) / kMany >= need[i]) return true;
   }
   return false;
 }
@@ -108,11 +111,11 @@ bool Allowance::RunsLow(View need, const Millis& left, Instant now) {
 // Debits the recent demand, but at most half of the last known balance: other processes do the
 // same, so the bucket is shared. The tokens that `need` lacks are debited in any case; `need` is
 // empty if no request waits for the debit.
-bool Allowance::Begin(View need, const Millis& held, Instant now) {
+bool Allowance::BeginDebit(View need, const Millis& held, Instant now) {
   const bool in_turn = now >= NextDebit();
   for (std::size_t i = 0; i < quotas_.size(); ++i) {
     const std::int64_t missing = need.empty() ? 0 : std::max<std::int64_t>(need[i] - held[i], 0);
-    const std::int64_t more = std::max(Demand(i, now) - held[i], missing);
+    const std::int64_t more = std::max(DemandFor(i, now) - held[i], missing);
     const std::int64_t seen = in_turn || left_[i] == kNotSeen ? seen_[i] : left_[i];
     const std::int64_t most = seen == kNotSeen ? missing : std::max(seen / 2, missing);
     debit_[i] = std::min({more, most, quotas_[i].capacity});
@@ -138,7 +141,9 @@ bool Allowance::MayDebit(View need, View held, Instant now) const {
   for (std::size_t i = 0; i < need.size(); ++i) {
     const std::int64_t missing = need[i] - held[i];
     if (missing <= 0) continue;
-    if (left_[i] == kNotSeen ? refused : left_[i] < std::max(missing, enough_[i] + 1)) return false;
+    if (left_[i] == kNotSeen ? refused
+                             : left_[i] < std::max(missing, out_of_turn_threshold_[i] + 1))
+      return false;
   }
   return true;
 }
@@ -153,67 +158,67 @@ Instant Allowance::RetryAt(View need, View held) const {
     meter.tokens = std::min(left_[i], quotas_[i].capacity);
     wait = std::max(wait, RetryAfter(meter, std::max<std::int64_t>(need[i] - held[i], 0)));
   }
-  return wait > milliseconds(0) ? std::max(NextDebit(), Later(seen_at_, wait)) : NextDebit();
+  return wait > milliseconds(0) ? std::max(NextDebit(), AddSaturated(seen_at_, wait)) : NextDebit();
 }
 
-void Allowance::See(View available, Instant now) {
+void Allowance::RecordBalance(View available, Instant now) {
   seen_.assign(available.begin(), available.end());
   left_ = seen_;
   seen_at_ = now;
 }
 
-void Allowance::Debited(View available, Instant now, Shards paid_by) {
-  See(available, now);
+void Allowance::OnDebited(View available, Instant now, Shards paid_by) {
+  RecordBalance(available, now);
   refusals_ = 0;
   for (std::size_t i = 0; i < left_.size(); ++i) {
     if (left_[i] != kNotSeen) left_[i] -= debit_[i];
   }
   Lot lot{.sent = *sent_, .left = debit_, .paid_by = std::move(paid_by)};
   sent_.reset();
-  if (!Live(lot, now)) direct_until_ = now + spacing_;
+  if (!IsUsable(lot, now)) direct_until_ = now + spacing_;
   lots_.push_back(std::move(lot));
 }
 
-void Allowance::Refused(View available, Instant until, Instant now) {
-  See(available, now);
+void Allowance::OnRefused(View available, Instant until, Instant now) {
+  RecordBalance(available, now);
   if (refusals_ < kMostRefusals) ++refusals_;
   not_before_ =
       std::max({std::min(until, *sent_ + kLongestSpacing), *sent_ + spacing_, now + kPause});
   sent_.reset();
 }
 
-void Allowance::Contended(Instant until, Instant now) {
+void Allowance::OnContended(Instant until, Instant now) {
   left_.assign(quotas_.size(), kNotSeen);
   not_before_ = std::max(not_before_, std::clamp(until, now + kPause, now + kLongestSpacing));
   sent_.reset();
 }
 
-void Allowance::Failed(Instant now) {
+void Allowance::OnFailed(Instant now) {
   sent_.reset();
   direct_until_ = now + spacing_;
 }
 
-Allowance::Leaving Allowance::Wake(Instant now) {
-  Leaving leaving;
-  const bool unused = now - asked_ >= quarter();
+Allowance::Departures Allowance::Wake(Instant now) {
+  Departures departures;
+  const bool unused = now - last_request_ >= quarter();
   const auto left = std::ranges::remove_if(lots_, [&](const Lot& lot) {
-    const bool over = !Live(lot, now) || SumOf(lot.left) == 0;
-    return (over || unused) && Leave(lot, over, now, leaving);
+    const bool over = !IsUsable(lot, now) || SumOf(lot.left) == 0;
+    return (over || unused) && AddReturn(lot, over, now, departures);
   });
   lots_.erase(left.begin(), left.end());
-  return leaving;
+  return departures;
 }
 
-Allowance::Leaving Allowance::Drop(Instant now) {
-  Leaving leaving;
-  for (const Lot& lot : lots_) Leave(lot, true, now, leaving);
+Allowance::Departures Allowance::Drop(Instant now) {
+  Departures departures;
+  for (const Lot& lot : lots_) AddReturn(lot, true, now, departures);
   lots_.clear();
-  return leaving;
+  return departures;
 }
 
 // The deadline of the return is a quarter of the lifetime from now. The refill until then is
 // subtracted, because the return may take effect as late as that.
-bool Allowance::Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) const {
+bool Allowance::AddReturn(const Lot& lot, bool over, Instant now, Departures& departures) const {
   Return back{.amounts = lot.left, .deadline = now + quarter(), .paid_by = lot.paid_by};
   const auto age = std::chrono::ceil<milliseconds>(back.deadline - lot.sent);
   bool worth = false;
@@ -223,25 +228,25 @@ bool Allowance::Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) 
     worth = worth || amount >= kMillitokens;
   }
   if (!worth && !over) return false;
-  leaving.forfeited += SumOf(lot.left) - (worth ? SumOf(back.amounts) : 0);
-  if (worth) leaving.returns.push_back(std::move(back));
+  departures.forfeited += SumOf(lot.left) - (worth ? SumOf(back.amounts) : 0);
+  if (worth) departures.returns.push_back(std::move(back));
   return true;
 }
 
 Allowance::Millis Allowance::Held(Instant now) const {
   Millis held(quotas_.size());
   for (const Lot& lot : lots_) {
-    if (!Live(lot, now)) continue;
-    for (std::size_t i = 0; i < held.size(); ++i) held[i] = Add(held[i], lot.left[i]);
+    if (!IsUsable(lot, now)) continue;
+    for (std::size_t i = 0; i < held.size(); ++i) held[i] = SaturatingSum(held[i], lot.left[i]);
   }
   return held;
 }
 
 bool Allowance::idle(Instant now) const {
-  return lots_.empty() && !sent_ && now - asked_ >= 2 * lifetime_;
+  return lots_.empty() && !sent_ && now - last_request_ >= 2 * lifetime_;
 }
 
-void Allowance::Roll(Instant now) {
+void Allowance::RollDemandWindow(Instant now) {
   const nanoseconds passed = now - window_began_;
   if (passed < window_) return;
   const bool next = passed < 2 * window_;
@@ -253,11 +258,11 @@ void Allowance::Roll(Instant now) {
 
 // The sliding window that ends now covers all of the current window and the last part of the window
 // before, of which a proportional amount is counted.
-std::int64_t Allowance::Demand(std::size_t limit, Instant now) const {
+std::int64_t Allowance::DemandFor(std::size_t limit, Instant now) const {
   const nanoseconds before = std::max(window_ - (now - window_began_), nanoseconds(0));
   const double part = static_cast<double>(before.count()) / static_cast<double>(window_.count());
-  return Add(wanted_[limit],
-             static_cast<std::int64_t>(static_cast<double>(wanted_before_[limit]) * part));
+  return SaturatingSum(
+      wanted_[limit], static_cast<std::int64_t>(static_cast<double>(wanted_before_[limit]) * part));
 }
 
 }  // namespace weir

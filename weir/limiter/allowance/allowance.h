@@ -10,9 +10,9 @@
 //      |   have the missing tokens ----------------------------> kRefused until retry_at
 //      +-- otherwise: begin a debit ---------------------------> kWait
 //
-//   debit in flight --+--> Debited: the tokens become a lot, usable for 3/4 of the lifetime
-//                     +--> Refused, Contended: no debit before the time that the result names
-//                     +--> Failed: kAskStore for one spacing
+//   debit in flight --+--> OnDebited: the tokens become a lot, usable for 3/4 of the lifetime
+//                     +--> OnRefused, OnContended: no debit before the time that the result names
+//                     +--> OnFailed: kAskStore for one spacing
 //
 //   lot --+--> spent by requests
 //         +--> Wake, Drop: returned less the refill since the debit; the rest is forfeited
@@ -35,8 +35,8 @@ namespace weir {
 /// Amounts are millitokens, one for each limit in the order of construction; every span has this
 /// size.
 ///
-/// Debited tokens may be spent for three quarters of the lifetime, counted from a moment before the
-/// debit was sent. The last quarter is the time within which a return must take effect.
+/// Debited tokens may be spent for three quarters of the lifetime, counted from a moment before
+/// the debit was sent. The last quarter is the time within which a return must take effect.
 ///
 /// Debits have a spacing, with a credit of a few debits for the beginning of demand. A debit that
 /// the spacing allows is "in turn". A debit is sent "out of turn" if the bucket is known to have
@@ -51,7 +51,8 @@ class Allowance {
   /// A balance that is not known.
   static constexpr std::int64_t kNotSeen = INT64_MIN;
 
-  /// REQUIRES: lifetime > 0; a valid quota for each limit, with the capacity after SetAside.
+  /// REQUIRES: lifetime > 0; a valid quota for each limit, with the capacity after
+  /// ReserveAllowance.
   Allowance(milliseconds lifetime, std::vector<Quota> quotas);
 
   /// Records the demand of a request. Call it once for each request, before Ask: the size of debits
@@ -66,7 +67,7 @@ class Allowance {
   };
   struct Step {
     Verdict verdict = Verdict::kRefused;
-    /// Send debit() now; its result goes to Debited, Refused, Contended or Failed.
+    /// Send debit() now; its result goes to OnDebited, OnRefused, OnContended or OnFailed.
     bool debit = false;
     Instant retry_at{};
   };
@@ -75,7 +76,7 @@ class Allowance {
   /// As above. `held` is Held(now).
   Step Ask(View need, Millis held, Instant now);
   /// Returns whether Ask would return kSpent or kRefused.
-  bool Tells(View need, View held, Instant now) const;
+  bool CanDecide(View need, View held, Instant now) const;
 
   /// Returns the amounts of the debit in flight.
   View debit() const { return debit_; }
@@ -91,15 +92,15 @@ class Allowance {
 
   /// The debit was made. `paid_by` is kept for the returns of this debit; it is empty if the store
   /// does not divide buckets.
-  void Debited(View available, Instant now, Shards paid_by = {});
+  void OnDebited(View available, Instant now, Shards paid_by = {});
   /// The debit was refused. The same debit would be refused before `until`; this is used for at
   /// most kLongestSpacing, because other processes may return tokens.
-  void Refused(View available, Instant until, Instant now);
+  void OnRefused(View available, Instant until, Instant now);
   /// The debit was refused by no limit, because other processes wrote to the buckets. No debit is
   /// sent before `until`, or for kLongestSpacing if that is shorter.
-  void Contended(Instant until, Instant now);
+  void OnContended(Instant until, Instant now);
   /// The debit failed, and its tokens, if any were taken, are lost.
-  void Failed(Instant now);
+  void OnFailed(Instant now);
 
   /// A return to the bucket, which must take effect by `deadline` or never. `amounts` are the
   /// unspent tokens less the refill since the debit: the bucket must not hold more than if the
@@ -109,16 +110,16 @@ class Allowance {
     Instant deadline;
     Shards paid_by;
   };
-  struct Leaving {
+  struct Departures {
     std::vector<Return> returns;
     std::int64_t forfeited = 0;  ///< sum over all limits
   };
   /// Removes expired tokens. If no request came for a quarter of the lifetime, also removes the
   /// tokens of which at least one whole token can be returned. Call it every quarter of the
   /// lifetime while not idle().
-  Leaving Wake(Instant now);
+  Departures Wake(Instant now);
   /// Removes all held tokens. If a debit is in flight, call it again after its result.
-  Leaving Drop(Instant now);
+  Departures Drop(Instant now);
 
   /// Returns the tokens that can be spent at `now`.
   Millis Held(Instant now) const;
@@ -138,27 +139,27 @@ class Allowance {
     Shards paid_by;
   };
 
-  bool Live(const Lot& lot, Instant now) const { return now < lot.sent + usable_; }
+  bool IsUsable(const Lot& lot, Instant now) const { return now < lot.sent + usable_; }
   /// Takes `need` from the lots, oldest first. REQUIRES: Covers(Held(now), need).
-  void Spend(View need, Instant now);
+  void SpendTokens(View need, Instant now);
   /// Returns whether a debit should be sent before the held tokens are used up.
   bool RunsLow(View need, const Millis& left, Instant now);
   /// Sets debit_ and marks it as in flight. Returns false if there is nothing to debit.
-  bool Begin(View need, const Millis& held, Instant now);
+  bool BeginDebit(View need, const Millis& held, Instant now);
   /// Returns the time from which a debit may be sent in turn.
   Instant NextDebit() const;
   /// Returns whether a debit for `need` may be sent, in turn or out of turn.
   bool MayDebit(View need, View held, Instant now) const;
   Instant RetryAt(View need, View held) const;
   /// Records the balance that a result shows.
-  void See(View available, Instant now);
+  void RecordBalance(View available, Instant now);
   /// Begins a new window of demand if the current one is over.
-  void Roll(Instant now);
+  void RollDemandWindow(Instant now);
   /// Returns the amount of one limit that was requested in the last `window_`.
-  std::int64_t Demand(std::size_t limit, Instant now) const;
-  /// Adds the return of a lot to `leaving`. Returns false if the lot is not over and less than a
+  std::int64_t DemandFor(std::size_t limit, Instant now) const;
+  /// Adds the return of a lot to `departures`. Returns false if the lot is not over and less than a
   /// token of each limit could be returned: the lot then stays.
-  bool Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) const;
+  bool AddReturn(const Lot& lot, bool over, Instant now, Departures& departures) const;
 
   const nanoseconds lifetime_;
   const nanoseconds usable_;   ///< debited tokens may be spent for this time
@@ -170,13 +171,13 @@ class Allowance {
   std::optional<Instant> sent_;       ///< start of the debit in flight
   Millis seen_;                       ///< balance before the last debit that had a decision
   Millis left_;                       ///< balance after it
-  Millis enough_;                     ///< with more than this left, a debit may go out of turn
+  Millis out_of_turn_threshold_;      ///< with more than this left, a debit may go out of turn
   Instant seen_at_;                   ///< time of that result
   Instant paid_until_;                ///< each debit moves this by one spacing
   Instant not_before_;                ///< from refusals: no debit in turn before this time
   int refusals_ = 0;                  ///< consecutive
   Instant direct_until_;              ///< after a failure: requests call the store until then
-  Instant asked_;                     ///< time of the last request
+  Instant last_request_;              ///< time of the last request
   Instant window_began_;
   Millis wanted_;         ///< requested since window_began_
   Millis wanted_before_;  ///< requested in the window before

@@ -27,10 +27,6 @@ std::vector<Quota> QuotasOf(const std::vector<TargetPtr>& targets) {
   return quotas;
 }
 
-bool SameBucket(const Target& a, const Target& b) {
-  return &a == &b || (a.hash == b.hash && a.key == b.key);
-}
-
 // Returns the tokens left in the bucket; 0 if it is in debt or not known.
 std::int64_t LeftOf(std::int64_t left) {
   return left == Allowance::kNotSeen ? 0 : std::max<std::int64_t>(left, 0);
@@ -165,7 +161,7 @@ Decision AllowanceEntry::DecisionOf(const std::vector<Charge>& charges, const Mi
                                    target->limits[i].quota.capacity, available, charge.amounts[i]);
     }
   }
-  decision.of_shards = of_shards;
+  decision.of_shards = shard_count;
   if (!decision.admitted) MarkExceeded(decision, held_here);
   return decision;
 }

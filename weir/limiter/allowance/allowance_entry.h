@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "weir/limiter/allowance/allowance.h"
-#include "weir/limiter/call.h"
+#include "weir/limiter/pending_acquire.h"
 #include "weir/store/bucket/charge.h"
 
 namespace weir {
@@ -48,7 +48,7 @@ struct AllowanceEntry {
   std::vector<CallPtr> waiting{};         ///< calls that wait for the debit in flight
   Deadline deadline = Deadline::Never();  ///< of the debit in flight
   bool gone = false;                      ///< removed from Allowances
-  std::uint32_t of_shards = 1;            ///< Decision::of_shards of the last debit
+  std::uint32_t shard_count = 1;          ///< Decision::of_shards of the last debit
   Instant resolved_at{INT64_MAX};         ///< Charge::resolved_at of the debits
 };
 using AllowanceEntryPtr = std::shared_ptr<AllowanceEntry>;

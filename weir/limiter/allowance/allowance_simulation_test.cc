@@ -484,7 +484,7 @@ FleetTotals RunFleets(std::uint64_t first, std::uint64_t count, const Shape& sha
 
 constexpr sim::Faults kLate{.delay = 1, .longest_delay = std::chrono::milliseconds(20)};
 
-// Fails if: SetAside leaves the capacity as it is.
+// Fails if: ReserveAllowance leaves the capacity as it is.
 TEST(AllowanceSimulation, NeverOverAdmitsHoweverProcessesJoinAndDie) {
   const FleetTotals totals = RunFleets(1, 100, {.faults = kLate});
   EXPECT_GT(totals.deaths, 300U);

@@ -30,7 +30,7 @@ class AllowanceTest : public ::testing::Test {
     return allowance_.Ask(need, now);
   }
   void Debited(std::int64_t available, Instant now) {
-    allowance_.Debited(Millis{available * kMillitokens}, now);
+    allowance_.OnDebited(Millis{available * kMillitokens}, now);
   }
   /// Requests this many tokens and completes the debit, so that they are held.
   void Hold(std::int64_t tokens, Instant now) {
@@ -89,7 +89,7 @@ TEST_F(AllowanceTest, AnAnswerThatComesTooLateSendsRequestsToTheStore) {
 
 TEST_F(AllowanceTest, ARefusalIsUsedUntilItsInstant) {
   Ask(5, AtMillis(0));
-  allowance_.Refused(Millis{1000}, AtMillis(700), AtMillis(0));
+  allowance_.OnRefused(Millis{1000}, AtMillis(700), AtMillis(0));
   const auto step = Ask(5, AtMillis(699));
   EXPECT_EQ(step.verdict, Verdict::kRefused);
   EXPECT_EQ(step.retry_at, AtMillis(700));
@@ -100,7 +100,7 @@ TEST_F(AllowanceTest, ARefusalIsUsedUntilItsInstant) {
 // may change.
 TEST_F(AllowanceTest, U12ARefusalIsUsedForASecondAtMostAndStillTellsTheWholeWait) {
   Ask(50, AtMillis(0));
-  allowance_.Refused(Millis{1000}, AtMillis(4900), AtMillis(0));
+  allowance_.OnRefused(Millis{1000}, AtMillis(4900), AtMillis(0));
   const auto step = Ask(50, AtMillis(999));
   EXPECT_EQ(step.verdict, Verdict::kRefused);
   EXPECT_EQ(step.retry_at, AtMillis(4900)) << "49 tokens at 10 a second";
@@ -130,7 +130,7 @@ TEST_F(AllowanceTest, U12ContentionPutsOffTheNextDebitAndSaysNothingOfTheBucket)
   Hold(1, AtMillis(0));
   EXPECT_EQ(allowance_.Ask(Millis{1000}, AtMillis(0)).verdict, Verdict::kSpent);
   EXPECT_TRUE(Ask(40, AtMillis(1)).debit);
-  allowance_.Contended(AtMillis(101), AtMillis(1));
+  allowance_.OnContended(AtMillis(101), AtMillis(1));
   const auto step = Ask(40, AtMillis(100));
   EXPECT_EQ(step.verdict, Verdict::kRefused) << "it would meet the same writers";
   EXPECT_EQ(step.retry_at, AtMillis(101));
@@ -142,10 +142,10 @@ TEST_F(AllowanceTest, U12ContentionPutsOffTheNextDebitAndSaysNothingOfTheBucket)
 // completes.
 TEST_F(AllowanceTest, U12ARequestThatWaitsIsDecidedByTheAnswerHoweverLateItComes) {
   EXPECT_TRUE(Ask(5, AtMillis(0)).debit);
-  allowance_.Refused(Millis{1000}, AtMillis(100), AtMillis(600));
+  allowance_.OnRefused(Millis{1000}, AtMillis(100), AtMillis(600));
   EXPECT_EQ(allowance_.Ask(Millis{5000}, AtMillis(600)).verdict, Verdict::kRefused);
   EXPECT_TRUE(Ask(5, AtMillis(601)).debit);
-  allowance_.Contended(AtMillis(702), AtMillis(900));
+  allowance_.OnContended(AtMillis(702), AtMillis(900));
   EXPECT_EQ(allowance_.Ask(Millis{5000}, AtMillis(900)).verdict, Verdict::kRefused);
   EXPECT_TRUE(Ask(5, AtMillis(901)).debit);
 }
@@ -156,7 +156,7 @@ TEST_F(AllowanceTest, U12AStoreThatRefusesWhatItShowsIsAskedAFewTimesAndThenInTu
   for (int i = 0; i < 10'000; ++i) {
     if (!Ask(1, AtMillis(i)).debit) continue;
     ++debits;
-    allowance_.Refused(Millis{1'000'000}, AtMillis(i + 1), AtMillis(i));
+    allowance_.OnRefused(Millis{1'000'000}, AtMillis(i + 1), AtMillis(i));
   }
   EXPECT_LE(debits, 4 + 10'000 / 500) << "one in each half of the lifetime";
   EXPECT_GE(debits, 10'000 / 500);
@@ -164,7 +164,7 @@ TEST_F(AllowanceTest, U12AStoreThatRefusesWhatItShowsIsAskedAFewTimesAndThenInTu
 
 TEST_F(AllowanceTest, U12ContentionOfTheFirstDebitIsARefusalToo) {
   EXPECT_TRUE(Ask(1, AtMillis(0)).debit);
-  allowance_.Contended(AtMillis(101), AtMillis(1));
+  allowance_.OnContended(AtMillis(101), AtMillis(1));
   EXPECT_EQ(Ask(1, AtMillis(1)).verdict, Verdict::kRefused);
   EXPECT_EQ(Ask(1, AtMillis(1)).retry_at, AtMillis(101));
 }
@@ -174,7 +174,7 @@ TEST_F(AllowanceTest, U12ContentionThatLastsCostsOneDebitForEachWait) {
   for (int i = 0; i < 10'000; ++i) {
     if (!Ask(1, AtMillis(i)).debit) continue;
     ++debits;
-    allowance_.Contended(AtMillis(i + 101), AtMillis(i));
+    allowance_.OnContended(AtMillis(i + 101), AtMillis(i));
   }
   EXPECT_LE(debits, 100);
 }
@@ -185,7 +185,7 @@ TEST_F(AllowanceTest, U12ALimitOfWhichAnAnswerSaidNothingIsNotTakenForEmpty) {
     const Millis need{1000, 0};
     two.Want(need, AtMillis(i));
     EXPECT_TRUE(two.Ask(need, AtMillis(i)).debit);
-    two.Debited(Millis{0, Allowance::kNotSeen}, AtMillis(i));
+    two.OnDebited(Millis{0, Allowance::kNotSeen}, AtMillis(i));
     EXPECT_EQ(two.Ask(need, AtMillis(i)).verdict, Verdict::kSpent);
   }
   EXPECT_EQ(two.Ask(Millis{1000, 0}, AtMillis(9)).verdict, Verdict::kRefused);
@@ -194,7 +194,7 @@ TEST_F(AllowanceTest, U12ALimitOfWhichAnAnswerSaidNothingIsNotTakenForEmpty) {
 
 TEST_F(AllowanceTest, AFailureSendsRequestsToTheStoreForAWhile) {
   Ask(5, AtMillis(0));
-  allowance_.Failed(AtMillis(10));
+  allowance_.OnFailed(AtMillis(10));
   EXPECT_EQ(Ask(1, AtMillis(509)).verdict, Verdict::kAskStore);
   EXPECT_EQ(Ask(1, AtMillis(510)).verdict, Verdict::kWait);
 }
@@ -356,7 +356,7 @@ class RandomRun {
   void Ask(const Millis& need) {
     const Millis held = slow_.Held(now_);
     const bool covered = slow_.Spend(need, now_);
-    const bool tells = allowance_.Tells(need, allowance_.Held(now_), now_);
+    const bool tells = allowance_.CanDecide(need, allowance_.Held(now_), now_);
     const auto step = allowance_.Ask(need, now_);
     ASSERT_EQ(step.verdict == Verdict::kSpent, covered);
     ASSERT_EQ(tells, covered || step.verdict == Verdict::kRefused);
@@ -393,22 +393,22 @@ class RandomRun {
                            rng_.Between(0, quotas_[1].capacity)};
     for (std::size_t i = 0; i < 2; ++i) ASSERT_LE(allowance_.debit()[i], quotas_[i].capacity);
     const Instant sent = *std::exchange(sent_, std::nullopt);
-    if (rng_.Chance(0.2)) return allowance_.Failed(now_);
+    if (rng_.Chance(0.2)) return allowance_.OnFailed(now_);
     if (rng_.Chance(0.2)) {
       const Instant until = now_ + nanoseconds(rng_.Between(1, 50'000'000));
       until_ = std::min(until, sent + milliseconds(1000));
       left_ = available;
-      return allowance_.Refused(available, until, now_);
+      return allowance_.OnRefused(available, until, now_);
     }
     ++debits;
     const auto debit = allowance_.debit();
     debited_ += debit[0] + debit[1];
     slow_.Add(sent, debit);
     for (std::size_t i = 0; i < 2; ++i) left_[i] = available[i] - debit[i];
-    allowance_.Debited(available, now_);
+    allowance_.OnDebited(available, now_);
   }
 
-  void Count(const Allowance::Leaving& leaving) {
+  void Count(const Allowance::Departures& leaving) {
     for (const Allowance::Return& back : leaving.returns) {
       ++returns;
       returned_ += back.amounts[0] + back.amounts[1];

@@ -9,10 +9,12 @@
 namespace weir {
 namespace {
 
-std::uint64_t Count(Allowance::View amounts) { return static_cast<std::uint64_t>(SumOf(amounts)); }
+std::uint64_t SumOfAmounts(Allowance::View amounts) {
+  return static_cast<std::uint64_t>(SumOf(amounts));
+}
 
 // A debit that no request waits for must not have the deadline of the request that caused it. It
-// has the whole time for which its tokens could be spent (Begin).
+// has the whole time for which its tokens could be spent (BeginDebit).
 Deadline DebitDeadline(const Allowance::Step& step, Deadline of_request) {
   return step.verdict == Allowance::Verdict::kWait ? of_request : Deadline::Never();
 }
@@ -33,7 +35,8 @@ Allowances::Stripe& Allowances::StripeOf(const Target& own) const {
   return stripes_->all[own.hash % stripes_->all.size()];
 }
 
-std::optional<Decision> Allowances::Tell(const std::vector<Charge>& charges, Deadline deadline) {
+std::optional<Decision> Allowances::TryDecide(const std::vector<Charge>& charges,
+                                              Deadline deadline) {
   const Instant now = scheduler_.clock().Now();
   if (!MayBeServed(charges) || deadline.ExpiredAt(now)) return std::nullopt;
   Stripe& stripe = StripeOf(*charges.front().target);
@@ -46,39 +49,39 @@ std::optional<Decision> Allowances::Tell(const std::vector<Charge>& charges, Dea
     const EntryPtr& entry = found->second;
     auto need = entry->NeedOf(charges);
     if (!need) return std::nullopt;
-    const Asked asked(*std::move(need), *entry, now);
-    if (!entry->allowance.Tells(asked.need, asked.held, now)) return std::nullopt;
-    entry->allowance.Want(asked.need, now);
-    const Allowance::Step step = entry->allowance.Ask(asked.need, asked.held, now);
-    if (step.debit) debit = Begin(entry, DebitDeadline(step, deadline), now);
-    decision = Conclude(*entry, charges, asked, step);
+    const AllowanceRequest request(*std::move(need), *entry, now);
+    if (!entry->allowance.CanDecide(request.need, request.held, now)) return std::nullopt;
+    entry->allowance.Want(request.need, now);
+    const Allowance::Step step = entry->allowance.Ask(request.need, request.held, now);
+    if (step.debit) debit = BeginDebit(entry, DebitDeadline(step, deadline), now);
+    decision = MakeDecision(*entry, charges, request, step);
   }
-  if (debit) Send(*std::move(debit));
+  if (debit) SendDebit(*std::move(debit));
   return decision;
 }
 
-bool Allowances::Take(CallPtr& call) {
+bool Allowances::TryTake(CallPtr& call) {
   if (!MayBeServed(call->charges)) return false;
   const Instant now = scheduler_.clock().Now();
-  Effects effects;
+  PendingActions actions;
   Stripe& stripe = StripeOf(*call->charges.front().target);
   {
     const MutexLock lock(stripe.mutex);
-    const EntryPtr entry = Find(stripe.entries, call->charges, now, effects);
+    const EntryPtr entry = FindOrMake(stripe.entries, call->charges, now, actions);
     if (entry != nullptr) {
-      const Asked asked(*entry->NeedOf(call->charges), *entry, now);
-      if (MayDecide(*entry, *call, asked)) Decide(entry, call, asked, effects);
+      const AllowanceRequest request(*entry->NeedOf(call->charges), *entry, now);
+      if (MayDecide(*entry, *call, request)) DecideCall(entry, call, request, actions);
     }
   }
   const bool taken = call == nullptr;
-  Do(std::move(effects));
+  Perform(std::move(actions));
   return taken;
 }
 
 // If the entry of the pair has other limits, it is removed and its tokens are returned: requests
 // under the new limits must not spend tokens of the old ones.
-Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge>& charges,
-                                      Instant now, Effects& effects) {
+Allowances::EntryPtr Allowances::FindOrMake(Entries& entries, const std::vector<Charge>& charges,
+                                            Instant now, PendingActions& actions) {
   if (closed_) return nullptr;
   const TargetPtr& own = charges.front().target;
   const auto found = entries.by_own.find(own);
@@ -88,31 +91,33 @@ Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge
     entries.by_own.erase(found);
     --size_;
     old->gone = true;
-    Leave(old, old->allowance.Drop(now), effects);
+    RecordReturns(old, old->allowance.Drop(now), actions);
   }
   if (size_ >= max_) return nullptr;
   ++size_;
-  effects.made = std::make_shared<AllowanceEntry>(TargetsOf(charges));
-  effects.made->resolved_at = charges.front().resolved_at;
-  entries.by_own.emplace(own, effects.made);
-  return effects.made;
+  actions.made = std::make_shared<AllowanceEntry>(TargetsOf(charges));
+  actions.made->resolved_at = charges.front().resolved_at;
+  entries.by_own.emplace(own, actions.made);
+  return actions.made;
 }
 
 // A call that may wait for tokens must keep its order among waiting calls, which only the wait
 // queue does. A call whose deadline has passed would leave its debit no time. Both are decided here
 // only if their tokens are held.
-bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, const Asked& asked) {
-  const bool only_covered = call.patience != nullptr || call.deadline.ExpiredAt(asked.now);
-  if (only_covered && !Covers(asked.held, asked.need)) return false;
-  entry.allowance.Want(asked.need, asked.now);
+bool Allowances::MayDecide(AllowanceEntry& entry, const PendingAcquire& call,
+                           const AllowanceRequest& request) {
+  const bool only_covered = call.wait != nullptr || call.deadline.ExpiredAt(request.now);
+  if (only_covered && !Covers(request.held, request.need)) return false;
+  entry.allowance.Want(request.need, request.now);
   return true;
 }
 
 // A call whose deadline is before that of the debit does not wait for it.
-void Allowances::Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked,
-                        Effects& effects) {
-  const Allowance::Step step = entry->allowance.Ask(asked.need, asked.held, asked.now);
-  if (step.debit) effects.debit = Begin(entry, DebitDeadline(step, call->deadline), asked.now);
+void Allowances::DecideCall(const EntryPtr& entry, CallPtr& call, const AllowanceRequest& request,
+                            PendingActions& actions) {
+  const Allowance::Step step = entry->allowance.Ask(request.need, request.held, request.now);
+  if (step.debit)
+    actions.debit = BeginDebit(entry, DebitDeadline(step, call->deadline), request.now);
   switch (step.verdict) {
     case Allowance::Verdict::kAskStore:
       return;
@@ -123,24 +128,24 @@ void Allowances::Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked
       return;
     case Allowance::Verdict::kSpent:
     case Allowance::Verdict::kRefused:
-      Decision decision = Conclude(*entry, call->charges, asked, step);
-      effects.decided.emplace_back(std::move(call), std::move(decision));
+      Decision decision = MakeDecision(*entry, call->charges, request, step);
+      actions.decided.emplace_back(std::move(call), std::move(decision));
   }
 }
 
-Decision Allowances::Conclude(const AllowanceEntry& entry, const std::vector<Charge>& charges,
-                              const Asked& asked, const Allowance::Step& step) {
+Decision Allowances::MakeDecision(const AllowanceEntry& entry, const std::vector<Charge>& charges,
+                                  const AllowanceRequest& request, const Allowance::Step& step) {
   decisions_.Add();
   const bool is_spent = step.verdict == Allowance::Verdict::kSpent;
-  if (is_spent) spent_.Add(Count(asked.need));
+  if (is_spent) spent_.Add(SumOfAmounts(request.need));
   const auto wait =
-      is_spent ? milliseconds(0) : std::chrono::ceil<milliseconds>(step.retry_at - asked.now);
-  return entry.DecisionOf(charges, asked.held, wait);
+      is_spent ? milliseconds(0) : std::chrono::ceil<milliseconds>(step.retry_at - request.now);
+  return entry.DecisionOf(charges, request.held, wait);
 }
 
 // The deadline of the debit is the earliest deadline of the calls that wait for it, so that none of
 // them waits beyond its own.
-Allowances::Debit Allowances::Begin(const EntryPtr& entry, Deadline deadline, Instant now) {
+Allowances::Debit Allowances::BeginDebit(const EntryPtr& entry, Deadline deadline, Instant now) {
   const Allowance& allowance = entry->allowance;
   entry->deadline = std::min(deadline, Deadline::At(allowance.debit_ends()));
   for (const CallPtr& other : entry->waiting) {
@@ -150,25 +155,26 @@ Allowances::Debit Allowances::Begin(const EntryPtr& entry, Deadline deadline, In
 }
 
 // Tokens of a debit that is in flight for a removed entry are returned when it has its result
-// (Answered).
-void Allowances::Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects) {
-  forfeited_.Add(static_cast<std::uint64_t>(leaving.forfeited));
-  for (const Allowance::Return& back : leaving.returns) {
-    effects.returns.emplace_back(entry->ChargesOf(back), Deadline::At(back.deadline));
+// (OnDebitResult).
+void Allowances::RecordReturns(const EntryPtr& entry, const Allowance::Departures& departures,
+                               PendingActions& actions) {
+  forfeited_.Add(static_cast<std::uint64_t>(departures.forfeited));
+  for (const Allowance::Return& back : departures.returns) {
+    actions.returns.emplace_back(entry->ChargesOf(back), Deadline::At(back.deadline));
   }
 }
 
-void Allowances::Do(Effects effects) {
-  for (auto& [charges, deadline] : effects.returns) GiveBack(std::move(charges), deadline);
-  if (effects.made != nullptr) WakeLater(effects.made);
-  if (effects.debit) Send(*std::move(effects.debit));
-  if (effects.nothing_for_host()) return;
+void Allowances::Perform(PendingActions actions) {
+  for (auto& [charges, deadline] : actions.returns) GiveBack(std::move(charges), deadline);
+  if (actions.made != nullptr) WakeLater(actions.made);
+  if (actions.debit) SendDebit(*std::move(actions.debit));
+  if (actions.nothing_for_host()) return;
   const auto host = host_.lock();
-  for (auto& [call, decision] : effects.decided) host->Serve(std::move(call), std::move(decision));
-  for (CallPtr& call : effects.for_store) host->AskStore(std::move(call));
-  for (CallPtr& call : effects.outdated) host->Renew(std::move(call));
-  if (const auto& debit = effects.outdated_debit) {
-    host->Renew(debit->entry->targets, debit->deadline);
+  for (auto& [call, decision] : actions.decided) host->Serve(std::move(call), std::move(decision));
+  for (CallPtr& call : actions.for_store) host->AskStore(std::move(call));
+  for (CallPtr& call : actions.outdated) host->RenewCall(std::move(call));
+  if (const auto& debit = actions.outdated_debit) {
+    host->RenewTargets(debit->entry->targets, debit->deadline);
   }
 }
 
@@ -176,12 +182,12 @@ void Allowances::Do(Effects effects) {
 void Allowances::WakeLater(const EntryPtr& entry) {
   const Instant at = scheduler_.clock().Now() + entry->allowance.quarter();
   scheduler_.At(at, [this, host = host_, entry] {
-    if (const auto alive = host.lock()) Wake(entry);
+    if (const auto alive = host.lock()) WakeEntry(entry);
   });
 }
 
-void Allowances::Wake(const EntryPtr& entry) {
-  Effects effects;
+void Allowances::WakeEntry(const EntryPtr& entry) {
+  PendingActions actions;
   bool gone = true;
   {
     const TargetPtr own = entry->targets.front();
@@ -189,30 +195,30 @@ void Allowances::Wake(const EntryPtr& entry) {
     const MutexLock lock(stripe.mutex);
     const Instant now = scheduler_.clock().Now();
     if (!entry->gone) {
-      Leave(entry, entry->allowance.Wake(now), effects);
+      RecordReturns(entry, entry->allowance.Wake(now), actions);
       entry->gone = entry->allowance.idle(now);
       if (entry->gone) stripe.entries.by_own.erase(own);
       size_ -= entry->gone;
       gone = entry->gone;
     }
   }
-  Do(std::move(effects));
+  Perform(std::move(actions));
   if (!gone) WakeLater(entry);
 }
 
 void Allowances::Close() {
   closed_ = true;
-  Effects effects;
+  PendingActions actions;
   for (Stripe& stripe : stripes_->all) {
     const MutexLock lock(stripe.mutex);
     for (const auto& [own, entry] : stripe.entries.by_own) {
       entry->gone = true;
-      Leave(entry, entry->allowance.Drop(scheduler_.clock().Now()), effects);
+      RecordReturns(entry, entry->allowance.Drop(scheduler_.clock().Now()), actions);
     }
     stripe.entries.by_own.clear();
   }
   size_ = 0;
-  Do(std::move(effects));
+  Perform(std::move(actions));
 }
 
 AllowanceStats Allowances::stats() const {

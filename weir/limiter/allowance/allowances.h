@@ -1,18 +1,19 @@
 // The driver of allowances: keeps one for each pair, sends debits and returns, and queues the calls
 // that wait for a debit. Mechanism: docs/design/allowances.md.
 //
-//   Tell --> decision                   (most requests; without a Call)
+//   TryDecide --> decision           (most requests; without a PendingAcquire)
 //     | nothing
 //     v
-//   Take --+--> false: the caller calls the store
-//          +--> Host::Serve             decided from the held tokens
-//          +--> AllowanceEntry::waiting --> Answered --+--> Host::Serve     decided by the debit
-//                     |                     ^          +--> Host::AskStore  the debit failed
-//                     |    debit in flight  |          +--> Host::Renew     limits are outdated
-//                     +---------------------+
+//   TryTake --+--> false: the caller calls the store
+//             +--> Host::Serve             decided from the held tokens
+//             +--> AllowanceEntry::waiting --> OnDebitResult --+--> Host::Serve      decided
+//                       |                      ^               +--> Host::AskStore   debit failed
+//                       |    debit in flight   |               +--> Host::RenewCall  outdated
+//                       limits
+//                       +----------------------+
 //
-// Functions with an Effects parameter run under the lock of the entry's stripe and only record what
-// is to be done; Do does it after the lock is released.
+// Functions with a PendingActions parameter run under the lock of the entry's stripe and only
+// record what is to be done; Perform does it after the lock is released.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@
 #include <vector>
 
 #include "weir/limiter/allowance/allowance_entry.h"
-#include "weir/limiter/call.h"
+#include "weir/limiter/pending_acquire.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/bucket/bucket_store.h"
 #include "weir/telemetry/counter.h"
@@ -43,13 +44,13 @@ class Allowances {
     /// The call must be decided by the store.
     virtual void AskStore(CallPtr call) = 0;
     /// The limits of the call are outdated: resolve them again and try the call again.
-    virtual void Renew(CallPtr call) = 0;
+    virtual void RenewCall(CallPtr call) = 0;
     /// The same for limits that no call waits for. The pair's own target is the first of `targets`.
-    virtual void Renew(std::vector<TargetPtr> targets, Deadline deadline) = 0;
+    virtual void RenewTargets(std::vector<TargetPtr> targets, Deadline deadline) = 0;
     /// Tokens were returned to these buckets.
-    virtual void CameBack(std::span<const Charge> charges) = 0;
+    virtual void OnTokensReturned(std::span<const Charge> charges) = 0;
     /// Returns a new random id for an adjust.
-    virtual AdjustId NewToken() = 0;
+    virtual AdjustId NewAdjustId() = 0;
   };
 
   /// At most `max` pairs have an allowance, and at most `max_waiting` calls wait for debits. Calls
@@ -61,23 +62,23 @@ class Allowances {
   void Bind(std::weak_ptr<Host> host) { host_ = std::move(host); }
 
   /// Returns the decision if the held tokens, or the known balance of the bucket, decide it. This
-  /// is the fast path, for nearly all requests. If it returns nullopt, make a Call and pass it to
-  /// Take.
-  std::optional<Decision> Tell(const std::vector<Charge>& charges, Deadline deadline);
+  /// is the fast path, for nearly all requests. If it returns nullopt, make a PendingAcquire and
+  /// pass it to TryTake.
+  std::optional<Decision> TryDecide(const std::vector<Charge>& charges, Deadline deadline);
   /// Returns true and takes the call if it is decided now or by a debit. Returns false, and leaves
   /// the call, if the store must decide it: because one of its limits has no allowance, or because
   /// a bound is reached. A call that may wait for tokens is taken only if they are held.
-  bool Take(CallPtr& call);
-  /// Returns the held tokens to the store, without waiting for the results. Later calls of Tell and
-  /// Take leave the decision to the store.
+  bool TryTake(CallPtr& call);
+  /// Returns the held tokens to the store, without waiting for the results. Later calls of
+  /// TryDecide and TryTake leave the decision to the store.
   void Close();
 
   AllowanceStats stats() const;
 
  private:
   struct Debit;
-  struct Asked;
-  struct Effects;
+  struct AllowanceRequest;
+  struct PendingActions;
   struct Entries;
   struct Stripe;
   struct Stripes;
@@ -88,35 +89,38 @@ class Allowances {
   // Under the lock of the entry's stripe.
 
   /// Returns the entry for these charges; makes one if necessary. Returns null at a bound.
-  EntryPtr Find(Entries& entries, const std::vector<Charge>& charges, Instant now,
-                Effects& effects);
+  EntryPtr FindOrMake(Entries& entries, const std::vector<Charge>& charges, Instant now,
+                      PendingActions& actions);
   /// Returns whether the entry may decide the call, and records its demand if so.
-  static bool MayDecide(AllowanceEntry& entry, const Call& call, const Asked& asked);
+  static bool MayDecide(AllowanceEntry& entry, const PendingAcquire& call,
+                        const AllowanceRequest& request);
   /// Takes the call if it is decided or waits for a debit; otherwise leaves it for the store.
-  void Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked, Effects& effects);
+  void DecideCall(const EntryPtr& entry, CallPtr& call, const AllowanceRequest& request,
+                  PendingActions& actions);
   /// Counts a spent or refused request and returns its decision.
-  Decision Conclude(const AllowanceEntry& entry, const std::vector<Charge>& charges,
-                    const Asked& asked, const Allowance::Step& step);
+  Decision MakeDecision(const AllowanceEntry& entry, const std::vector<Charge>& charges,
+                        const AllowanceRequest& request, const Allowance::Step& step);
   /// Decides the calls that waited for a debit, now that it has its result.
-  void DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects);
-  /// Hands the calls that waited for an outdated debit to Host::Renew.
-  void RenewWaiting(const Debit& debit, Effects& effects);
+  void DecideWaiting(const EntryPtr& entry, Instant now, PendingActions& actions);
+  /// Hands the calls that waited for an outdated debit to Host::RenewCall.
+  void RenewWaiting(const Debit& debit, PendingActions& actions);
   /// Makes the debit that Allowance::Ask requested.
-  static Debit Begin(const EntryPtr& entry, Deadline deadline, Instant now);
+  static Debit BeginDebit(const EntryPtr& entry, Deadline deadline, Instant now);
   /// Records the returns of tokens that leave the allowance.
-  void Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects);
+  void RecordReturns(const EntryPtr& entry, const Allowance::Departures& departures,
+                     PendingActions& actions);
 
   // Without a lock.
 
-  void Do(Effects effects);
-  void Send(Debit debit);
-  void Answered(const Debit& debit, const Result<Decision>& answer);
+  void Perform(PendingActions actions);
+  void SendDebit(Debit debit);
+  void OnDebitResult(const Debit& debit, const Result<Decision>& answer);
   /// Sends a return.
   void GiveBack(std::vector<Charge> charges, Deadline deadline);
-  /// Schedules the next Wake of the entry.
+  /// Schedules the next WakeEntry of the entry.
   void WakeLater(const EntryPtr& entry);
   /// Removes expired and unused tokens, and the entry itself if it is idle.
-  void Wake(const EntryPtr& entry);
+  void WakeEntry(const EntryPtr& entry);
 
   BucketStore& store_;
   Scheduler& scheduler_;

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-std::uint64_t Count(const std::vector<Charge>& charges) {
+std::uint64_t SumOfMagnitudes(const std::vector<Charge>& charges) {
   std::uint64_t sum = 0;
   for (const Charge& charge : charges) {
     for (const std::int64_t amount : charge.amounts) {
@@ -20,7 +20,7 @@ std::uint64_t Count(const std::vector<Charge>& charges) {
 
 }  // namespace
 
-void Allowances::Send(Debit debit) {
+void Allowances::SendDebit(Debit debit) {
   debits_.Add();
   // A copy, because the store reads the charges while `debit` is moved into the callback.
   const std::vector<Charge> charges = debit.charges;
@@ -28,75 +28,77 @@ void Allowances::Send(Debit debit) {
   const Deadline deadline = debit.deadline;
   store_.Acquire(charges, now, deadline,
                  [this, host = host_.lock(), debit = std::move(debit)](const auto& answer) {
-                   Answered(debit, answer);
+                   OnDebitResult(debit, answer);
                  });
 }
 
 // An outdated result counts as a failure: nothing was taken, and no request is decided by it.
-void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
+void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answer) {
   const EntryPtr& entry = debit.entry;
-  Effects effects;
+  PendingActions actions;
   {
     const MutexLock lock(StripeOf(*entry->targets.front()).mutex);
     const Instant now = scheduler_.clock().Now();
     Allowance& allowance = entry->allowance;
     const bool outdated = answer && answer->outdated;
     if (!answer || outdated) {
-      allowance.Failed(now);
+      allowance.OnFailed(now);
     } else if (answer->admitted) {
-      debited_.Add(Count(debit.charges));
-      entry->of_shards = answer->of_shards;
-      allowance.Debited(entry->AvailableOf(debit.charges, *answer), now,
-                        entry->PaidBy(debit.charges, *answer));
+      debited_.Add(SumOfMagnitudes(debit.charges));
+      entry->shard_count = answer->of_shards;
+      allowance.OnDebited(entry->AvailableOf(debit.charges, *answer), now,
+                          entry->PaidBy(debit.charges, *answer));
     } else {
       refused_.Add();
       const milliseconds wait = std::min(answer->retry_after, kMaxAllowance) + milliseconds(1);
       if (answer->contended) {
-        allowance.Contended(now + wait, now);
+        allowance.OnContended(now + wait, now);
       } else {
         // The store counted the wait from its own `now`, a moment after `sent`.
-        allowance.Refused(entry->AvailableOf(debit.charges, *answer), debit.sent + wait, now);
+        allowance.OnRefused(entry->AvailableOf(debit.charges, *answer), debit.sent + wait, now);
       }
     }
-    if (entry->gone) Leave(entry, allowance.Drop(now), effects);
-    if (outdated) RenewWaiting(debit, effects);
-    DecideWaiting(entry, now, effects);
+    if (entry->gone) RecordReturns(entry, allowance.Drop(now), actions);
+    if (outdated) RenewWaiting(debit, actions);
+    DecideWaiting(entry, now, actions);
   }
   if (closed_) {  // no further call to the store is made; the tokens are forfeited
-    for (const auto& [charges, deadline] : effects.returns) forfeited_.Add(Count(charges));
-    effects.returns.clear();
-    effects.outdated_debit.reset();
+    for (const auto& [charges, deadline] : actions.returns)
+      forfeited_.Add(SumOfMagnitudes(charges));
+    actions.returns.clear();
+    actions.outdated_debit.reset();
   }
-  Do(std::move(effects));
+  Perform(std::move(actions));
 }
 
-void Allowances::RenewWaiting(const Debit& debit, Effects& effects) {
-  effects.outdated = std::exchange(debit.entry->waiting, {});
-  waiting_ -= effects.outdated.size();
-  if (effects.outdated.empty()) effects.outdated_debit = debit;
+void Allowances::RenewWaiting(const Debit& debit, PendingActions& actions) {
+  actions.outdated = std::exchange(debit.entry->waiting, {});
+  waiting_ -= actions.outdated.size();
+  if (actions.outdated.empty()) actions.outdated_debit = debit;
 }
 
 // In the order of arrival. A call may cause the next debit, for which it and those behind it wait.
-void Allowances::DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects) {
+void Allowances::DecideWaiting(const EntryPtr& entry, Instant now, PendingActions& actions) {
   std::vector<CallPtr> waiting = std::exchange(entry->waiting, {});
   waiting_ -= waiting.size();
   for (CallPtr& call : waiting) {
     if (!entry->gone) {
-      Decide(entry, call, Asked(*entry->NeedOf(call->charges), *entry, now), effects);
+      DecideCall(entry, call, AllowanceRequest(*entry->NeedOf(call->charges), *entry, now),
+                 actions);
     }
-    if (call != nullptr) effects.for_store.push_back(std::move(call));
+    if (call != nullptr) actions.for_store.push_back(std::move(call));
   }
 }
 
 void Allowances::GiveBack(std::vector<Charge> charges, Deadline deadline) {
   const auto host = host_.lock();
-  if (host == nullptr) return forfeited_.Add(Count(charges));
+  if (host == nullptr) return forfeited_.Add(SumOfMagnitudes(charges));
   returns_.Add();
-  store_.Adjust(charges, host->NewToken(), store_.Now(), deadline,
+  store_.Adjust(charges, host->NewAdjustId(), store_.Now(), deadline,
                 [this, host, charges](const Status& answer) {
                   // After an error the return may count or not; it is not sent again.
-                  (answer ? returned_ : forfeited_).Add(Count(charges));
-                  if (answer) host->CameBack(charges);
+                  (answer ? returned_ : forfeited_).Add(SumOfMagnitudes(charges));
+                  if (answer) host->OnTokensReturned(charges);
                 });
 }
 

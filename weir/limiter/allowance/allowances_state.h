@@ -9,6 +9,7 @@
 
 #include "weir/base/mutex.h"
 #include "weir/limiter/allowance/allowances.h"
+#include "weir/store/bucket/charge.h"
 #include "weir/telemetry/thread_slot.h"
 
 namespace weir {
@@ -22,8 +23,8 @@ struct Allowances::Debit {
 };
 
 /// One request to an entry: the needed and the held amount of each limit, and the time.
-struct Allowances::Asked {
-  Asked(Allowance::Millis amounts, const AllowanceEntry& entry, Instant at)
+struct Allowances::AllowanceRequest {
+  AllowanceRequest(Allowance::Millis amounts, const AllowanceEntry& entry, Instant at)
       : need(std::move(amounts)), held(entry.allowance.Held(at)), now(at) {}
 
   Allowance::Millis need;
@@ -32,7 +33,7 @@ struct Allowances::Asked {
 };
 
 /// Actions that were determined under a lock and are done after it is released.
-struct Allowances::Effects {
+struct Allowances::PendingActions {
   std::vector<std::pair<CallPtr, Decision>> decided;
   std::vector<CallPtr> for_store;
   std::vector<CallPtr> outdated;
@@ -47,16 +48,7 @@ struct Allowances::Effects {
 };
 
 struct Allowances::Entries {
-  struct Hash {
-    std::size_t operator()(const TargetPtr& target) const { return target->hash; }
-  };
-  struct Same {
-    bool operator()(const TargetPtr& a, const TargetPtr& b) const {
-      return a == b || (a->hash == b->hash && a->key == b->key);
-    }
-  };
-
-  std::unordered_map<TargetPtr, EntryPtr, Hash, Same> by_own;
+  std::unordered_map<TargetPtr, EntryPtr, TargetHash, TargetEqual> by_own;
 };
 
 struct alignas(kCacheLine) Allowances::Stripe {

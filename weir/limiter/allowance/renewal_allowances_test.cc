@@ -12,7 +12,7 @@
 
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/testing/probe_backend.h"
-#include "weir/model/set_aside.h"
+#include "weir/model/reserved_allowance.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory/memory_backend.h"
 
@@ -95,7 +95,8 @@ TEST_F(RenewalAllowancesTest, D6ARequestThatWaitsForAnOutdatedDebitIsServedUnder
   EXPECT_EQ(outdated_, 1);
   EXPECT_EQ(repairs_, 0);
   ASSERT_FALSE(store_.acquires.empty());
-  EXPECT_EQ(store_.acquires.back().charges.front().target->limits[0], SetAside({Rps(2000)})[0]);
+  EXPECT_EQ(store_.acquires.back().charges.front().target->limits[0],
+            ReserveAllowance({Rps(2000)})[0]);
   EXPECT_EQ(limiter_->stats().outdated, 1U);
   EXPECT_EQ(store_.limit_reads.size(), 1U);
 }
@@ -113,7 +114,8 @@ TEST_F(RenewalAllowancesTest, D6ADebitThatNoRequestWaitsForHasTheLimitsResolvedA
   EXPECT_EQ(outdated_, 1);
   EXPECT_EQ(repairs_, 0);
   ASSERT_FALSE(store_.acquires.empty());
-  EXPECT_EQ(store_.acquires.back().charges.front().target->limits[0], SetAside({Rps(2000)})[0]);
+  EXPECT_EQ(store_.acquires.back().charges.front().target->limits[0],
+            ReserveAllowance({Rps(2000)})[0]);
 }
 
 TEST_F(RenewalAllowancesTest, D6TokensThatWereHeldUnderOldLimitsAreAccountedFor) {

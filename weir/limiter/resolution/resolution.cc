@@ -20,17 +20,17 @@ std::optional<std::size_t> LevelOfMember(const LevelAnswers& found, std::size_t 
 }
 
 // The target of one entity in a result.
-struct Named {
+struct EntityTarget {
   const Target* target = nullptr;  // null: no limits apply to the entity
   bool is_shared = true;           // the limits come from a level that other entities share
 
-  friend bool operator==(const Named& a, const Named& b) {
+  friend bool operator==(const EntityTarget& a, const EntityTarget& b) {
     if (a.target == nullptr || b.target == nullptr) return a.target == b.target;
     return a.is_shared == b.is_shared && a.target->limits == b.target->limits;
   }
 };
 
-Named Find(const Resolution& resolution, const std::string& entity) {
+EntityTarget TargetOfEntity(const Resolution& resolution, const std::string& entity) {
   if (!resolution.answer) return {};
   const Resolved& resolved = *resolution.answer;
   for (std::size_t i = 0; i < resolved.targets.size(); ++i) {
@@ -73,8 +73,8 @@ Error BrokenChain(const std::vector<std::string>& chain, const std::string& next
                               chain.front(), path, kMaxCascade)};
 }
 
-Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
-                        const LevelAnswers& found) {
+Result<Resolved> ChooseLimits(const std::vector<std::string>& chain, const std::string& resource,
+                              const LevelAnswers& found) {
   const auto own = LevelOfMember(found, 0);
   if (!own) return Fail(NoLimits(chain.front(), resource));
   const std::vector<Level> levels = LevelsOf(chain, resource);
@@ -91,50 +91,51 @@ Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string
   return resolved;
 }
 
-Altered AlteredBetween(const Resolution& old, const Resolution& now) {
-  Altered altered;
+AffectedPairs PairsAffectedBetween(const Resolution& old, const Resolution& now) {
+  AffectedPairs affected;
   const auto [last, last_now] = std::ranges::mismatch(old.chain, now.chain);
   if (last != old.chain.end() || last_now != now.chain.end()) {
-    altered.entities.push_back(*std::prev(last));  // its parent or `cascade` changed
+    affected.entities.push_back(*std::prev(last));  // its parent or `cascade` changed
   }
   for (auto entity = old.chain.begin(); entity != last; ++entity) {
-    const Named before = Find(old, *entity);
-    const Named after = Find(now, *entity);
+    const EntityTarget before = TargetOfEntity(old, *entity);
+    const EntityTarget after = TargetOfEntity(now, *entity);
     if (before == after) continue;
     if (before.is_shared && after.is_shared) {
-      altered.all = true;
+      affected.all = true;
     } else {
-      altered.entities.push_back(*entity);
+      affected.entities.push_back(*entity);
     }
   }
-  return altered;
+  return affected;
 }
 
-Altered AlteredBy(std::span<const ConfigChange> changes) {
-  Altered altered;
+AffectedPairs PairsAffectedBy(std::span<const ConfigChange> changes) {
+  AffectedPairs affected;
   const auto level = [&](const Level& at) {
     if (at.entity.empty()) {
-      altered.all = true;
+      affected.all = true;
     } else {
-      altered.entities.push_back(at.entity);
+      affected.entities.push_back(at.entity);
     }
   };
   for (const ConfigChange& change : changes) {
     if (const auto* put = std::get_if<PutLimits>(&change)) level(put->level);
     if (const auto* gone = std::get_if<DeleteLimits>(&change)) level(gone->level);
     if (const auto* made = std::get_if<CreateEntity>(&change)) {
-      altered.entities.push_back(made->record.entity.id);
+      affected.entities.push_back(made->record.entity.id);
     }
     if (const auto* put = std::get_if<PutEntity>(&change)) {
-      altered.entities.push_back(put->record.entity.id);
+      affected.entities.push_back(put->record.entity.id);
     }
-    if (const auto* gone = std::get_if<DeleteEntity>(&change)) altered.entities.push_back(gone->id);
+    if (const auto* gone = std::get_if<DeleteEntity>(&change))
+      affected.entities.push_back(gone->id);
   }
-  std::ranges::sort(altered.entities);
-  const auto twice = std::ranges::unique(altered.entities);
-  altered.entities.erase(twice.begin(), twice.end());
-  if (altered.entities.size() > kMostEntities) altered.all = true;
-  return altered;
+  std::ranges::sort(affected.entities);
+  const auto twice = std::ranges::unique(affected.entities);
+  affected.entities.erase(twice.begin(), twice.end());
+  if (affected.entities.size() > kMostEntities) affected.all = true;
+  return affected;
 }
 
 }  // namespace weir

@@ -24,14 +24,14 @@ std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::st
 
 /// Returns the targets of a chain. `found` are the limits at LevelsOf(chain, resource). Fails with
 /// kInvalidArgument if no limits apply to the first member.
-Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
-                        const LevelAnswers& found);
+Result<Resolved> ChooseLimits(const std::vector<std::string>& chain, const std::string& resource,
+                              const LevelAnswers& found);
 
 /// Returns the pairs that may have changed if the result for one pair changed from `old` to `now`:
 /// the pairs whose chain includes an entity whose own levels or parent differ, or all pairs if the
 /// limits of a resource or of the system differ. Returns none if both results have the same chain
 /// and the same limits.
-Altered AlteredBetween(const Resolution& old, const Resolution& now);
+AffectedPairs PairsAffectedBetween(const Resolution& old, const Resolution& now);
 
 /// Returns the error of a chain that cannot continue with `next`, because it is a cycle or too
 /// long.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kStripes = 64;
 constexpr std::size_t kRoomForStripes = 64 * kStripes;
 
-std::size_t Combine(std::size_t a, std::size_t b) {
+std::size_t CombineHashes(std::size_t a, std::size_t b) {
   return (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdU;
 }
 
@@ -24,8 +24,8 @@ std::uint64_t BitOf(std::string_view entity) {
 PairKey::PairKey(std::string_view entity_id, std::string_view resource_name)
     : entity(entity_id),
       resource(resource_name),
-      hash(Combine(std::hash<std::string_view>{}(entity_id),
-                   std::hash<std::string_view>{}(resource_name))) {}
+      hash(CombineHashes(std::hash<std::string_view>{}(entity_id),
+                         std::hash<std::string_view>{}(resource_name))) {}
 
 ResolutionCache::ResolutionCache(std::size_t capacity) {
   const std::size_t stripes = capacity >= kRoomForStripes ? kStripes : 1;
@@ -33,7 +33,7 @@ ResolutionCache::ResolutionCache(std::size_t capacity) {
   capacity_ = capacity / stripes;
 }
 
-ResolutionCache::Slot& ResolutionCache::Stripe::Vacate(std::size_t capacity) {
+ResolutionCache::Slot& ResolutionCache::Stripe::FreeSlot(std::size_t capacity) {
   if (!vacant.empty()) {
     Slot& slot = *vacant.back();
     vacant.pop_back();
@@ -72,13 +72,13 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
   if (capacity_ == 0) return;
   Stripe& stripe = StripeOf(pair);
   const MutexLock lock(stripe.mutex);
-  // The epoch is compared under the stripe's lock: Visit increases the epoch before it locks the
-  // stripe, so either it sees this pair or the epochs differ.
+  // The epoch is compared under the stripe's lock: DropEntity increases the epoch before it locks
+  // the stripe, so either it sees this pair or the epochs differ.
   if (epoch != this->epoch()) return;
   const auto found = stripe.index.find(pair);
   const bool is_known = found != stripe.index.end();
   if (is_known && (*found)->epoch == epoch && (*found)->expires > expires) return;
-  Slot& slot = is_known ? **found : stripe.Vacate(capacity_);
+  Slot& slot = is_known ? **found : stripe.FreeSlot(capacity_);
   if (!is_known) {
     slot.hash = pair.hash;
     slot.entity = pair.entity;
@@ -95,27 +95,27 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
 
 void ResolutionCache::Clear() {
   const MutexLock lock(changing_);
-  RaiseFloor();
+  DropAll();
 }
 
 void ResolutionCache::EvictEntity(std::string_view entity) {
   const MutexLock lock(changing_);
-  Visit(entity);
+  DropEntity(entity);
 }
 
 // `changing_` serializes drops, so no other drop can come between the comparison and the new epoch.
-std::uint64_t ResolutionCache::Forget(const Altered& altered, std::uint64_t since) {
+std::uint64_t ResolutionCache::DropAffected(const AffectedPairs& affected, std::uint64_t since) {
   const MutexLock lock(changing_);
   const bool is_current = epoch() == since;
-  if (altered.all) {
-    RaiseFloor();
+  if (affected.all) {
+    DropAll();
   } else {
-    for (const std::string& entity : altered.entities) Visit(entity);
+    for (const std::string& entity : affected.entities) DropEntity(entity);
   }
   return is_current ? epoch() : since;
 }
 
-void ResolutionCache::RaiseFloor() {
+void ResolutionCache::DropAll() {
   const std::uint64_t next = epoch() + 1;
   // The floor is stored first: a thread that sees the new epoch finds no pair of an earlier one.
   floor_.store(next, std::memory_order_release);
@@ -125,7 +125,7 @@ void ResolutionCache::RaiseFloor() {
 // Increases the epoch before and after the scan. The first increment keeps a fetch that began
 // earlier from putting its result into a stripe that was already scanned. After the second
 // increment, a copy that a ThreadCache took from a stripe before the scan belongs to a past epoch.
-void ResolutionCache::Visit(std::string_view entity) {
+void ResolutionCache::DropEntity(std::string_view entity) {
   epoch_.fetch_add(1, std::memory_order_acq_rel);
   for (Stripe& stripe : stripes_) stripe.Evict(entity);
   epoch_.fetch_add(1, std::memory_order_acq_rel);

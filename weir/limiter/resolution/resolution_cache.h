@@ -63,10 +63,10 @@ class ResolutionCache {
   void Clear();
   /// Drops every pair whose chain includes the entity. Scans the whole cache.
   void EvictEntity(std::string_view entity);
-  /// Does what Clear or EvictEntity do, as `altered` requires. Returns the epoch with which a fetch
-  /// that began in epoch `since` and saw the change may call Put: the current epoch, or `since` if
-  /// other pairs were dropped after `since`.
-  std::uint64_t Forget(const Altered& altered, std::uint64_t since = 0);
+  /// Does what Clear or EvictEntity do, as `affected` requires. Returns the epoch with which a
+  /// fetch that began in epoch `since` and saw the change may call Put: the current epoch, or
+  /// `since` if other pairs were dropped after `since`.
+  std::uint64_t DropAffected(const AffectedPairs& affected, std::uint64_t since = 0);
 
   /// Returns the number of occupied slots, including expired pairs and pairs that Clear dropped.
   std::size_t size() const;
@@ -110,16 +110,16 @@ class ResolutionCache {
     std::uint64_t evicted WEIR_GUARDED_BY(mutex) = 0;
 
     /// Returns a free slot; evicts a pair if the stripe is full.
-    Slot& Vacate(std::size_t capacity) WEIR_REQUIRES(mutex);
+    Slot& FreeSlot(std::size_t capacity) WEIR_REQUIRES(mutex);
     void Remove(Slot& slot) WEIR_REQUIRES(mutex);
     /// Drops the pairs whose chain includes the entity.
     void Evict(std::string_view entity);
   };
 
   /// Drops all pairs: those of earlier epochs are no longer valid.
-  void RaiseFloor() WEIR_REQUIRES(changing_);
+  void DropAll() WEIR_REQUIRES(changing_);
   /// Drops the pairs of an entity from all stripes.
-  void Visit(std::string_view entity) WEIR_REQUIRES(changing_);
+  void DropEntity(std::string_view entity) WEIR_REQUIRES(changing_);
   Stripe& StripeOf(const PairKey& pair) { return stripes_[(pair.hash >> 32) % stripes_.size()]; }
 
   std::deque<Stripe> stripes_;

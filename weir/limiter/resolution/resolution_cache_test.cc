@@ -63,12 +63,12 @@ TEST_F(ResolutionCacheTest, D6WhatWasReadLaterIsNotReplacedByWhatWasReadBefore) 
 TEST_F(ResolutionCacheTest, D6WhoeverSawTheChangeMayPutWhatItRead) {
   Put("b");
   const std::uint64_t began = cache_.epoch();
-  const std::uint64_t now = cache_.Forget({.entities = {"b"}}, began);
+  const std::uint64_t now = cache_.DropAffected({.entities = {"b"}}, began);
   cache_.Put(PairKey("a", "r"), Of("a"), kLater, now);
   EXPECT_TRUE(Has("a"));
   EXPECT_FALSE(Has("b"));
   // The result is not cached if other pairs were dropped since the fetch began.
-  cache_.Put(PairKey("c", "r"), Of("c"), kLater, cache_.Forget({.all = true}, began));
+  cache_.Put(PairKey("c", "r"), Of("c"), kLater, cache_.DropAffected({.all = true}, began));
   EXPECT_FALSE(Has("c"));
 }
 

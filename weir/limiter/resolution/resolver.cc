@@ -7,7 +7,7 @@
 #include "weir/limiter/resolution/resolution.h"
 #include "weir/limiter/resolution/resolver_fetch.h"
 #include "weir/model/identifier.h"
-#include "weir/runtime/later.h"
+#include "weir/runtime/add_saturated.h"
 
 namespace weir {
 namespace {
@@ -20,7 +20,7 @@ Status CheckPair(std::string_view entity, std::string_view resource) {
   return CheckResource(resource);
 }
 
-Result<ResolvedPtr> AnswerOf(const ResolutionPtr& resolution) {
+Result<ResolvedPtr> ResultOf(const ResolutionPtr& resolution) {
   if (!resolution->answer) return Fail(resolution->answer.error());
   return ResolvedPtr(resolution, &*resolution->answer);
 }
@@ -31,7 +31,7 @@ Resolver::Resolver(ConfigStore& store, const Clock& clock, ResolverOptions optio
     : store_(store),
       clock_(clock),
       options_(options),
-      remembered_(std::make_unique<Remembered>(options.capacity)) {}
+      caches_(std::make_unique<Caches>(options.capacity)) {}
 
 Resolver::~Resolver() = default;
 
@@ -40,13 +40,13 @@ Resolver::~Resolver() = default;
 ResolvedPtr Resolver::Find(std::string_view entity, std::string_view resource) {
   const PairKey pair(entity, resource);
   const Instant now = clock_.Now();
-  const std::uint64_t epoch = remembered_->cache.epoch();
-  ResolvedPtr resolved = remembered_->hot.Find(pair, now, epoch);
+  const std::uint64_t epoch = caches_->cache.epoch();
+  ResolvedPtr resolved = caches_->thread_cache.Find(pair, now, epoch);
   if (resolved == nullptr) {
-    auto [found, expires] = remembered_->cache.Find(pair, now);
+    auto [found, expires] = caches_->cache.Find(pair, now);
     if (found == nullptr || !found->answer) return nullptr;
     resolved = ResolvedPtr(found, &*found->answer);
-    remembered_->hot.Offer(pair, resolved, expires, epoch);
+    caches_->thread_cache.Offer(pair, resolved, expires, epoch);
   }
   hits_.Add();
   return resolved;
@@ -54,57 +54,59 @@ ResolvedPtr Resolver::Find(std::string_view entity, std::string_view resource) {
 
 void Resolver::Resolve(std::string_view entity, std::string_view resource, Deadline deadline,
                        Done<ResolvedPtr> done) {
-  const auto found = remembered_->cache.Find(PairKey(entity, resource), clock_.Now());
+  const auto found = caches_->cache.Find(PairKey(entity, resource), clock_.Now());
   if (found.resolution != nullptr) {
     hits_.Add();
-    return done(AnswerOf(found.resolution));
+    return done(ResultOf(found.resolution));
   }
   if (const Status valid = CheckPair(entity, resource); !valid) return done(Fail(valid.error()));
   misses_.Add();
-  Ask(entity, resource, {deadline, std::move(done)});
+  JoinOrFetch(entity, resource, {deadline, std::move(done)});
 }
 
 void Resolver::Renew(std::string_view entity, std::string_view resource, Deadline deadline,
                      Done<ResolvedPtr> done) {
-  Ask(entity, resource, {deadline, std::move(done), fetches_.load(std::memory_order_acquire)});
+  JoinOrFetch(entity, resource,
+              {deadline, std::move(done), fetches_.load(std::memory_order_acquire)});
 }
 
-void Resolver::Ask(std::string_view entity, std::string_view resource, Asker asker) {
-  auto fetch = std::make_shared<Fetch>(entity, resource, asker.deadline);
+void Resolver::JoinOrFetch(std::string_view entity, std::string_view resource, Waiter waiter) {
+  auto fetch = std::make_shared<Fetch>(entity, resource, waiter.deadline);
   fetch->number = fetches_.fetch_add(1, std::memory_order_acq_rel) + 1;
   fetch->started = clock_.Now();
-  fetch->epoch = remembered_->cache.epoch();
+  fetch->epoch = caches_->cache.epoch();
   if (options_.ttl == milliseconds(0)) {
-    fetch->askers.push_back(std::move(asker));
+    fetch->waiters.push_back(std::move(waiter));
     return ReadMember(std::move(fetch));
   }
   ResolutionPtr found;
-  if (Join(fetch, asker, found)) return;
-  if (found != nullptr) return asker.done(AnswerOf(found));
+  if (JoinFetch(fetch, waiter, found)) return;
+  if (found != nullptr) return waiter.done(ResultOf(found));
   ReadMember(std::move(fetch));
 }
 
-bool Resolver::Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found) {
+bool Resolver::JoinFetch(const FetchPtr& fetch, Waiter& waiter, ResolutionPtr& found) {
   const PairKey pair = fetch->pair();
-  const MutexLock lock(remembered_->mutex);
-  auto at = remembered_->fetches.find(pair);
-  if (at != remembered_->fetches.end()) {
+  const MutexLock lock(caches_->mutex);
+  auto at = caches_->fetches.find(pair);
+  if (at != caches_->fetches.end()) {
     Fetch& other = *at->second;
     // A fetch of an earlier epoch may return data from before a change. A fetch with a later
     // deadline may outlast this caller.
-    if (other.epoch == fetch->epoch && other.deadline <= asker.deadline) {
+    if (other.epoch == fetch->epoch && other.deadline <= waiter.deadline) {
       joined_.Add();
-      (asker.Accepts(other) ? other.askers : other.later).push_back(std::move(asker));
+      (waiter.Accepts(other) ? other.waiters : other.next_fetch_waiters)
+          .push_back(std::move(waiter));
       return true;
     }
-    remembered_->fetches.erase(at);  // its callers still get its result
-  } else if (!asker.after) {
+    caches_->fetches.erase(at);  // its callers still get its result
+  } else if (!waiter.after) {
     // A fetch may have ended between the caller's miss and the lock.
-    found = remembered_->cache.Find(pair, fetch->started).resolution;
+    found = caches_->cache.Find(pair, fetch->started).resolution;
     if (found != nullptr) return false;
   }
-  fetch->askers.push_back(std::move(asker));
-  remembered_->fetches.emplace(pair, fetch);
+  fetch->waiters.push_back(std::move(waiter));
+  caches_->fetches.emplace(pair, fetch);
   return false;
 }
 
@@ -116,7 +118,7 @@ void Resolver::ReadMember(FetchPtr fetch) {
   std::vector<Level> levels = LevelsOf(member, fetch->resource);
   if (fetch->chain.size() > 1) levels.erase(levels.begin() + kLevelsOfMember, levels.end());
   const Deadline deadline = fetch->deadline;
-  const auto reading = std::make_shared<Reading>(std::move(fetch));
+  const auto reading = std::make_shared<MemberReads>(std::move(fetch));
   store_.GetEntities(member, deadline, [this, reading](auto records) {
     reading->records = std::move(records);
     if (reading->IsLast()) TakeMember(*reading);
@@ -127,87 +129,90 @@ void Resolver::ReadMember(FetchPtr fetch) {
   });
 }
 
-void Resolver::TakeMember(Reading& reading) {
+void Resolver::TakeMember(MemberReads& reading) {
   FetchPtr fetch = std::move(reading.fetch);
-  if (!reading.records) return End(fetch, Fail(std::move(reading.records.error())));
-  if (!reading.limits) return End(fetch, Fail(std::move(reading.limits.error())));
+  if (!reading.records) return EndFetch(fetch, Fail(std::move(reading.records.error())));
+  if (!reading.limits) return EndFetch(fetch, Fail(std::move(reading.limits.error())));
   // The levels of the resource and of the system, read with the first member, stay at the end.
   const auto place = fetch->found.begin() + kLevelsOfMember * (std::ssize(fetch->chain) - 1);
   fetch->found.insert(place, std::make_move_iterator(reading.limits->begin()),
                       std::make_move_iterator(reading.limits->end()));
   const auto& record = reading.records->front();
-  if (!record || !record->entity.cascade || !record->entity.parent) return Conclude(fetch);
+  if (!record || !record->entity.cascade || !record->entity.parent) return ChooseFromLevels(fetch);
   auto& chain = fetch->chain;
   const std::string& parent = *record->entity.parent;
   if (chain.size() == kMaxCascade || std::ranges::find(chain, parent) != chain.end()) {
-    return Answer(fetch, Fail(BrokenChain(chain, parent)));
+    return FinishFetch(fetch, Fail(BrokenChain(chain, parent)));
   }
   chain.push_back(parent);
   ReadMember(std::move(fetch));
 }
 
-void Resolver::Conclude(const FetchPtr& fetch) {
+void Resolver::ChooseFromLevels(const FetchPtr& fetch) {
   const auto& system = fetch->found.back();
   const auto policy = system ? system->on_unavailable : std::nullopt;
   last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kSaysNothing,
                              std::memory_order_relaxed);
-  auto answer = Decide(fetch->chain, fetch->resource, fetch->found);
+  auto answer = ChooseLimits(fetch->chain, fetch->resource, fetch->found);
   if (answer) {
     answer->began = fetch->started;
     for (TargetPtr& ancestor : std::span(answer->targets).subspan(1)) {
-      ancestor = remembered_->shared.Share(std::move(ancestor));
+      ancestor = caches_->interner.Share(std::move(ancestor));
     }
   }
-  Answer(fetch, std::move(answer));
+  FinishFetch(fetch, std::move(answer));
 }
 
-void Resolver::Answer(const FetchPtr& fetch, Result<Resolved> answer) {
+void Resolver::FinishFetch(const FetchPtr& fetch, Result<Resolved> answer) {
   auto resolution = std::make_shared<const Resolution>(Resolution{fetch->chain, std::move(answer)});
-  if (options_.ttl > milliseconds(0)) Remember(*fetch, resolution);
-  End(fetch, std::move(resolution));
+  if (options_.ttl > milliseconds(0)) CacheResult(*fetch, resolution);
+  EndFetch(fetch, std::move(resolution));
 }
 
-void Resolver::Remember(const Fetch& fetch, const ResolutionPtr& resolution) {
+void Resolver::CacheResult(const Fetch& fetch, const ResolutionPtr& resolution) {
   const PairKey pair = fetch.pair();
-  ResolutionCache& cache = remembered_->cache;
+  ResolutionCache& cache = caches_->cache;
   std::uint64_t epoch = fetch.epoch;
   if (const auto old = cache.Find(pair, clock_.Now()).resolution) {
-    const Altered altered = AlteredBetween(*old, *resolution);
-    if (!altered.nothing()) epoch = cache.Forget(altered, epoch);
+    const AffectedPairs affected = PairsAffectedBetween(*old, *resolution);
+    if (!affected.nothing()) epoch = cache.DropAffected(affected, epoch);
   }
   // The time to live counts from the start of the fetch: the data may be as old as that.
-  cache.Put(pair, resolution, Later(fetch.started, options_.ttl), epoch);
+  cache.Put(pair, resolution, AddSaturated(fetch.started, options_.ttl), epoch);
   // A new result does not change the epoch, so the copies of the previous one are still valid.
-  remembered_->hot.Forget(pair);
+  caches_->thread_cache.DropPair(pair);
 }
 
-void Resolver::End(const FetchPtr& fetch, const Result<ResolutionPtr>& result) {
-  std::vector<Asker> askers;
-  std::vector<Asker> later;
+void Resolver::EndFetch(const FetchPtr& fetch, const Result<ResolutionPtr>& result) {
+  std::vector<Waiter> waiters;
+  std::vector<Waiter> next_fetch_waiters;
   {
-    const MutexLock lock(remembered_->mutex);
-    const auto at = remembered_->fetches.find(fetch->pair());
-    if (at != remembered_->fetches.end() && at->second == fetch) remembered_->fetches.erase(at);
-    askers.swap(fetch->askers);
-    later.swap(fetch->later);
+    const MutexLock lock(caches_->mutex);
+    const auto at = caches_->fetches.find(fetch->pair());
+    if (at != caches_->fetches.end() && at->second == fetch) caches_->fetches.erase(at);
+    waiters.swap(fetch->waiters);
+    next_fetch_waiters.swap(fetch->next_fetch_waiters);
   }
-  for (Asker& asker : askers) {
+  for (Waiter& waiter : waiters) {
     // A caller that has more time than the fetch had fetches again.
     const bool ran_out = !result && result.error().code == Code::kDeadlineExceeded;
-    if (ran_out && fetch->deadline < asker.deadline) {
-      Ask(fetch->chain.front(), fetch->resource, std::move(asker));
+    if (ran_out && fetch->deadline < waiter.deadline) {
+      JoinOrFetch(fetch->chain.front(), fetch->resource, std::move(waiter));
     } else {
-      asker.done(result.and_then(AnswerOf));
+      waiter.done(result.and_then(ResultOf));
     }
   }
   // Earliest deadline first, so that the other callers can join its fetch.
-  std::ranges::sort(later, {}, &Asker::deadline);
-  for (Asker& asker : later) Ask(fetch->chain.front(), fetch->resource, std::move(asker));
+  std::ranges::sort(next_fetch_waiters, {}, &Waiter::deadline);
+  for (Waiter& waiter : next_fetch_waiters)
+    JoinOrFetch(fetch->chain.front(), fetch->resource, std::move(waiter));
 }
 
-void Resolver::Forget(const Altered& altered) { remembered_->cache.Forget(altered); }
+void Resolver::DropAffected(const AffectedPairs& affected) {
+  caches_->cache.DropAffected(affected);
+}
 
-void Resolver::ForgetAll() { remembered_->cache.Clear(); }
+void Resolver::ForgetAll() { caches_->cache.Clear(); }
 
 std::optional<OnUnavailable> Resolver::last_on_unavailable() const {
   const int last = last_on_unavailable_.load(std::memory_order_relaxed);
@@ -219,8 +224,8 @@ ResolverStats Resolver::stats() const {
   return {.hits = hits_.Value(),
           .misses = misses_.Value(),
           .joined = joined_.Value(),
-          .evicted = remembered_->cache.evicted(),
-          .size = remembered_->cache.size()};
+          .evicted = caches_->cache.evicted(),
+          .size = caches_->cache.size()};
 }
 
 }  // namespace weir

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/store/bucket/charge.h"
 #include "weir/store/config/config_store.h"
@@ -50,15 +51,15 @@ struct ResolverOptions {
   std::size_t capacity = 200'000;  ///< pairs
 };
 
-/// The cached pairs that a list of changes may have altered.
-struct Altered {
+/// The cached pairs that a list of changes may have affected.
+struct WEIR_API AffectedPairs {
   bool all = false;                   ///< a system or resource level
   std::vector<std::string> entities;  ///< pairs of these and of their descendants
 
   bool nothing() const { return !all && entities.empty(); }
 };
 /// Returns the pairs that these changes may alter.
-Altered AlteredBy(std::span<const ConfigChange> changes);
+WEIR_API AffectedPairs PairsAffectedBy(std::span<const ConfigChange> changes);
 
 /// Thread-safe. The store and the clock must outlive it. It may be destroyed only when no call is
 /// in flight.
@@ -66,7 +67,7 @@ Altered AlteredBy(std::span<const ConfigChange> changes);
 /// Errors are those of the store, which are not cached, and two that are: kInvalidArgument if no
 /// limits apply to the entity, and kFailedPrecondition if its chain of parents is a cycle or longer
 /// than kMaxCascade. Resolve also fails with kInvalidArgument if a name is not valid.
-class Resolver {
+class WEIR_API Resolver {
  public:
   Resolver(ConfigStore& store, const Clock& clock, ResolverOptions options);
   ~Resolver();
@@ -80,14 +81,14 @@ class Resolver {
   void Resolve(std::string_view entity, std::string_view resource, Deadline deadline,
                Done<ResolvedPtr> done);
   /// As Resolve, but with reads that begin after this call. The result replaces the cached one; if
-  /// the two differ, other pairs that the same change may have altered are dropped. Calls for one
+  /// the two differ, other pairs that the same change may have affected are dropped. Calls for one
   /// pair during a fetch that began too early for them share the next fetch.
   void Renew(std::string_view entity, std::string_view resource, Deadline deadline,
              Done<ResolvedPtr> done);
 
   /// Drops cached pairs. Call it when the changes have been made: results from before them are not
   /// returned to calls that begin afterwards.
-  void Forget(const Altered& altered);
+  void DropAffected(const AffectedPairs& affected);
   /// Drops all cached pairs.
   void ForgetAll();
 
@@ -99,34 +100,34 @@ class Resolver {
   std::uint64_t store_reads() const { return store_reads_.Value(); }
 
  private:
-  struct Remembered;  // the cache, and the fetches in flight
-  struct Fetch;
-  struct Reading;
-  struct Asker;
+  struct WEIR_INTERNAL Caches;  // the cache, and the fetches in flight
+  struct WEIR_INTERNAL Fetch;
+  struct WEIR_INTERNAL MemberReads;
+  struct WEIR_INTERNAL Waiter;
   using FetchPtr = std::shared_ptr<Fetch>;
 
   /// Joins a fetch in flight or begins one.
-  void Ask(std::string_view entity, std::string_view resource, Asker asker);
+  void JoinOrFetch(std::string_view entity, std::string_view resource, Waiter waiter);
   /// Returns true if the caller joined another fetch. Otherwise sets `found` if the pair has been
   /// cached meanwhile, or else registers `fetch`, which the caller must begin.
-  bool Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found);
+  bool JoinFetch(const FetchPtr& fetch, Waiter& waiter, ResolutionPtr& found);
   /// Reads the last member of the chain: its record and its levels.
   void ReadMember(FetchPtr fetch);
   /// Takes both results, then reads the parent or concludes.
-  void TakeMember(Reading& reading);
+  void TakeMember(MemberReads& reading);
   /// Chooses the limits from the levels of the whole chain.
-  void Conclude(const FetchPtr& fetch);
+  void ChooseFromLevels(const FetchPtr& fetch);
   /// Caches the result and ends the fetch.
-  void Answer(const FetchPtr& fetch, Result<Resolved> answer);
+  void FinishFetch(const FetchPtr& fetch, Result<Resolved> answer);
   /// Puts the result into the cache; drops the pairs that it shows to be outdated.
-  void Remember(const Fetch& fetch, const ResolutionPtr& resolution);
+  void CacheResult(const Fetch& fetch, const ResolutionPtr& resolution);
   /// Passes the result to the callers; begins the next fetch if some need one.
-  void End(const FetchPtr& fetch, const Result<ResolutionPtr>& result);
+  void EndFetch(const FetchPtr& fetch, const Result<ResolutionPtr>& result);
 
   ConfigStore& store_;
   const Clock& clock_;
   ResolverOptions options_;
-  std::unique_ptr<Remembered> remembered_;
+  std::unique_ptr<Caches> caches_;
   std::atomic<int> last_on_unavailable_ = -1;
   std::atomic<std::uint64_t> fetches_ = 0;  ///< number of fetches that have begun
   Counter hits_;

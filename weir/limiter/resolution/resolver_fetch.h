@@ -1,9 +1,11 @@
 // The private types of Resolver.
 //
-//   Ask --+--> Join a fetch in flight: askers, or `later` if it began too early
-//         +--> ReadMember --> TakeMember --+--> ReadMember (the parent)
-//                (two reads)               +--> Conclude --> Answer --> Remember --> End
-//                                          +--> End (an error of the store)
+//   JoinOrFetch --+--> JoinFetch, a fetch in flight: waiters, or next_fetch_waiters if it began
+//                 |      too early
+//                 +--> ReadMember --> TakeMember --+--> ReadMember (the parent)
+//                        (two reads)               +--> ChooseFromLevels --> FinishFetch
+//                                                  |      --> CacheResult --> EndFetch
+//                                                  +--> EndFetch (an error of the store)
 #pragma once
 
 #include <atomic>
@@ -23,7 +25,7 @@
 namespace weir {
 
 /// A caller that waits for a fetch.
-struct Resolver::Asker {
+struct Resolver::Waiter {
   Deadline deadline;
   Done<ResolvedPtr> done;
   /// The number of the last fetch that began too early; nullopt if any fetch and the cache may be
@@ -45,20 +47,21 @@ struct Resolver::Fetch {
   const std::string resource;
   const Deadline deadline;
   Instant started;
-  std::uint64_t number = 0;   ///< ascends in the order of the fetches' starts
-  std::uint64_t epoch = 0;    ///< of the cache when the fetch began
-  LevelAnswers found;         ///< limits at LevelsOf(chain, resource), for the members read so far
-  std::vector<Asker> askers;  ///< guarded by Remembered::mutex, like `later`
-  std::vector<Asker> later;   ///< callers for which it began too early; they share the next fetch
+  std::uint64_t number = 0;  ///< ascends in the order of the fetches' starts
+  std::uint64_t epoch = 0;   ///< of the cache when the fetch began
+  LevelAnswers found;        ///< limits at LevelsOf(chain, resource), for the members read so far
+  std::vector<Waiter> waiters;  ///< guarded by Caches::mutex, like `next_fetch_waiters`
+  std::vector<Waiter>
+      next_fetch_waiters;  ///< callers for which it began too early; they share the next fetch
 };
 
-inline bool Resolver::Asker::Accepts(const Fetch& fetch) const {
+inline bool Resolver::Waiter::Accepts(const Fetch& fetch) const {
   return !after || fetch.number > *after;
 }
 
 /// The two reads of one member of a chain. The second one to complete continues the fetch.
-struct Resolver::Reading {
-  explicit Reading(FetchPtr whose) : fetch(std::move(whose)) {}
+struct Resolver::MemberReads {
+  explicit MemberReads(FetchPtr whose) : fetch(std::move(whose)) {}
   bool IsLast() { return answers.fetch_add(1, std::memory_order_acq_rel) == 1; }
 
   FetchPtr fetch;
@@ -67,12 +70,12 @@ struct Resolver::Reading {
   std::atomic<int> answers = 0;
 };
 
-struct Resolver::Remembered {
-  explicit Remembered(std::size_t capacity) : cache(capacity) {}
+struct Resolver::Caches {
+  explicit Caches(std::size_t capacity) : cache(capacity) {}
 
   ResolutionCache cache;
-  ThreadCache hot;
-  TargetInterner shared;
+  ThreadCache thread_cache;
+  TargetInterner interner;
   Mutex mutex;  ///< acquired before the lock of a stripe of the cache
   std::unordered_map<PairKey, FetchPtr, PairHash> fetches WEIR_GUARDED_BY(mutex);
 };

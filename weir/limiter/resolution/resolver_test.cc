@@ -23,9 +23,9 @@ class ResolverTest : public ::testing::Test {
     ASSERT_TRUE(applied) << applied.error().message;
   }
   void Change(std::vector<ConfigChange> changes) {
-    const Altered altered = AlteredBy(changes);
+    const AffectedPairs affected = PairsAffectedBy(changes);
     Apply(std::move(changes));
-    resolver_.Forget(altered);
+    resolver_.DropAffected(affected);
   }
   Result<ResolvedPtr> Resolve(std::string_view entity, std::string_view resource = "gpt-4") {
     return Await<ResolvedPtr>([&](Done<ResolvedPtr> done) {
@@ -389,7 +389,7 @@ TEST_F(ResolverTest, WhatWasUnderWayDuringAChangeIsNotRemembered) {
   Start("acme", before);
   store_.Release();  // releases the results of the first reads
   Apply({Put(Level::EntityDefault("acme"), RpmLimits(2))});
-  resolver_.Forget({.all = false, .entities = {"acme"}});
+  resolver_.DropAffected({.all = false, .entities = {"acme"}});
   std::vector<Result<ResolvedPtr>> after;
   Start("acme", after);
   EXPECT_EQ(store_.entity_reads.size(), 2U) << "who asks after the change does not join";
@@ -421,18 +421,18 @@ TEST_F(ResolverTest, IsBounded) {
 }
 
 TEST(AlteredByTest, NamesEntitiesOrEverything) {
-  EXPECT_TRUE(AlteredBy(std::vector{Put(Level::System(), {})}).all);
-  EXPECT_TRUE(AlteredBy(std::vector<ConfigChange>{DeleteLimits{Level::Resource("r")}}).all);
+  EXPECT_TRUE(PairsAffectedBy(std::vector{Put(Level::System(), {})}).all);
+  EXPECT_TRUE(PairsAffectedBy(std::vector<ConfigChange>{DeleteLimits{Level::Resource("r")}}).all);
   CreateEntity create;
   create.record.entity.id = "c";
-  const Altered some = AlteredBy(std::vector<ConfigChange>{
+  const AffectedPairs some = PairsAffectedBy(std::vector<ConfigChange>{
       Put(Level::Entity("b", "r"), {}), PutChild("a", "p"), DeleteEntity{"b"}, create,
       DeleteLimits{Level::EntityDefault("a")}});
   EXPECT_FALSE(some.all);
   EXPECT_EQ(some.entities, (std::vector<std::string>{"a", "b", "c"}));
   std::vector<ConfigChange> many;
   for (int i = 0; i < 40; ++i) many.push_back(PutChild("e" + std::to_string(i), "p"));
-  EXPECT_TRUE(AlteredBy(many).all);
+  EXPECT_TRUE(PairsAffectedBy(many).all);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ void ThreadCache::Offer(const PairKey& pair, const ResolvedPtr& resolved, Instan
   entry.epoch = epoch;
 }
 
-void ThreadCache::Forget(const PairKey& pair) {
+void ThreadCache::DropPair(const PairKey& pair) {
   for (Lane& lane : lanes_) {
     ResolvedPtr left;  // destroyed after the lock is released
     const MutexLock lock(lane.mutex);

@@ -23,7 +23,7 @@ class ThreadCache {
   void Offer(const PairKey& pair, const ResolvedPtr& resolved, Instant expires,
              std::uint64_t epoch);
   /// Drops the pair from the tables of all threads.
-  void Forget(const PairKey& pair);
+  void DropPair(const PairKey& pair);
 
  private:
   static constexpr std::size_t kLanes = 16;

@@ -24,13 +24,13 @@ dynamo::QueryRequest RowsOf(const AccountKey& key) {
   return request;
 }
 
-dynamo::QueryRequest Theirs(const AccountKey& key) {
+dynamo::QueryRequest QueryOfTheirs(const AccountKey& key) {
   dynamo::QueryRequest request = RowsOf(key);
   request.sort_below = kOurs;
   return request;
 }
 
-dynamo::QueryRequest Ours(const AccountKey& key) {
+dynamo::QueryRequest QueryOfOurs(const AccountKey& key) {
   dynamo::QueryRequest request = RowsOf(key);
   request.sort_prefix = kOurs;
   request.limit = kNoLimit;  // request all items
@@ -63,7 +63,7 @@ std::int64_t ClaimCall::LastGone() const { return dynamo::WholeSeconds(now_ - op
 
 ClaimCall::Step ClaimCall::Begin() {
   if (claim_.limit == 0) return LookOnly();
-  return Theirs(key());
+  return QueryOfTheirs(key());
 }
 
 ClaimCall::Step ClaimCall::OnQuery(dynamo::QueryAnswer page) {
@@ -83,8 +83,8 @@ ClaimCall::Step ClaimCall::CountTheirs(dynamo::QueryAnswer page) {
     saw_all_theirs_ = !page.last_key;
     return LookOnly();
   }
-  if (!page.last_key) return Take();
-  dynamo::QueryRequest more = Theirs(key());
+  if (!page.last_key) return TakeSlot();
+  dynamo::QueryRequest more = QueryOfTheirs(key());
   more.start_after = std::move(page.last_key);
   return more;
 }
@@ -95,15 +95,15 @@ ClaimCall::Step ClaimCall::LookOnly() const {
 }
 
 ClaimCall::Step ClaimCall::OnRead(const Items& items) {
-  if (items[1]) return OnSame(items[1]);
+  if (items[1]) return OnExistingSlot(items[1]);
   auto roster = RosterIn(items[0]);
   if (!roster) return Fail(std::move(roster.error()));
   // Slots that have expired by every clock are not reported as in use. The item stays as it is.
-  roster->Drop(LastGone());
-  return Refuse(*roster);
+  roster->DropExpired(LastGone());
+  return RefuseClaim(*roster);
 }
 
-ClaimCall::Step ClaimCall::Take() const {
+ClaimCall::Step ClaimCall::TakeSlot() const {
   return Transaction([slot = slot_, room = room()](UnixMillis now) {
     return Writes{TakeWrite(slot.key, {SecondOf(slot), room, now}), PutWrite(slot)};
   });
@@ -112,12 +112,12 @@ ClaimCall::Step ClaimCall::Take() const {
 ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
   const auto refusing = std::exchange(refusing_, std::nullopt);
   if (outcome) {
-    if (refusing) return Refuse(*refusing);
+    if (refusing) return RefuseClaim(*refusing);
     return ClaimAnswer{.slot = slot_, .in_use = 0};
   }
   const dynamo::WriteFailure& failure = outcome.error();
   // Action 1 is the slot: its id exists, so an earlier call has put it. Action 0 is the roster.
-  if (IsRefusedBy(failure, 1)) return OnSame(failure.reasons[1].item);
+  if (IsRefusedBy(failure, 1)) return OnExistingSlot(failure.reasons[1].item);
   if (!IsRefusedBy(failure, 0)) return Fail(failure.error);
   if (++rounds_ > kMostRounds) {
     return Fail(Code::kUnavailable,
@@ -126,27 +126,27 @@ ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) 
   }
   auto roster = RosterIn(failure.reasons[0].item);
   if (!roster) return Fail(std::move(roster.error()));
-  return Plan(*std::move(roster), now);
+  return PlanClaim(*std::move(roster), now);
 }
 
-ClaimCall::Step ClaimCall::Plan(Roster seen, UnixMillis now) {
+ClaimCall::Step ClaimCall::PlanClaim(Roster seen, UnixMillis now) {
   seen_ = std::move(seen);
   Roster after = seen_;
-  after.Drop(LastGone());
-  slot_.expires = AtSecond(ExpirySecond(now_, claim_.ttl, after.gone));
+  after.DropExpired(LastGone());
+  slot_.expires = AtSecond(ExpirySecond(now_, claim_.ttl, after.dropped_until));
   if (after.held >= room()) {
-    if (!MayRecount(now)) return Refuse(after);
-    recount_ = Ours(key());
+    if (!MayRecount(now)) return RefuseClaim(after);
+    recount_ = QueryOfOurs(key());
     return *recount_;
   }
   // If nothing is to be dropped, the slot may be counted in whatever roster there is by then.
   if (after == seen_ && !seen_.IsSweepDue()) {
-    return Take();
+    return TakeSlot();
   }
-  return Replace(after);
+  return ReplaceRoster(after);
 }
 
-ClaimCall::Step ClaimCall::Replace(const Roster& after) const {
+ClaimCall::Step ClaimCall::ReplaceRoster(const Roster& after) const {
   return Transaction([slot = slot_, seen = seen_, after](UnixMillis now) {
     Roster taken = after;
     taken.Take(SecondOf(slot), now);
@@ -176,16 +176,16 @@ ClaimCall::Step ClaimCall::CountOurs(dynamo::QueryAnswer page) {
   if (recount_->start_after) return *recount_;
   Roster after = seen_;
   after.Recount(std::move(found_), now_);
-  after.Drop(LastGone());
-  slot_.expires = AtSecond(ExpirySecond(now_, claim_.ttl, after.gone));
-  if (after.held < room()) return Replace(after);
+  after.DropExpired(LastGone());
+  slot_.expires = AtSecond(ExpirySecond(now_, claim_.ttl, after.dropped_until));
+  if (after.held < room()) return ReplaceRoster(after);
   // Still full. First write the recount, so that the next claims do not repeat it; then refuse.
   refusing_ = after;
   return AnyTime({ReplaceWrite(key(), seen_, after)});
 }
 
 // There is an item with the id of the claim.
-ClaimCall::Step ClaimCall::OnSame(const std::optional<dynamo::Item>& item) const {
+ClaimCall::Step ClaimCall::OnExistingSlot(const std::optional<dynamo::Item>& item) const {
   auto slot = item ? ReadHeld(*item, key(), now_) : std::nullopt;
   if (!slot) return Fail(std::move(slot.error()));
   if (*slot) return ClaimAnswer{.slot = std::move(*slot), .in_use = 0};
@@ -195,7 +195,7 @@ ClaimCall::Step ClaimCall::OnSame(const std::optional<dynamo::Item>& item) const
                           Quoted(claim_.slot.id), Quoted(Describe(key()))));
 }
 
-ClaimCall::Step ClaimCall::Refuse(const Roster& roster) const {
+ClaimCall::Step ClaimCall::RefuseClaim(const Roster& roster) const {
   ClaimAnswer refusal{.slot = {}, .in_use = roster.held + theirs_, .next_expiry = theirs_expire_};
   if (const auto second = roster.Earliest()) {
     // Our slots are given to another holder one skew after they expire, theirs at once.

@@ -1,14 +1,16 @@
 // One Claim in rate-limiter-py's non-fungible table: a protocol without I/O.
 //
-//   Begin --> CountTheirs --> Take --(written)--> claimed
-//                  |           |
-//                  |           +--(the roster refuses)--> Plan
-//                  |                                       |--(room)--> Take, or Replace if expired
-//                  |                                       |            slots were dropped
-//                  |                                       |--(full)--> CountOurs, if a recount is
-//                  |                                       |            due --> Replace, or refused
-//                  +--(no room for ours)--> LookOnly       +--(full)--> refused
-//                                              +--> refused
+//   state         event                         next
+//   CountTheirs   no room for ours              LookOnly, then refused
+//                 otherwise                     TakeSlot
+//   TakeSlot      written                       claimed
+//                 the roster refuses            PlanClaim
+//   PlanClaim     room                          TakeSlot, or ReplaceRoster if expired slots leave
+//   it
+//                 full, and a recount is due    CountOurs
+//                 full                          refused
+//   CountOurs     room                          ReplaceRoster
+//                 full                          the recount is written, then refused
 //
 // The slots of rate-limiter-py's clients are counted first. Then one transaction counts the new
 // slot in the roster, if there is room, and puts the slot. A refused transaction returns the
@@ -37,6 +39,7 @@ struct SlotStoreOptions {
   /// The time after which a full roster is recounted. If a slot was deleted by another program, its
   /// capacity becomes free after up to this time.
   milliseconds recount_after{10'000};
+  std::uint64_t seed = 0;  ///< of request tokens; must differ between processes
 };
 
 /// Call Begin once; then exactly one event follows each step.
@@ -65,15 +68,15 @@ class ClaimCall {
   /// Reads the roster for a refusal, and the slot, which an earlier call may have put.
   Step LookOnly() const;
   /// Puts the slot, and counts it in whatever roster there is, if that has room.
-  Step Take() const;
+  Step TakeSlot() const;
   /// Continues after the roster has refused the transaction.
-  Step Plan(Roster seen, UnixMillis now);
+  Step PlanClaim(Roster seen, UnixMillis now);
   /// Puts the slot, and replaces the roster that was seen by `after` with the slot.
-  Step Replace(const Roster& after) const;
+  Step ReplaceRoster(const Roster& after) const;
   bool MayRecount(UnixMillis now) const;
   /// Returns the slot of an item with the id of the claim.
-  Step OnSame(const std::optional<dynamo::Item>& item) const;
-  Step Refuse(const Roster& roster) const;
+  Step OnExistingSlot(const std::optional<dynamo::Item>& item) const;
+  Step RefuseClaim(const Roster& roster) const;
 
   SlotClaim claim_;
   UnixMillis now_;

@@ -33,40 +33,42 @@ ReleaseResourceCall::ReleaseResourceCall(EndedResource ended, std::string index,
 
 // First of all: if it fails, no slot is released yet that the answer would not count.
 ReleaseResourceCall::Step ReleaseResourceCall::Begin() {
-  return ended_.remember_until <= now_ ? Step(query_) : Remember(std::nullopt);
+  return ended_.remember_until <= now_ ? Step(query_) : RememberEnd(std::nullopt);
 }
 
 ReleaseResourceCall::Step ReleaseResourceCall::OnQuery(dynamo::QueryAnswer page) {
   for (const dynamo::Item& item : page.items) {
-    places_.push_back(KeyOf(item, {std::string(kCoordinate), std::string(kReservationId), ""}));
+    pending_keys_.push_back(
+        KeyOf(item, {std::string(kCoordinate), std::string(kReservationId), ""}));
   }
   query_.start_after = std::move(page.last_key);
-  return Next();
+  return ReleaseNext();
 }
 
 // An index is eventually consistent and may not have all attributes, so each row is read again.
-ReleaseResourceCall::Step ReleaseResourceCall::Next() {
-  if (!places_.empty()) {
+ReleaseResourceCall::Step ReleaseResourceCall::ReleaseNext() {
+  if (!pending_keys_.empty()) {
     const ReleaseFence fence{ended_.resource_id, ended_.ended_at, ended_.spares_undated};
-    release_.emplace(ReleaseTarget{.place = std::move(places_.back()), .fence = fence}, now_);
-    places_.pop_back();
-    return Released(release_->Begin());
+    release_.emplace(ReleaseTarget{.place = std::move(pending_keys_.back()), .fence = fence}, now_);
+    pending_keys_.pop_back();
+    return OnReleaseStep(release_->Begin());
   }
   if (query_.start_after) return query_;
   return released_;
 }
 
-ReleaseResourceCall::Step ReleaseResourceCall::Released(ReleaseCall::Step step) {
-  return Within<Step>(std::move(step), [this](Result<bool> released) -> Step {
+ReleaseResourceCall::Step ReleaseResourceCall::OnReleaseStep(ReleaseCall::Step step) {
+  return ForwardStep<Step>(std::move(step), [this](Result<bool> released) -> Step {
     if (!released) return Fail(std::move(released.error()));
     if (*released) ++released_;
-    return Next();
+    return ReleaseNext();
   });
 }
 
 // If a tombstone exists, the later end and the longer time are kept, so that no call undoes
 // another.
-ReleaseResourceCall::Step ReleaseResourceCall::Remember(const std::optional<dynamo::Item>& there) {
+ReleaseResourceCall::Step ReleaseResourceCall::RememberEnd(
+    const std::optional<dynamo::Item>& there) {
   std::int64_t ended_at = ended_.ended_at.value;
   std::int64_t until = dynamo::WholeSeconds(ended_.remember_until) + 1;
   Write tombstone{.key = EndedKey(ended_.resource_id), .item = {}, .expression = {}};
@@ -90,12 +92,13 @@ ReleaseResourceCall::Step ReleaseResourceCall::Remember(const std::optional<dyna
 
 ReleaseResourceCall::Step ReleaseResourceCall::OnWrite(const WriteOutcome& outcome,
                                                        UnixMillis now) {
-  if (release_) return Released(release_->OnWrite(outcome, now));
+  if (release_) return OnReleaseStep(release_->OnWrite(outcome, now));
   if (outcome) return query_;
   if (!IsRefusedBy(outcome.error(), 0)) return Fail(outcome.error().error);
-  if (++rounds_ <= kMostRounds) return Remember(outcome.error().reasons[0].item);
-  return Fail(Code::kUnavailable, fmt::format("{}: its end is told all the time; try again",
-                                              Quoted(ended_.resource_id)));
+  if (++rounds_ <= kMostRounds) return RememberEnd(outcome.error().reasons[0].item);
+  return Fail(Code::kUnavailable,
+              fmt::format("{}: its end is being reported concurrently; try again",
+                          Quoted(ended_.resource_id)));
 }
 
 }  // namespace weir::rate_limiter_py

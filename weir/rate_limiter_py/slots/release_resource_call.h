@@ -1,8 +1,9 @@
 // One ReleaseResource in rate-limiter-py's non-fungible table: a protocol without I/O.
 //
-//   Begin --> Remember --> query of the index --OnQuery--> Next --> ReleaseCall --Released--> Next
-//                              ^                            |
-//                              +-------(next page)----------+---(no more pages)--> done
+//   Begin --> RememberEnd --> query of the index --OnQuery--> ReleaseNext --> ReleaseCall
+//                                ^                              |    ^             |
+//                                +--------(next page)-----------+    +-OnReleaseStep
+//                                              (no more pages)--+--> done
 //
 // First a tombstone records the end of the resource, for bindings that come later. Then the index
 // returns the keys of slots that may be bound to the resource; each is read and released
@@ -29,22 +30,22 @@ class ReleaseResourceCall {
 
   Step Begin();
   Step OnQuery(dynamo::QueryAnswer page);
-  Step OnRead(const Items& items) { return Released(release_->OnRead(items)); }
+  Step OnRead(const Items& items) { return OnReleaseStep(release_->OnRead(items)); }
   Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
  private:
   /// Carries out a step of the release of one slot.
-  Step Released(ReleaseCall::Step step);
+  Step OnReleaseStep(ReleaseCall::Step step);
   /// Begins the release of the next slot, or reads the next page.
-  Step Next();
+  Step ReleaseNext();
   /// Writes the tombstone. `there` is the present one.
-  Step Remember(const std::optional<dynamo::Item>& there);
+  Step RememberEnd(const std::optional<dynamo::Item>& there);
 
   EndedResource ended_;
   UnixMillis now_;
   dynamo::QueryRequest query_{};
-  std::vector<dynamo::TableKey> places_{};  // slots of the page that have not been released
-  std::optional<ReleaseCall> release_{};    // the release in progress
+  std::vector<dynamo::TableKey> pending_keys_{};  // slots of the page that have not been released
+  std::optional<ReleaseCall> release_{};          // the release in progress
   std::size_t released_ = 0;
   int rounds_ = 0;  // attempts to write the tombstone
 };

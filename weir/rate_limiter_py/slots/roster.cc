@@ -25,25 +25,25 @@ constexpr std::string_view kWritten = "w_at";
 constexpr std::string_view kCounted = "w_counted";
 constexpr std::string_view kSweep = "w_sweep";
 
-std::string Expiring(std::int64_t second) { return fmt::format("{}{}", kExpiring, second); }
+std::string ExpiryAttribute(std::int64_t second) { return fmt::format("{}{}", kExpiring, second); }
 
-tl::unexpected<Error> Damaged(const Item& item, std::string_view name) {
+tl::unexpected<Error> DamagedRoster(const Item& item, std::string_view name) {
   const std::string* key = dynamo::GetText(item, kCoordinate);
   return Fail(Code::kDataLoss,
               fmt::format("roster of {}: {} is no whole number; delete the item while no slot of "
-                          "the key is held, and it is made anew",
+                          "the key is held, and it is created again",
                           Quoted(key == nullptr ? "" : *key), Quoted(name)));
 }
 
 Status ReadNumber(const Item& item, std::string_view name, std::int64_t& number) {
   if (!item.contains(name)) return {};
   const std::optional<std::int64_t> read = dynamo::GetNumber(item, name);
-  if (!read) return Damaged(item, name);
+  if (!read) return DamagedRoster(item, name);
   number = *read;
   return {};
 }
 
-Write Change(const AccountKey& key) {
+Write ChangeOf(const AccountKey& key) {
   return {.kind = Write::Kind::kUpdate, .key = RosterKey(key), .item = {}, .expression = {}};
 }
 
@@ -57,7 +57,9 @@ void PrepareFor(Write& write, std::int64_t second, UnixMillis now) {
   e.Set(kWritten, Of(now.value)).Add(kVersion, 1);
 }
 
-void Put(Item& item, std::string_view name, std::int64_t number) { item.emplace(name, Of(number)); }
+void PutNumber(Item& item, std::string_view name, std::int64_t number) {
+  item.emplace(name, Of(number));
+}
 
 }  // namespace
 
@@ -66,10 +68,10 @@ bool Roster::Counts(std::int64_t second) const {
   return at != expiring.end() && at->second > 0;
 }
 
-void Roster::Drop(std::int64_t second) {
+void Roster::DropExpired(std::int64_t second) {
   const auto end = expiring.upper_bound(second);
   if (end == expiring.begin()) return;
-  gone = std::max(gone, std::prev(end)->first);
+  dropped_until = std::max(dropped_until, std::prev(end)->first);
   for (auto at = expiring.begin(); at != end; ++at) held -= at->second;
   expiring.erase(expiring.begin(), end);
 }
@@ -87,7 +89,7 @@ void Roster::Move(std::int64_t from, std::int64_t to, UnixMillis now) {
 }
 
 void Roster::Recount(std::map<std::int64_t, std::int64_t> found, UnixMillis now) {
-  found.erase(found.begin(), found.upper_bound(gone));
+  found.erase(found.begin(), found.upper_bound(dropped_until));
   expiring = std::move(found);
   held = 0;
   for (const auto& [second, slots] : expiring) held += slots;
@@ -111,7 +113,7 @@ Result<Roster> ReadRoster(const Item& item) {
   Roster roster;
   const std::pair<std::string_view, std::int64_t*> numbers[] = {{kHeld, &roster.held},
                                                                 {kVersion, &roster.version},
-                                                                {kGone, &roster.gone},
+                                                                {kGone, &roster.dropped_until},
                                                                 {kWritten, &roster.written.value},
                                                                 {kCounted, &roster.counted.value},
                                                                 {kSweep, &roster.sweep}};
@@ -121,37 +123,38 @@ Result<Roster> ReadRoster(const Item& item) {
   for (auto at = item.lower_bound(kExpiring); at != item.end() && at->first.starts_with(kExpiring);
        ++at) {
     const auto second = ReadInteger<std::int64_t>(at->first.substr(kExpiring.size()));
-    if (!second) return Damaged(item, at->first);
+    if (!second) return DamagedRoster(item, at->first);
     WEIR_RETURN_IF_ERROR(ReadNumber(item, at->first, roster.expiring[*second]));
   }
   return roster;
 }
 
-Write TakeWrite(const AccountKey& key, const Taking& taking) {
-  Write write = Change(key);
+Write TakeWrite(const AccountKey& key, const TakeArgs& taking) {
+  Write write = ChangeOf(key);
   dynamo::Expression& e = write.expression;
   e.Require(fmt::format("(attribute_not_exists({0}) OR {0} < {1})", e.Name(kHeld),
                         e.Of(Of(taking.room))));
   PrepareFor(write, taking.second, taking.now);
-  e.Add(kHeld, 1).Add(Expiring(taking.second), 1);
+  e.Add(kHeld, 1).Add(ExpiryAttribute(taking.second), 1);
   return write;
 }
 
-Write MoveWrite(const AccountKey& key, const Moving& moving) {
-  Write write = Change(key);
+Write MoveWrite(const AccountKey& key, const MoveArgs& moving) {
+  Write write = ChangeOf(key);
   dynamo::Expression& e = write.expression;
-  e.Require(Expiring(moving.from), ">=", 1);
+  e.Require(ExpiryAttribute(moving.from), ">=", 1);
   PrepareFor(write, moving.to, moving.now);
   // DynamoDB refuses two changes of one attribute in an expression.
-  if (moving.from != moving.to) e.Add(Expiring(moving.from), -1).Add(Expiring(moving.to), 1);
+  if (moving.from != moving.to)
+    e.Add(ExpiryAttribute(moving.from), -1).Add(ExpiryAttribute(moving.to), 1);
   return write;
 }
 
 Write GiveBackWrite(const AccountKey& key, std::int64_t second) {
-  Write write = Change(key);
-  write.expression.Require(Expiring(second), ">=", 1)
+  Write write = ChangeOf(key);
+  write.expression.Require(ExpiryAttribute(second), ">=", 1)
       .Add(kHeld, -1)
-      .Add(Expiring(second), -1)
+      .Add(ExpiryAttribute(second), -1)
       .Add(kVersion, 1);
   return write;
 }
@@ -161,14 +164,14 @@ Write GiveBackWrite(const AccountKey& key, std::int64_t second) {
 Write ReplaceWrite(const AccountKey& key, const Roster& seen, const Roster& after) {
   Write put{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
   put.item = ToItem(RosterKey(key), {std::string(kCoordinate), std::string(kReservationId), ""});
-  Put(put.item, kHeld, after.held);
-  Put(put.item, kVersion, seen.version + 1);
-  Put(put.item, kGone, after.gone);
-  Put(put.item, kWritten, after.written.value);
-  Put(put.item, kCounted, after.counted.value);
-  Put(put.item, kSweep, seen.version + 1 + kSweepEvery);
+  PutNumber(put.item, kHeld, after.held);
+  PutNumber(put.item, kVersion, seen.version + 1);
+  PutNumber(put.item, kGone, after.dropped_until);
+  PutNumber(put.item, kWritten, after.written.value);
+  PutNumber(put.item, kCounted, after.counted.value);
+  PutNumber(put.item, kSweep, seen.version + 1 + kSweepEvery);
   for (const auto& [second, slots] : after.expiring) {
-    if (slots > 0) Put(put.item, Expiring(second), slots);
+    if (slots > 0) PutNumber(put.item, ExpiryAttribute(second), slots);
   }
   // A roster without an item has version 0.
   put.expression.RequireSame(kVersion,

@@ -24,7 +24,7 @@ struct Roster {
   /// The number of slots by the second at which they expire; never negative.
   std::map<std::int64_t, std::int64_t> expiring;
   /// The last second that was dropped: slots that expire at it or earlier are no longer counted.
-  std::int64_t gone = 0;
+  std::int64_t dropped_until = 0;
   UnixMillis written;      ///< when a slot was last claimed or its expiry last moved
   UnixMillis counted;      ///< when the roster was last compared with the slots' items
   std::int64_t sweep = 0;  ///< the version at which a sweep is due, at least kSweepEvery
@@ -32,7 +32,7 @@ struct Roster {
   /// Returns whether the roster counts a slot that expires at `second`.
   bool Counts(std::int64_t second) const;
   /// Drops the slots that expire at `second` or earlier from the count.
-  void Drop(std::int64_t second);
+  void DropExpired(std::int64_t second);
   /// Counts a slot that expires at `second`.
   void Take(std::int64_t second, UnixMillis now);
   /// Moves a slot from one second to another. REQUIRES: Counts(from).
@@ -56,21 +56,21 @@ dynamo::TableKey RosterKey(const AccountKey& key);
 
 /// Counts a slot that expires at `second`, if fewer than `room` are held. Also fails if a sweep is
 /// due, or `second` has been dropped.
-struct Taking {
+struct TakeArgs {
   std::int64_t second = 0;
   std::int64_t room = 0;
   UnixMillis now;
 };
-dynamo::Write TakeWrite(const AccountKey& key, const Taking& taking);
+dynamo::Write TakeWrite(const AccountKey& key, const TakeArgs& taking);
 
 /// Moves a slot that expires at `from` to the second `to`. Fails if no slot that expires at `from`
 /// is counted, if a sweep is due, or if `to` has been dropped.
-struct Moving {
+struct MoveArgs {
   std::int64_t from = 0;
   std::int64_t to = 0;
   UnixMillis now;
 };
-dynamo::Write MoveWrite(const AccountKey& key, const Moving& moving);
+dynamo::Write MoveWrite(const AccountKey& key, const MoveArgs& moving);
 
 /// Removes a slot that expires at `second` from the count. Fails if none is counted there.
 dynamo::Write GiveBackWrite(const AccountKey& key, std::int64_t second);

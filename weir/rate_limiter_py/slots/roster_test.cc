@@ -32,16 +32,18 @@ struct Both {
     return applied;
   }
   Roster Stored() { return Significant(table.RosterOf(kEmr)); }
-  bool Accepts(std::int64_t second) const { return !model.IsSweepDue() && second > model.gone; }
+  bool Accepts(std::int64_t second) const {
+    return !model.IsSweepDue() && second > model.dropped_until;
+  }
 
-  void Take(const Taking& taking) {
+  void Take(const TakeArgs& taking) {
     const bool fits = model.held < taking.room && Accepts(taking.second);
     RC_ASSERT(Apply(TakeWrite(kEmr, taking)) == fits);
     if (!fits) return;
     model.Take(taking.second, taking.now);
     ++model.version;
   }
-  void Move(const Moving& moving) {
+  void Move(const MoveArgs& moving) {
     const bool fits = model.Counts(moving.from) && Accepts(moving.to);
     RC_ASSERT(Apply(MoveWrite(kEmr, moving)) == fits);
     if (!fits) return;
@@ -56,9 +58,9 @@ struct Both {
     --model.expiring[second];
     ++model.version;
   }
-  void Drop(std::int64_t second, bool is_stale) {
+  void DropExpired(std::int64_t second, bool is_stale) {
     Roster after = model;
-    after.Drop(second);
+    after.DropExpired(second);
     Roster seen = model;
     seen.version += is_stale ? 1 : 0;
     RC_ASSERT(Apply(ReplaceWrite(kEmr, seen, after)) == !is_stale);
@@ -88,7 +90,7 @@ RC_GTEST_PROP(Roster, TheTableDoesWhatTheValueDoes, ()) {
         both.GiveBack(second);
         break;
       default:
-        both.Drop(kSecond - 3 + *rc::gen::inRange(0, 5), *rc::gen::arbitrary<bool>());
+        both.DropExpired(kSecond - 3 + *rc::gen::inRange(0, 5), *rc::gen::arbitrary<bool>());
     }
     RC_ASSERT(both.Stored() == Significant(both.model));
     std::int64_t sum = 0;
@@ -105,7 +107,7 @@ TEST(Roster, IsSweptBeforeItGrows) {
     ASSERT_TRUE(both.Apply(GiveBackWrite(kEmr, kSecond + i)));
     if (2 * (i + 1) == kSweepEvery) break;
   }
-  const Taking next{kSecond + kSweepEvery, 1, kNewYear};
+  const TakeArgs next{kSecond + kSweepEvery, 1, kNewYear};
   EXPECT_FALSE(both.Apply(TakeWrite(kEmr, next)));
   EXPECT_EQ(both.table.RosterOf(kEmr).expiring.size(), kSweepEvery / 2);
   const Roster seen = both.table.RosterOf(kEmr);
@@ -120,9 +122,9 @@ TEST(Roster, WhatIsGivenAwayIsGoneForGood) {
   roster.Take(kSecond + 1, kNewYear);
   roster.Take(kSecond + 1, kNewYear);
   roster.Take(kSecond + 5, kNewYear);
-  roster.Drop(kSecond + 3);
+  roster.DropExpired(kSecond + 3);
   EXPECT_EQ(roster.held, 1);
-  EXPECT_EQ(roster.gone, kSecond + 1) << "no later than the last slot that is gone";
+  EXPECT_EQ(roster.dropped_until, kSecond + 1) << "no later than the last slot that is gone";
   EXPECT_FALSE(roster.Counts(kSecond));
   EXPECT_EQ(roster.Earliest(), kSecond + 5);
   roster.Recount({{kSecond + 1, 7}, {kSecond + 5, 2}}, kNewYear);

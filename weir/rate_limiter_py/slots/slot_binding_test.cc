@@ -68,7 +68,7 @@ TEST_F(SlotStoreTest, ARenewalThatComesTooLateIsToldSo) {
 // A roster that another program deleted is made again by clients that still hold their slots.
 TEST_F(SlotStoreTest, ARenewalRegainsALostPlace) {
   const HeldSlot slot = Held();
-  table_.TheyDelete(kEmr, RosterKey(kEmr).sk);
+  table_.PyDelete(kEmr, RosterKey(kEmr).sk);
   ASSERT_TRUE(client_.Renew(Ref(slot), seconds(60), now_));
   EXPECT_FALSE(Claim(1).value().slot);
   ExpectInStep();
@@ -105,7 +105,7 @@ TEST_F(SlotStoreTest, AnIndexThatIsBehindReleasesNoStranger) {
   int calls = 0;
   table_.sim.client.before_each = [&](const JsonCall& call) {
     if (call.operation != "BatchGetItem" || calls++ > 0) return;
-    table_.TheyCreateToken(kEmr, slot.id, "j-2", now_ + hours(8));
+    table_.PyCreateToken(kEmr, slot.id, "j-2", now_ + hours(8));
   };
   EXPECT_EQ(client_.ReleaseResource({"j-1", now_}, now_).value(), 0U);
   table_.sim.client.before_each = nullptr;

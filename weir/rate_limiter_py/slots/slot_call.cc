@@ -16,7 +16,7 @@ using dynamo::Write;
 
 // Indexes of the actions of a transaction.
 constexpr std::size_t kSlot = 0;
-constexpr std::size_t kPlace = 1;  // the roster
+constexpr std::size_t kRosterAction = 1;  // the roster
 
 tl::unexpected<Error> TooManyRounds(std::string_view id) {
   return Fail(Code::kUnavailable,
@@ -46,13 +46,13 @@ Write NotEndedCheck(const HeldSlot& moved, UnixMillis now) {
 
 }  // namespace
 
-Result<std::optional<HeldSlot>> ReleaseCall::Read(const dynamo::Item& item) const {
+Result<std::optional<HeldSlot>> ReleaseCall::ReadTarget(const dynamo::Item& item) const {
   return target_.key ? ReadHeld(item, *target_.key, kExpiredToo) : ReadSlot(item);
 }
 
-ReleaseCall::Step ReleaseCall::Plan(const std::optional<dynamo::Item>& item) {
+ReleaseCall::Step ReleaseCall::PlanStep(const std::optional<dynamo::Item>& item) {
   if (!item) return false;
-  const auto slot = Read(*item);
+  const auto slot = ReadTarget(*item);
   if (!slot) return Fail(slot.error());
   if (!*slot) return false;
   if (const auto& fence = target_.fence) {
@@ -62,23 +62,23 @@ ReleaseCall::Step ReleaseCall::Plan(const std::optional<dynamo::Item>& item) {
   }
   const bool was_bound = rounds_ == 0 || slot_.bound();
   slot_ = **slot;
-  has_place_ = IsOurs(slot_.id);
-  if (has_place_) return Send();
+  is_counted_ = IsOurs(slot_.id);
+  if (is_counted_) return SendWrite();
   // One of theirs that has expired: DynamoDB deletes it.
   if (!IsHeld()) return false;
-  if (was_bound || !slot_.bound()) return Send();
+  if (was_bound || !slot_.bound()) return SendWrite();
   return Fail(
       Code::kAborted,
       fmt::format("slot {}: it was bound to {} meanwhile; release it again if that is to go",
                   Quoted(slot_.id), Quoted(slot_.resource_id)));
 }
 
-ReleaseCall::Step ReleaseCall::Send() const {
+ReleaseCall::Step ReleaseCall::SendWrite() const {
   Writes writes = {{.kind = Write::Kind::kDelete,
                     .key = target_.place,
                     .item = {},
                     .expression = AsSeen(slot_)}};
-  if (has_place_) writes.push_back(GiveBackWrite(slot_.key, SecondOf(slot_)));
+  if (is_counted_) writes.push_back(GiveBackWrite(slot_.key, SecondOf(slot_)));
   return AnyTime(std::move(writes));
 }
 
@@ -86,25 +86,25 @@ ReleaseCall::Step ReleaseCall::OnWrite(const WriteOutcome& outcome, UnixMillis) 
   if (outcome) return IsHeld();
   const dynamo::WriteFailure& failure = outcome.error();
   const bool has_changed = IsRefusedBy(failure, kSlot);
-  if (!has_changed && !IsRefusedBy(failure, kPlace)) return Fail(failure.error);
+  if (!has_changed && !IsRefusedBy(failure, kRosterAction)) return Fail(failure.error);
   if (++rounds_ > kMostRounds) return TooManyRounds(slot_.id);
-  if (has_changed) return Plan(failure.reasons[kSlot].item);
-  has_place_ = false;  // the roster has dropped it
-  return Send();
+  if (has_changed) return PlanStep(failure.reasons[kSlot].item);
+  is_counted_ = false;  // the roster has dropped it
+  return SendWrite();
 }
 
-MoveCall::Step MoveCall::OnRead(const Items& items) {
-  if (release_) return Ended(release_->OnRead(items));
-  return Plan(items[0]);
+UpdateSlotCall::Step UpdateSlotCall::OnRead(const Items& items) {
+  if (release_) return OnEnded(release_->OnRead(items));
+  return PlanStep(items[0]);
 }
 
-tl::unexpected<Error> MoveCall::NotHeld() const {
+tl::unexpected<Error> UpdateSlotCall::NotHeld() const {
   return Fail(Code::kNotFound,
               fmt::format("slot {} for {}: it is not held any more; claim another",
                           Quoted(move_.slot.id), Quoted(Describe(move_.slot.key))));
 }
 
-MoveCall::Step MoveCall::Plan(const std::optional<dynamo::Item>& item) {
+UpdateSlotCall::Step UpdateSlotCall::PlanStep(const std::optional<dynamo::Item>& item) {
   if (!item) return NotHeld();
   const auto slot = ReadHeld(*item, move_.slot.key, now_);
   if (!slot) return Fail(slot.error());
@@ -120,34 +120,34 @@ MoveCall::Step MoveCall::Plan(const std::optional<dynamo::Item>& item) {
   moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, 0));
   // An expiry is never moved to an earlier time.
   if (!binds_ && moved_.expires <= seen_.expires) return seen_;
-  return SendBlindly();
+  return SendWithoutRoster();
 }
 
 // `roster` makes the write of the roster, for the time at which the transaction is sent.
 template <class MakeRoster>
-MoveCall::Step MoveCall::Send(MakeRoster roster) const {
+UpdateSlotCall::Step UpdateSlotCall::SendWrite(MakeRoster roster) const {
   Writes others = {UpdateWrite(seen_, moved_)};
   if (binds_) others.push_back(NotEndedCheck(moved_, now_));
   if (!is_ours()) return AnyTime(std::move(others));
   return Transaction([others = std::move(others), roster = std::move(roster)](UnixMillis now) {
     Writes writes = others;
-    writes.insert(writes.begin() + kPlace, roster(now));
+    writes.insert(writes.begin() + kRosterAction, roster(now));
     return writes;
   });
 }
 
-MoveCall::Step MoveCall::SendBlindly() const {
-  return Send([seen = seen_, to = SecondOf(moved_)](UnixMillis now) {
+UpdateSlotCall::Step UpdateSlotCall::SendWithoutRoster() const {
+  return SendWrite([seen = seen_, to = SecondOf(moved_)](UnixMillis now) {
     return MoveWrite(seen.key, {SecondOf(seen), to, now});
   });
 }
 
-MoveCall::Step MoveCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
-  if (release_) return Ended(release_->OnWrite(outcome, now));
+UpdateSlotCall::Step UpdateSlotCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
+  if (release_) return OnEnded(release_->OnWrite(outcome, now));
   if (outcome) return moved_;
   const dynamo::WriteFailure& failure = outcome.error();
   // The index of the check of the tombstone, the last action.
-  const std::size_t end = is_ours() ? kPlace + 1 : kPlace;
+  const std::size_t end = is_ours() ? kRosterAction + 1 : kRosterAction;
   const bool has_changed = IsRefusedBy(failure, kSlot);
   if (!has_changed && binds_ && IsRefusedBy(failure, end)) {
     // The resource has ended: the slot is released, if it is still as it was read.
@@ -155,24 +155,27 @@ MoveCall::Step MoveCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
                                    .key = move_.slot.key,
                                    .fence = ReleaseFence{seen_.id, seen_.claimed}},
                      now_);
-    return Ended(release_->Begin());
+    return OnEnded(release_->Begin());
   }
-  if (!has_changed && !(is_ours() && IsRefusedBy(failure, kPlace))) return Fail(failure.error);
+  if (!has_changed && !(is_ours() && IsRefusedBy(failure, kRosterAction)))
+    return Fail(failure.error);
   if (++rounds_ > kMostRounds) return TooManyRounds(seen_.id);
-  return has_changed ? Plan(failure.reasons[kSlot].item) : OnRoster(failure.reasons[kPlace].item);
+  return has_changed ? PlanStep(failure.reasons[kSlot].item)
+                     : OnRoster(failure.reasons[kRosterAction].item);
 }
 
-MoveCall::Step MoveCall::OnRoster(const std::optional<dynamo::Item>& item) {
+UpdateSlotCall::Step UpdateSlotCall::OnRoster(const std::optional<dynamo::Item>& item) {
   const auto roster = item ? ReadRoster(*item) : Roster{};
   if (!roster) return Fail(roster.error());
   const std::int64_t from = SecondOf(seen_);
   // The slot's second was dropped, so another holder may have its capacity.
-  if (from <= roster->gone) return NotHeld();
+  if (from <= roster->dropped_until) return NotHeld();
   const std::int64_t to = SecondOf(moved_);
   // A slot must not move to a second that was dropped.
-  if (to <= roster->gone) moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, roster->gone));
-  if (roster->Counts(from) && !roster->IsSweepDue()) return SendBlindly();
-  return Send([key = seen_.key, seen = *roster, from, to = SecondOf(moved_)](UnixMillis now) {
+  if (to <= roster->dropped_until)
+    moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, roster->dropped_until));
+  if (roster->Counts(from) && !roster->IsSweepDue()) return SendWithoutRoster();
+  return SendWrite([key = seen_.key, seen = *roster, from, to = SecondOf(moved_)](UnixMillis now) {
     Roster after = seen;
     // A second that is not dropped and not counted: the roster was lost. Then the slot is counted
     // again.
@@ -185,8 +188,8 @@ MoveCall::Step MoveCall::OnRoster(const std::optional<dynamo::Item>& item) {
   });
 }
 
-MoveCall::Step MoveCall::Ended(ReleaseCall::Step step) const {
-  return Within<Step>(std::move(step), [this](Result<bool> released) -> Step {
+UpdateSlotCall::Step UpdateSlotCall::OnEnded(ReleaseCall::Step step) const {
+  return ForwardStep<Step>(std::move(step), [this](Result<bool> released) -> Step {
     if (!released) return Fail(std::move(released.error()));
     // Another client released the slot, or bound it to another resource.
     if (!*released) return NotHeld();

@@ -1,15 +1,15 @@
 // One Release, Bind or Renew in rate-limiter-py's non-fungible table: protocols without I/O.
 //
-//   Release:  Begin --> Plan --> Send --(written)--> released
+//   Release:  Begin --> PlanStep --> SendWrite --(written)--> released
 //                        ^         |
-//                        |         +--(the roster does not count the slot)--> Send without roster
+//                        |         +--(the roster does not count the slot)--> write without roster
 //                        +---------+--(the slot has changed)
 //
-//   Bind,     Begin --> Plan --> SendBlindly --(written)--> moved
+//   Bind,     Begin --> PlanStep --> SendWithoutRoster --(written)--> moved
 //   Renew:               ^         |
-//                        |         +--(the roster refuses)--> OnRoster --> SendBlindly, or Send
-//                        |         |                                       with a new roster
-//                        |         +--(the resource has ended)--> ReleaseCall --> Ended
+//                        |         +--(the roster refuses)--> OnRoster --> SendWithoutRoster, or
+//                        Send |         |                                       with a new roster
+//                        |         +--(the resource has ended)--> ReleaseCall --> OnEnded
 //                        +---------+--(the slot has changed)
 //
 // Each call reads the slot's item and changes it, if it is still as it was read, in one transaction
@@ -52,21 +52,21 @@ class ReleaseCall {
   ReleaseCall(ReleaseTarget target, UnixMillis now) : target_(std::move(target)), now_(now) {}
 
   Step Begin() { return Reads{target_.place}; }
-  Step OnRead(const Items& items) { return Plan(items[0]); }
+  Step OnRead(const Items& items) { return PlanStep(items[0]); }
   Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
  private:
   /// Decides, by the slot's item, whether to release it.
-  Step Plan(const std::optional<dynamo::Item>& item);
+  Step PlanStep(const std::optional<dynamo::Item>& item);
   /// Deletes the slot, and removes it from the roster if that counts it.
-  Step Send() const;
-  Result<std::optional<HeldSlot>> Read(const dynamo::Item& item) const;
+  Step SendWrite() const;
+  Result<std::optional<HeldSlot>> ReadTarget(const dynamo::Item& item) const;
   bool IsHeld() const { return slot_.expires > now_; }
 
   ReleaseTarget target_;
   UnixMillis now_;
-  HeldSlot slot_{};         // as it was read
-  bool has_place_ = false;  // the roster counts it
+  HeldSlot slot_{};          // as it was read
+  bool is_counted_ = false;  // the roster counts it
   int rounds_ = 0;
 };
 
@@ -77,13 +77,13 @@ struct SlotMove {
 };
 
 /// Call Begin once; then exactly one event follows each step.
-class MoveCall {
+class UpdateSlotCall {
  public:
   using Answer = HeldSlot;
   using Step = SlotStep<HeldSlot, Reads, Transaction>;
 
   /// REQUIRES: the move is valid.
-  MoveCall(SlotMove move, UnixMillis now) : move_(std::move(move)), now_(now) {}
+  UpdateSlotCall(SlotMove move, UnixMillis now) : move_(std::move(move)), now_(now) {}
 
   Step Begin() { return Reads{SlotKey(move_.slot)}; }
   Step OnRead(const Items& items);
@@ -91,15 +91,15 @@ class MoveCall {
 
  private:
   /// Decides, by the slot's item, what to write.
-  Step Plan(const std::optional<dynamo::Item>& item);
+  Step PlanStep(const std::optional<dynamo::Item>& item);
   /// Continues after the roster has refused the transaction.
   Step OnRoster(const std::optional<dynamo::Item>& item);
   template <class MakeRoster>
-  Step Send(MakeRoster roster) const;
+  Step SendWrite(MakeRoster roster) const;
   /// Sends the move without having read the roster.
-  Step SendBlindly() const;
+  Step SendWithoutRoster() const;
   /// Carries out a step of the release of a slot whose resource has ended.
-  Step Ended(ReleaseCall::Step step) const;
+  Step OnEnded(ReleaseCall::Step step) const;
   tl::unexpected<Error> NotHeld() const;
   bool is_ours() const { return IsOurs(move_.slot.id); }
 

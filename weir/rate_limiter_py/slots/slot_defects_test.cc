@@ -26,7 +26,7 @@ TEST_F(RateLimiterPyDefects, L7_CountAndPutAreOne) {
   };
   claim();
   EXPECT_EQ(granted, 5);
-  EXPECT_EQ(table_.TheyCount(kEmr, now_), 5U);
+  EXPECT_EQ(table_.PyCount(kEmr, now_), 5U);
 }
 
 // Its create_token has no condition: it makes a token of a reservation that was deleted or has
@@ -36,16 +36,16 @@ TEST_F(RateLimiterPyDefects, L8_WhatIsGoneIsNotBroughtBack) {
   ASSERT_TRUE(client_.Release(Ref(slot), now_).value());
   EXPECT_EQ(client_.Bind(Ref(slot), "j-1", hours(8), now_).error().code, Code::kNotFound);
   EXPECT_FALSE(table_.Row(kEmr, slot.id));
-  table_.TheyReserve(kEmr, "1f", now_ + minutes(5));
+  table_.PyReserve(kEmr, "1f", now_ + minutes(5));
   const UnixMillis late = now_ + minutes(5);
   EXPECT_EQ(client_.Bind({kEmr, "1f"}, "j-1", hours(8), late).error().code, Code::kNotFound);
-  EXPECT_EQ(table_.TheyCount(kEmr, late), 0U);
+  EXPECT_EQ(table_.PyCount(kEmr, late), 0U);
 }
 
 // Such rows are live for its readers. Our clients count them for every key of their coordinate, and
 // can release them.
 TEST_F(RateLimiterPyDefects, L8_ARowWithoutItsNamesCounts) {
-  table_.TheyCreateToken(kEmr, "1f", "j-1", now_ + hours(8));
+  table_.PyCreateToken(kEmr, "1f", "j-1", now_ + hours(8));
   EXPECT_EQ(Claim(1).value().in_use, 1);
   EXPECT_EQ(client_.List(kEmr, now_).value().items.at(0).key, kEmr);
   EXPECT_TRUE(client_.Renew({kEmr, "1f"}, hours(9), now_));
@@ -56,11 +56,11 @@ TEST_F(RateLimiterPyDefects, L8_ARowWithoutItsNamesCounts) {
 // Its delete() has no condition: it also removes a token that another holder of the same
 // reservation has made of it meanwhile.
 TEST_F(RateLimiterPyDefects, L9_AReservationThatBecameATokenStays) {
-  table_.TheyReserve(kEmr, "1f", now_ + minutes(5));
+  table_.PyReserve(kEmr, "1f", now_ + minutes(5));
   bool is_first = true;
   table_.sim.client.before_each = [&](const JsonCall& call) {
     if (call.operation != "TransactWriteItems" || !std::exchange(is_first, false)) return;
-    table_.TheyCreateToken(kEmr, "1f", "j-1", now_ + hours(8));
+    table_.PyCreateToken(kEmr, "1f", "j-1", now_ + hours(8));
   };
   const auto released = client_.Release({kEmr, "1f"}, now_);
   ASSERT_FALSE(released);
@@ -85,7 +85,7 @@ TEST_F(RateLimiterPyDefects, L10_KeysThatShareACoordinateDoNotShareTheirSlots) {
   EXPECT_FALSE(client_.Release({other, IdOf(1)}, now_).value());
   now_ = now_ + seconds(20);
   EXPECT_FALSE(claim(one, 4).slot) << "a recount keeps them apart too";
-  table_.TheyReserve(one, "1f", now_ + minutes(5));
+  table_.PyReserve(one, "1f", now_ + minutes(5));
   EXPECT_EQ(claim(other, 5).in_use, 1) << "a row of theirs belongs to the key that it names";
 }
 
@@ -94,12 +94,12 @@ TEST_F(RateLimiterPyDefects, L14_EverySlotOfAThingIsReleased) {
   constexpr std::size_t kMoreThanAPage = 105;
   for (std::size_t i = 0; i < kMoreThanAPage; ++i) {
     const std::string id = std::to_string(i);
-    table_.TheyReserve(kEmr, id, now_ + minutes(5));
-    table_.TheyCreateToken(kEmr, id, "j-1", now_ + hours(8));
+    table_.PyReserve(kEmr, id, now_ + minutes(5));
+    table_.PyCreateToken(kEmr, id, "j-1", now_ + hours(8));
   }
   ASSERT_TRUE(client_.Bind(Ref(Held()), "j-2", hours(8), now_));
   EXPECT_EQ(client_.ReleaseResource({"j-1", now_}, now_).value(), kMoreThanAPage);
-  EXPECT_EQ(table_.TheyCount(kEmr, now_), 1U);
+  EXPECT_EQ(table_.PyCount(kEmr, now_), 1U);
 }
 
 }  // namespace

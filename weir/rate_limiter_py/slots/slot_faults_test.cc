@@ -56,7 +56,7 @@ std::vector<Verb> Claims() {
       {"a claim beside others",
        [](World& world) {
          HoldOne(world);
-         world.table.TheyReserve(kEmr, "1f", world.now + hours(1));
+         world.table.PyReserve(kEmr, "1f", world.now + hours(1));
        },
        claim(3)},
       {"a claim that is refused", HoldOne, claim(1)},
@@ -69,7 +69,7 @@ std::vector<Verb> Claims() {
       {"a claim of a place that was deleted",
        [](World& world) {
          HoldOne(world);
-         world.table.TheyDelete(kEmr, IdOf(1));
+         world.table.PyDelete(kEmr, IdOf(1));
          world.now = world.now + seconds(20);
        },
        claim(1)},
@@ -91,7 +91,7 @@ std::vector<Verb> Moves() {
   return {
       {"a binding", HoldOne, bind},
       {"a binding of one of theirs",
-       [](World& world) { world.table.TheyReserve(kEmr, "1f", world.now + kTtl); },
+       [](World& world) { world.table.PyReserve(kEmr, "1f", world.now + kTtl); },
        [](World& world) {
          return StatusOf(world.client.Bind({kEmr, "1f"}, "j-1", hours(8), world.now));
        }},
@@ -114,7 +114,7 @@ std::vector<Verb> Moves() {
       {"a renewal without a roster",
        [](World& world) {
          HoldOne(world);
-         world.table.TheyDelete(kEmr, RosterKey(kEmr).sk);
+         world.table.PyDelete(kEmr, RosterKey(kEmr).sk);
        },
        [](World& world) { return StatusOf(world.client.Renew(kFirst, hours(1), world.now)); }},
   };
@@ -201,6 +201,24 @@ TEST(SlotFaults, WhatFailedIsAskedForAgainAndCountsOnce) {
       FailEachCall(verb, DirectClient::Fault::kLostAnswer);
     }
   }
+}
+
+// Fails if: two processes that make the same writes send the same request token, so that DynamoDB
+// takes the second transaction for a repetition of the first.
+TEST(SlotFaults, ASlotThatTwoProcessesReleaseIsReleasedOnce) {
+  SlotTable table;
+  SlotClient one(table, {}, {.seed = 1});
+  SlotClient other(table, {}, {.seed = 2});
+  table.PyReserve(kEmr, "1f", kNewYear + std::chrono::hours(1));
+  std::size_t released_by_other = 0;
+  bool is_first = true;
+  table.sim.client.before_each = [&](const JsonCall& call) {
+    if (call.operation != "TransactWriteItems" || !std::exchange(is_first, false)) return;
+    released_by_other = other.ReleaseResource({"1f", kNewYear}, kNewYear).value();
+  };
+  const std::size_t released_by_one = one.ReleaseResource({"1f", kNewYear}, kNewYear).value();
+  EXPECT_EQ(released_by_other, 1U);
+  EXPECT_EQ(released_by_one, 0U);
 }
 
 TEST(SlotFaults, WhatDynamoDbRefusesForGoodIsTold) {

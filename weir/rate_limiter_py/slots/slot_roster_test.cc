@@ -12,23 +12,23 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 TEST_F(SlotStoreTest, SlotsOfRateLimiterPyCount) {
-  table_.TheyReserve(kEmr, "1f", now_ + seconds(20));
-  table_.TheyReserve(kEmr, "2f", now_ + seconds(40));
-  table_.TheyReserve(kEmr, "3f", now_);
+  table_.PyReserve(kEmr, "1f", now_ + seconds(20));
+  table_.PyReserve(kEmr, "2f", now_ + seconds(40));
+  table_.PyReserve(kEmr, "3f", now_);
   ASSERT_TRUE(Claim(3, seconds(50)).value().slot);
   const ClaimAnswer refused = Claim(3).value();
   EXPECT_FALSE(refused.slot);
   EXPECT_EQ(refused.in_use, 3);
   EXPECT_EQ(refused.next_expiry, now_ + seconds(20));
   EXPECT_EQ(Claim(2).value().in_use, 3) << "theirs alone are too many";
-  EXPECT_EQ(table_.TheyCount(kEmr, now_), 3U) << "and ours count for them";
+  EXPECT_EQ(table_.PyCount(kEmr, now_), 3U) << "and ours count for them";
   now_ = now_ + seconds(20);
   EXPECT_TRUE(Claim(3).value().slot) << "live while now is before their expirationTime";
 }
 
 // Only as many of them are read as needed to know that there is no room.
 TEST_F(SlotStoreTest, MoreSlotsOfTheirsThanAPageAreCounted) {
-  for (int i = 0; i < 1500; ++i) table_.TheyReserve(kEmr, std::to_string(i), now_ + minutes(5));
+  for (int i = 0; i < 1500; ++i) table_.PyReserve(kEmr, std::to_string(i), now_ + minutes(5));
   EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(Claim(1501).value().slot); }), 3U);
   EXPECT_FALSE(Claim(1501).value().slot);
   EXPECT_EQ(Claim(1500).value().next_expiry, now_ + kSlotTtl + seconds(1));
@@ -41,7 +41,7 @@ TEST_F(SlotStoreTest, MoreSlotsOfTheirsThanAPageAreCounted) {
 }
 
 TEST_F(SlotStoreTest, SlotsOfRateLimiterPyAreBoundRenewedAndReleasedToo) {
-  table_.TheyReserve(kEmr, "1f", now_ + minutes(5));
+  table_.PyReserve(kEmr, "1f", now_ + minutes(5));
   const SlotRef theirs{kEmr, "1f"};
   EXPECT_EQ(client_.Renew(theirs, minutes(10), now_).value().expires,
             now_ + minutes(10) + seconds(8));
@@ -55,14 +55,14 @@ TEST_F(SlotStoreTest, SlotsOfRateLimiterPyAreBoundRenewedAndReleasedToo) {
 
 TEST_F(SlotStoreTest, WhatTheirEventManagerDeletesIsFreeAfterARecount) {
   const HeldSlot slot = Held(hours(8));
-  table_.TheyDelete(kEmr, slot.id);
+  table_.PyDelete(kEmr, slot.id);
   EXPECT_FALSE(Claim(1).value().slot) << "it may have been claimed a moment ago";
   now_ = now_ + seconds(2);
   EXPECT_FALSE(Claim(1).value().slot) << "R13: its date may be early, by two seconds at most";
   now_ = now_ + seconds(1);
   const auto next = Claim(1, hours(8)).value().slot;
   ASSERT_TRUE(next);
-  table_.TheyDelete(kEmr, next->id);
+  table_.PyDelete(kEmr, next->id);
   now_ = now_ + seconds(9);
   EXPECT_FALSE(Claim(1).value().slot) << "the roster is believed for ten seconds";
   now_ = now_ + seconds(1);
@@ -80,7 +80,7 @@ TEST_F(SlotStoreTest, R13WhatASlowClaimWritesIsDatedWhenItIsWritten) {
   table_.sim.client.before_each = nullptr;
   EXPECT_EQ(slot.claimed, now_);
   EXPECT_EQ(table_.RosterOf(kEmr).written, now_ + seconds(8));
-  table_.TheyDelete(kEmr, slot.id);
+  table_.PyDelete(kEmr, slot.id);
   now_ = now_ + seconds(9);
   EXPECT_FALSE(Claim(1).value().slot) << "it may have been claimed a moment ago";
   now_ = now_ + seconds(2);
@@ -123,7 +123,7 @@ TEST_F(SlotStoreTest, R13ASlowClaimDoesNotRecountWhatWasWrittenMeanwhile) {
     table_.sim.scheduler.Advance(seconds(8));
     const SlotClaim other{.slot = {kEmr, IdOf(99)}, .limit = 1, .ttl = hours(8)};
     EXPECT_TRUE(client_.Claim(other, now_ + seconds(8)).value().slot);
-    table_.TheyDelete(kEmr, IdOf(99));
+    table_.PyDelete(kEmr, IdOf(99));
   };
   EXPECT_FALSE(Claim(1).value().slot) << "it may have been claimed a moment ago";
   EXPECT_FALSE(is_first);
@@ -144,7 +144,7 @@ TEST_F(SlotStoreTest, AFullRosterIsRecountedOnceInAWhile) {
 TEST_F(SlotStoreTest, ARecountIsNotMisledByWhatComesInBetween) {
   const HeldSlot gone = Held(hours(8));
   Held(hours(8));
-  table_.TheyDelete(kEmr, gone.id);
+  table_.PyDelete(kEmr, gone.id);
   now_ = now_ + minutes(1);
   bool is_first = true;
   table_.sim.client.before_each = [&](const JsonCall& call) {

@@ -41,7 +41,7 @@ using SlotStep = std::variant<Result<Answer>, Asked...>;
 /// Converts a step of an inner call to one of the outer call: its requests are passed on, its
 /// result is passed to `next`.
 template <class Outer, class Answer, class... Asked, class Next>
-Outer Within(SlotStep<Answer, Asked...> step, Next next) {
+Outer ForwardStep(SlotStep<Answer, Asked...> step, Next next) {
   return std::visit(
       [&next](auto&& part) -> Outer {
         if constexpr (std::is_same_v<std::decay_t<decltype(part)>, Result<Answer>>) {

@@ -31,7 +31,7 @@ Status CheckMove(const SlotMove& move) {
   if (*move.resource_id != move.slot.id) return {};
   return Fail(
       Code::kInvalidArgument,
-      fmt::format("resource id {}: it is the slot's own, which stands for none; give the id of the "
+      fmt::format("resource id {}: it is the slot's own, which means none; give the id of the "
                   "thing that the slot became",
                   Quoted(move.slot.id)));
 }
@@ -74,33 +74,33 @@ SlotStore::SlotStore(dynamo::Table& table, const Clock& clock, std::string resou
     : table_(table), clock_(clock), resource_index_(std::move(resource_index)), options_(options) {}
 
 template <class Call>
-void SlotStore::Run(Call call, UnixMillis now, Deadline deadline,
-                    Done<typename Call::Answer> done) {
+void SlotStore::StartCall(Call call, UnixMillis now, Deadline deadline,
+                          Done<typename Call::Answer> done) {
   auto running = std::make_unique<Running<Call>>(
       Running<Call>{std::move(call), now, clock_.Now(), deadline, std::move(done)});
   auto step = running->call.Begin();
-  Follow(std::move(running), std::move(step));
+  ExecuteStep(std::move(running), std::move(step));
 }
 
 template <class Call>
-void SlotStore::Follow(std::unique_ptr<Running<Call>> running, typename Call::Step step) {
-  std::visit([&](auto& asked) { Ask(std::move(running), asked); }, step);
+void SlotStore::ExecuteStep(std::unique_ptr<Running<Call>> running, typename Call::Step step) {
+  std::visit([&](auto& asked) { SendStep(std::move(running), asked); }, step);
 }
 
 template <class Call, class Asked>
-void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
+void SlotStore::SendStep(std::unique_ptr<Running<Call>> running, Asked& asked) {
   const Deadline deadline = running->deadline;
   Call& call = running->call;
   if constexpr (std::is_same_v<Asked, dynamo::QueryRequest>) {
     table_.Query(asked, deadline, [this, &call, running = std::move(running)](auto page) mutable {
       if (!page) return running->done(Fail(std::move(page.error())));
-      this->Follow(std::move(running), call.OnQuery(*std::move(page)));
+      this->ExecuteStep(std::move(running), call.OnQuery(*std::move(page)));
     });
   } else if constexpr (std::is_same_v<Asked, Reads>) {
     table_.BatchGet(std::move(asked), deadline,
                     [this, &call, running = std::move(running)](auto items) mutable {
                       if (!items) return running->done(Fail(std::move(items.error())));
-                      this->Follow(std::move(running), call.OnRead(*items));
+                      this->ExecuteStep(std::move(running), call.OnRead(*items));
                     });
   } else if constexpr (std::is_same_v<Asked, Transaction>) {
     // `running` is moved into the second lambda; no transaction is made after that has run.
@@ -115,7 +115,7 @@ void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
         longest_try, deadline,
         [this, &call, running = std::move(running)](const auto& outcome) mutable {
           const UnixMillis now = running->Now(clock_);
-          this->Follow(std::move(running), call.OnWrite(outcome, now));
+          this->ExecuteStep(std::move(running), call.OnWrite(outcome, now));
         });
   } else {
     running->done(std::move(asked));
@@ -123,10 +123,11 @@ void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
 }
 
 // The token is derived from the writes, so that transactions with the same token make the same
-// writes, which counts once; and from the number of earlier transactions, so that the same writes
-// can be made again later.
+// writes, which counts once; from the number of earlier transactions, so that the same writes can
+// be made again later; and from the seed, so that the same writes of another process, for example
+// two releases of one slot, are not taken for a repetition.
 std::string SlotStore::TokenOf(const Writes& writes) {
-  const std::string text = TextOf(writes);
+  const std::string text = fmt::format("{:016x} {}", options_.seed, TextOf(writes));
   const std::uint64_t before = transactions_.fetch_add(1, std::memory_order_relaxed);
   return fmt::format("{:016x}{:016x}", HashBytes(text, before), HashBytes(text, ~before));
 }
@@ -134,34 +135,35 @@ std::string SlotStore::TokenOf(const Writes& writes) {
 void SlotStore::Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
                       Done<ClaimAnswer> done) {
   if (const Status valid = CheckOurs(claim); !valid) return done(Fail(valid.error()));
-  Run(ClaimCall(claim, now, options_), now, deadline, std::move(done));
+  StartCall(ClaimCall(claim, now, options_), now, deadline, std::move(done));
 }
 
 void SlotStore::Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl,
                      UnixMillis now, Deadline deadline, Done<HeldSlot> done) {
   SlotMove move{.slot = slot, .resource_id = resource_id, .ttl = ttl};
   if (const Status valid = CheckMove(move); !valid) return done(Fail(valid.error()));
-  Run(MoveCall(std::move(move), now), now, deadline, std::move(done));
+  StartCall(UpdateSlotCall(std::move(move), now), now, deadline, std::move(done));
 }
 
 void SlotStore::Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
                       Done<HeldSlot> done) {
   SlotMove move{.slot = slot, .resource_id = std::nullopt, .ttl = ttl};
   if (const Status valid = CheckMove(move); !valid) return done(Fail(valid.error()));
-  Run(MoveCall(std::move(move), now), now, deadline, std::move(done));
+  StartCall(UpdateSlotCall(std::move(move), now), now, deadline, std::move(done));
 }
 
 void SlotStore::Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) {
   if (const Status valid = Check(slot); !valid) return done(Fail(valid.error()));
-  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key}, now), now, deadline, std::move(done));
+  StartCall(ReleaseCall({.place = SlotKey(slot), .key = slot.key}, now), now, deadline,
+            std::move(done));
 }
 
 void SlotStore::ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                                Done<bool> done) {
   if (const Status valid = Check(slot); !valid) return done(Fail(valid.error()));
   const ReleaseFence unbound{.resource_id = slot.id, .claimed_until = UnixMillis{INT64_MAX}};
-  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key, .fence = unbound}, now), now, deadline,
-      std::move(done));
+  StartCall(ReleaseCall({.place = SlotKey(slot), .key = slot.key, .fence = unbound}, now), now,
+            deadline, std::move(done));
 }
 
 void SlotStore::ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
@@ -169,7 +171,7 @@ void SlotStore::ReleaseResource(const EndedResource& ended, UnixMillis now, Dead
   if (const Status valid = CheckResourceId(ended.resource_id); !valid) {
     return done(Fail(valid.error()));
   }
-  Run(ReleaseResourceCall(ended, resource_index_, now), now, deadline, std::move(done));
+  StartCall(ReleaseResourceCall(ended, resource_index_, now), now, deadline, std::move(done));
 }
 
 void SlotStore::List(const AccountKey& key, const PageRequest& page, UnixMillis now,

@@ -48,12 +48,12 @@ class SlotStore final : public ReservationStore {
   struct Running;
 
   template <class Call>
-  void Run(Call call, UnixMillis now, Deadline deadline, Done<typename Call::Answer> done);
+  void StartCall(Call call, UnixMillis now, Deadline deadline, Done<typename Call::Answer> done);
   /// Carries out a step, and passes its event to the call.
   template <class Call>
-  void Follow(std::unique_ptr<Running<Call>> running, typename Call::Step step);
+  void ExecuteStep(std::unique_ptr<Running<Call>> running, typename Call::Step step);
   template <class Call, class Asked>
-  void Ask(std::unique_ptr<Running<Call>> running, Asked& asked);
+  void SendStep(std::unique_ptr<Running<Call>> running, Asked& asked);
   /// Returns the client request token of a transaction.
   std::string TokenOf(const Writes& writes);
 

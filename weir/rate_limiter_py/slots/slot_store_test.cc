@@ -64,7 +64,7 @@ TEST_F(SlotStoreTest, TheSameClaimAgainIsTheSameSlot) {
   const SlotClaim again{.slot = Ref(slot), .limit = 1, .ttl = kSlotTtl};
   EXPECT_EQ(client_.Claim(again, now_ + seconds(1)).value().slot, slot);
   EXPECT_EQ(table_.RosterOf(kEmr).held, 1);
-  table_.TheyReserve(kEmr, "7f3c", now_ + kSlotTtl);
+  table_.PyReserve(kEmr, "7f3c", now_ + kSlotTtl);
   EXPECT_EQ(client_.Claim(again, now_ + seconds(1)).value().slot, slot)
       << "even where there is no room any more";
   const auto late = client_.Claim(again, slot.expires);
@@ -113,8 +113,8 @@ TEST_F(SlotStoreTest, AClaimThatComesTooLateExpiresLater) {
 
 TEST_F(SlotStoreTest, AListHasBothKindsInPages) {
   for (int i = 0; i < 3; ++i) Held();
-  table_.TheyReserve(kEmr, "1f", now_ + kSlotTtl);
-  table_.TheyReserve(kEmr, "2f", now_);
+  table_.PyReserve(kEmr, "1f", now_ + kSlotTtl);
+  table_.PyReserve(kEmr, "2f", now_);
   const auto first = client_.List(kEmr, now_, {.cursor = {}, .limit = 2}).value();
   EXPECT_THAT(first.items, SizeIs(2));
   EXPECT_EQ(first.items[0].id, "1f");

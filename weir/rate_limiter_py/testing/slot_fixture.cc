@@ -37,7 +37,7 @@ SlotTable::SlotTable(std::uint64_t seed)
                  .slots),
       sim(layout, false, seed) {}
 
-void SlotTable::TheyReserve(const AccountKey& key, const std::string& id, UnixMillis expires) {
+void SlotTable::PyReserve(const AccountKey& key, const std::string& id, UnixMillis expires) {
   sim.Put({{std::string(kCoordinate), Of(Coordinate(key.resource, key.account))},
            {std::string(kReservationId), Of(id)},
            {std::string(kResourceId), Of(id)},
@@ -46,20 +46,20 @@ void SlotTable::TheyReserve(const AccountKey& key, const std::string& id, UnixMi
            {std::string(kExpirationTime), Of(dynamo::WholeSeconds(expires))}});
 }
 
-void SlotTable::TheyCreateToken(const AccountKey& key, const std::string& id,
-                                const std::string& resource_id, UnixMillis expires) {
+void SlotTable::PyCreateToken(const AccountKey& key, const std::string& id,
+                              const std::string& resource_id, UnixMillis expires) {
   Write update{.key = SlotKey({key, id}), .item = {}, .expression = {}};
   update.expression.Set(kExpirationTime, Of(dynamo::WholeSeconds(expires)))
       .Set(kResourceId, Of(resource_id));
   Apply(sim, update);
 }
 
-void SlotTable::TheyDelete(const AccountKey& key, const std::string& id) {
+void SlotTable::PyDelete(const AccountKey& key, const std::string& id) {
   Apply(sim,
         {.kind = Write::Kind::kDelete, .key = SlotKey({key, id}), .item = {}, .expression = {}});
 }
 
-std::size_t SlotTable::TheyCount(const AccountKey& key, UnixMillis now) {
+std::size_t SlotTable::PyCount(const AccountKey& key, UnixMillis now) {
   const auto items = sim.Ask<std::vector<Item>>(
       [&](auto done) { sim.table.QueryAll(AllOf(key), 100'000, kNever, std::move(done)); });
   if (!items) std::abort();

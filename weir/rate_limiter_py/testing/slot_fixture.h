@@ -28,14 +28,14 @@ struct SlotTable {
   dynamo::SimTable sim;
 
   /// get_reservation counts and puts, without a condition; this is only the put.
-  void TheyReserve(const AccountKey& key, const std::string& id, UnixMillis expires);
+  void PyReserve(const AccountKey& key, const std::string& id, UnixMillis expires);
   /// create_token: an update without a condition.
-  void TheyCreateToken(const AccountKey& key, const std::string& id, const std::string& resource_id,
-                       UnixMillis expires);
+  void PyCreateToken(const AccountKey& key, const std::string& id, const std::string& resource_id,
+                     UnixMillis expires);
   /// A deletion by the event manager, by the reservation's delete(), or by DynamoDB's TTL.
-  void TheyDelete(const AccountKey& key, const std::string& id);
+  void PyDelete(const AccountKey& key, const std::string& id);
   /// Returns the number that get_reservation counts: live items of the coordinate.
-  std::size_t TheyCount(const AccountKey& key, UnixMillis now);
+  std::size_t PyCount(const AccountKey& key, UnixMillis now);
 
   std::optional<dynamo::Item> Row(const AccountKey& key, const std::string& id) {
     return sim.Get(SlotKey({key, id}));

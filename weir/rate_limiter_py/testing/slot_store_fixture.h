@@ -42,7 +42,7 @@ class SlotStoreTest : public testing::Test {
     Roster roster = table_.RosterOf(kEmr);
     std::erase_if(roster.expiring, [](const auto& entry) { return entry.second == 0; });
     std::map<std::int64_t, std::int64_t> rows = table_.OurRows(kEmr);
-    rows.erase(rows.begin(), rows.upper_bound(roster.gone));
+    rows.erase(rows.begin(), rows.upper_bound(roster.dropped_until));
     EXPECT_EQ(roster.expiring, rows);
   }
 

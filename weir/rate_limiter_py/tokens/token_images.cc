@@ -1,5 +1,8 @@
 #include "weir/rate_limiter_py/tokens/token_images.h"
 
+#include <functional>
+#include <string>
+
 namespace weir::rate_limiter_py {
 namespace {
 
@@ -11,36 +14,27 @@ bool IsOlder(const TokenImage& image, const TokenImage& known) {
 
 }  // namespace
 
-std::optional<TokenImage> TokenImages::Find(const AccountKey& key) {
-  const MutexLock lock(mutex_);
-  const auto place = places_.find(key);
-  if (place == places_.end()) return std::nullopt;
-  entries_.splice(entries_.begin(), entries_, place->second);
-  return place->second->second;
+std::size_t TokenImages::HashAccountKey::operator()(const AccountKey& key) const {
+  const std::hash<std::string> hash;
+  return hash(key.resource) * 31 + hash(key.account);
 }
 
-void TokenImages::Put(const AccountKey& key, const TokenImage& image, bool surely) {
+std::optional<TokenImage> TokenImages::Find(const AccountKey& key) {
   const MutexLock lock(mutex_);
-  const auto place = places_.find(key);
-  if (place != places_.end()) {
-    TokenImage& known = place->second->second;
-    if (surely || !IsOlder(image, known)) known = image;
-    return;
-  }
-  if (entries_.size() >= most_) {
-    places_.erase(entries_.back().first);
-    entries_.pop_back();
-  }
-  entries_.emplace_front(key, image);
-  places_.emplace(key, entries_.begin());
+  const TokenImage* const known = images_.Find(key);
+  return known == nullptr ? std::nullopt : std::optional(*known);
+}
+
+void TokenImages::Put(const AccountKey& key, const TokenImage& image, bool is_newest) {
+  const MutexLock lock(mutex_);
+  const TokenImage* const known = images_.Find(key);
+  if (known != nullptr && !is_newest && IsOlder(image, *known)) return;
+  images_.Put(key, image);
 }
 
 void TokenImages::Forget(const AccountKey& key) {
   const MutexLock lock(mutex_);
-  const auto place = places_.find(key);
-  if (place == places_.end()) return;
-  entries_.erase(place->second);
-  places_.erase(place);
+  images_.Erase(key);
 }
 
 }  // namespace weir::rate_limiter_py

@@ -18,7 +18,7 @@ using dynamo::Of;
 constexpr std::int64_t kUnseenPart = 8;
 
 // The changes of a bucket between its image and the request.
-struct Course {
+struct Projection {
   UnixMillis time;          // of the request
   Meter before;             // as in the image
   std::int64_t offset = 0;  // to be added to the attribute `tokens`
@@ -27,13 +27,13 @@ struct Course {
   Meter conformed;          // after the refill, and under the limit of the request
 };
 
-Course CourseOf(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {
+Projection CourseOf(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {
   const Quota quota = QuotaOf(limit);
   const UnixMillis time = std::max(now, TimeOf(image));
-  Course course{.time = time,
-                .before = MeterOf(image, quota),
-                .offset = OffsetOf(image, quota),
-                .conformed = {}};
+  Projection course{.time = time,
+                    .before = MeterOf(image, quota),
+                    .offset = OffsetOf(image, quota),
+                    .conformed = {}};
   const std::int64_t elapsed = (time - TimeOf(image)).count();
   course.earned = EarnedIn(course.before, elapsed);
   const Quota& old = course.before.quota;
@@ -63,20 +63,20 @@ void SetRefill(Expression& e, UnixMillis time, const Meter& left) {
   e.Set(kOurPart, Of(left.remainder)).Set(kOurParts, Of(left.remainder_period));
 }
 
-std::optional<dynamo::Value> Seen(const std::optional<std::int64_t>& number) {
+std::optional<dynamo::Value> SeenValue(const std::optional<std::int64_t>& number) {
   return number ? std::optional(Of(*number)) : std::nullopt;
 }
 
 void RequireSeen(Expression& e, const TokenImage& image) {
-  e.RequireSame(kLastRefill, Seen(image.last_refill));
-  if (!image.last_refill) e.RequireSame(kLastToken, Seen(image.last_token));
+  e.RequireSame(kLastRefill, SeenValue(image.last_refill));
+  if (!image.last_refill) e.RequireSame(kLastToken, SeenValue(image.last_token));
   // lastRefill alone does not distinguish two writes in the same millisecond.
-  e.RequireSame(kOurRefill, Seen(image.refill));
-  e.RequireSame(kOurLimit, Seen(image.limit));
-  e.RequireSame(kOurWindow, Seen(image.window));
+  e.RequireSame(kOurRefill, SeenValue(image.refill));
+  e.RequireSame(kOurLimit, SeenValue(image.limit));
+  e.RequireSame(kOurWindow, SeenValue(image.window));
 }
 
-bool MayAdd(const TokenImage& image, const TokenRequest& request, const Course& course) {
+bool MayAdd(const TokenImage& image, const TokenRequest& request, const Projection& course) {
   // An `add` leaves the refill to a later write, so the limit must not change, the refill must not
   // reach it, and the tokens must suffice without the refill.
   return KnowsQuota(image) && course.before.quota == QuotaOf(request.limit) && !course.overflows &&
@@ -84,7 +84,8 @@ bool MayAdd(const TokenImage& image, const TokenRequest& request, const Course& 
          course.earned.whole <= course.before.quota.capacity / kUnseenPart;
 }
 
-dynamo::Write Add(const TokenImage& image, const TokenRequest& request, const Course& course) {
+dynamo::Write AddWrite(const TokenImage& image, const TokenRequest& request,
+                       const Projection& course) {
   dynamo::Write write = WriteOf(request);
   SetTake(write.expression, request, course.time);
   // The conditions also allow the write after takes of others and after refills under this limit.
@@ -99,8 +100,8 @@ dynamo::Write Add(const TokenImage& image, const TokenRequest& request, const Co
 }
 
 // Refills the bucket, sets its limit to that of the request, and takes `count` tokens, possibly 0.
-dynamo::Write Move(const TokenImage& image, const TokenRequest& request, const Course& course,
-                   std::int64_t count) {
+dynamo::Write MoveWrite(const TokenImage& image, const TokenRequest& request,
+                        const Projection& course, std::int64_t count) {
   dynamo::Write write = WriteOf(request);
   Expression& e = write.expression;
   if (count > 0) SetTake(e, request, course.time);
@@ -124,20 +125,21 @@ dynamo::Write Move(const TokenImage& image, const TokenRequest& request, const C
 }  // namespace
 
 TokenPlan PlanTake(const TokenImage& image, const TokenRequest& request) {
-  const Course course = CourseOf(image, request.limit, request.now);
+  const Projection course = CourseOf(image, request.limit, request.now);
   const std::int64_t available = course.conformed.tokens;
   const milliseconds wait = RetryAfter(course.conformed, request.count);
   if (wait > milliseconds(0)) {
     TokenPlan refusal{
         .answer = {.available = available, .retry_after = wait + (course.time - request.now)}};
     if (course.before.quota != QuotaOf(request.limit)) {
-      refusal.write = Move(image, request, course, 0);
+      refusal.write = MoveWrite(image, request, course, 0);
     }
     return refusal;
   }
   return {.answer = {.taken = true, .available = available - request.count},
-          .write = MayAdd(image, request, course) ? Add(image, request, course)
-                                                  : Move(image, request, course, request.count)};
+          .write = MayAdd(image, request, course)
+                       ? AddWrite(image, request, course)
+                       : MoveWrite(image, request, course, request.count)};
 }
 
 TokenPlan PlanBlind(const TokenRequest& request) {

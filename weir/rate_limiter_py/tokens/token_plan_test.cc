@@ -27,21 +27,21 @@ struct AnyBucket {
 };
 
 AnyBucket DrawBucket() {
-  const int limit = 1 + Below(50);
-  const int window = 1000 * (1 + Below(200));
+  const int limit = 1 + UniformBelow(50);
+  const int window = 1000 * (1 + UniformBelow(200));
   AnyBucket bucket{.limit = {limit, std::chrono::seconds(window / 1000)},
                    .image = {.last_token = kStart.value}};
-  bucket.image.tokens = Below(limit + 20) - 10;
-  if (Below(4) == 0) {
+  bucket.image.tokens = UniformBelow(limit + 20) - 10;
+  if (UniformBelow(4) == 0) {
     bucket.image.tokens -= limit;
     return bucket;
   }
   bucket.image.last_refill = kStart.value;
   // With another refill, the following are ignored.
-  bucket.image.refill = kStart.value - (Below(3) == 0 ? 1 : 0);
+  bucket.image.refill = kStart.value - (UniformBelow(3) == 0 ? 1 : 0);
   bucket.image.limit = limit;
   bucket.image.window = window;
-  bucket.image.part = Below(window);
+  bucket.image.part = UniformBelow(window);
   bucket.image.parts = window;
   return bucket;
 }
@@ -71,8 +71,8 @@ RC_GTEST_PROP(TokenPlan, WhatIsWrittenIsRead, ()) {
 
 RC_GTEST_PROP(TokenPlan, DecidesAsFractionsDo, ()) {
   const AnyBucket bucket = DrawBucket();
-  const std::int64_t later = Below(300'000);
-  const std::int64_t count = 1 + Below(static_cast<int>(bucket.limit.limit));
+  const std::int64_t later = UniformBelow(300'000);
+  const std::int64_t count = 1 + UniformBelow(static_cast<int>(bucket.limit.limit));
   ReferenceLimit reference = bucket.Reference();
   reference.Pass(later);
   const TokenPlan plan = PlanTake(bucket.image, {.key = kKey,
@@ -96,7 +96,7 @@ RC_GTEST_PROP(TokenPlan, DecidesAsFractionsDo, ()) {
 
 RC_GTEST_PROP(TokenPlan, LeavesTheExactBalance, ()) {
   const AnyBucket bucket = DrawBucket();
-  const std::int64_t later = Below(300'000);
+  const std::int64_t later = UniformBelow(300'000);
   TokenSim sim;
   dynamo::Item item = ItemOf(bucket.image);
   item.merge(dynamo::ToItem(TableKeyOf(kKey), sim.layouts.tokens.keys));

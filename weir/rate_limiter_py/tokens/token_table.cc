@@ -34,26 +34,26 @@ void TokenTable::Take(const AccountKey& key, const AccountLimit& limit, std::int
   auto running =
       std::make_unique<Running>(Running{TokenTake(std::move(request)), deadline, std::move(done)});
   TakeStep step = running->take.Begin(images_.Find(key));
-  Follow(std::move(running), std::move(step));
+  FollowStep(std::move(running), std::move(step));
 }
 
-void TokenTable::Follow(std::unique_ptr<Running> running, TakeStep step) {
+void TokenTable::FollowStep(std::unique_ptr<Running> running, TakeStep step) {
   Running& now = *running;
   const AccountKey& key = now.take.request().key;
   if (step.forget) images_.Forget(key);
-  if (step.learned) images_.Put(key, *step.learned, step.surely);
+  if (step.learned) images_.Put(key, *step.learned, step.is_newest);
   if (step.answer) return now.done(*std::move(step.answer));
   if (step.read) {
     return table_.Get(TableKeyOf(key), now.deadline,
                       [this, running = std::move(running)](auto item) mutable {
                         TakeStep next = running->take.OnRead(std::move(item));
-                        Follow(std::move(running), std::move(next));
+                        FollowStep(std::move(running), std::move(next));
                       });
   }
   table_.Apply(*step.write, false, now.deadline,
                [this, running = std::move(running)](auto outcome) mutable {
                  TakeStep next = running->take.OnWrite(std::move(outcome));
-                 Follow(std::move(running), std::move(next));
+                 FollowStep(std::move(running), std::move(next));
                });
 }
 

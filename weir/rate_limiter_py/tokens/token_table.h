@@ -45,7 +45,7 @@ class TokenTable final : public TokenStore {
   struct Running;
 
   std::string NewTake() WEIR_EXCLUDES(rng_mutex_);
-  void Follow(std::unique_ptr<Running> running, TakeStep step);
+  void FollowStep(std::unique_ptr<Running> running, TakeStep step);
 
   dynamo::Table& table_;
   TokenImages images_;

@@ -1,9 +1,9 @@
 // One take from an account's bucket: a protocol without I/O.
 //
-//   Begin --> write --OnWrite--> Applied
+//   Begin --> write --OnWrite--> OnApplied
 //     |        ^ |  |
-//     |        +-+  +--(outcome unknown)--> read --OnRead--> Applied, or an error
-//     |       Lost: the condition failed
+//     |        +-+  +--(outcome unknown)--> read --OnRead--> OnApplied, or an error
+//     |       OnLost: the condition failed
 //     +--(refused by the remembered image)--> answer
 #pragma once
 
@@ -20,9 +20,9 @@ struct TakeStep {
   std::optional<dynamo::Write> write{};  ///< must not be repeated; OnWrite gets its outcome
   bool read = false;                     ///< read the item; OnRead gets it
   std::optional<Result<TokenAnswer>> answer{};
-  /// The newest image, to be cached; `surely` even if an older one looks newer.
+  /// The newest image, to be cached; `is_newest` even if an older one looks newer.
   std::optional<TokenImage> learned{};
-  bool surely = false;
+  bool is_newest = false;
   bool forget = false;  ///< remove the cached image
 };
 
@@ -48,10 +48,10 @@ class TokenTake {
 
  private:
   /// Continues with a plan: its write, or its answer if it has none.
-  TakeStep Follow(TokenPlan plan);
-  TakeStep Applied(const dynamo::WriteAnswer& answer);
+  TakeStep FollowPlan(TokenPlan plan);
+  TakeStep OnApplied(const dynamo::WriteAnswer& answer);
   /// Plans again after the condition of a write has failed.
-  TakeStep Lost(const std::optional<dynamo::Item>& item);
+  TakeStep OnLost(const std::optional<dynamo::Item>& item);
   /// Ends a take whose write may have been applied.
   TakeStep InDoubt() const;
 

@@ -36,7 +36,7 @@ class ProbeReservations final : public ReservationBackend,
   std::string Describe() const override { return "probe"; }
   std::optional<UnixMillis> OwnTime() const override { return inner_.OwnTime(); }
 
-  bool hold = false;                   ///< results are held until LetGo
+  bool hold = false;                   ///< results are held until ReleaseHeldResults
   std::optional<Error> fail;           ///< returned without a call of inner()
   std::optional<Error> lose;           ///< calls inner(), but returns this error
   std::optional<std::size_t> only{};   ///< `fail` and `lose` apply to this call only, from 0
@@ -49,10 +49,10 @@ class ProbeReservations final : public ReservationBackend,
 
   std::function<void()> before_renewal = [] {};
 
-  void LetGo() {
+  void ReleaseHeldResults() {
     for (auto& answer : std::exchange(held_, {})) answer();
   }
-  void LetGoFirst() {
+  void ReleaseFirstHeldResult() {
     auto answer = std::move(held_.front());
     held_.erase(held_.begin());
     answer();

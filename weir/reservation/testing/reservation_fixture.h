@@ -19,7 +19,7 @@ namespace weir {
 inline constexpr auto kSecond = std::chrono::seconds(1);
 
 /// The outcome of a request, its time, and how often it was reported.
-struct ToldSlot {
+struct SlotOutcomeRecorder {
   int times = 0;
   Instant at;
   std::optional<Result<ReserveOutcome>> outcome;
@@ -36,7 +36,7 @@ struct ToldSlot {
   }
   Reservation reservation() { return std::move(**outcome).reservation(); }
   /// Destroys the reservation.
-  void Drop() { reservation(); }
+  void DestroyReservation() { reservation(); }
 };
 
 class ReservationFixture : public ::testing::Test {
@@ -44,16 +44,16 @@ class ReservationFixture : public ::testing::Test {
   /// Reservations must end before the limiter; outcomes must outlive it.
   void TearDown() override {
     store_.hold = false;
-    for (ToldSlot& told : told_) told.outcome.reset();
+    for (SlotOutcomeRecorder& told : told_) told.outcome.reset();
     limiter_.reset();
-    store_.LetGo();
+    store_.ReleaseHeldResults();
   }
   void Restart(ReservationOptions options) {
     limiter_ = std::make_unique<ReservationLimiter>(store_, scheduler_, options);
   }
 
-  ToldSlot& Ask(const ReserveRequest& request) {
-    ToldSlot& told = told_.emplace_back();
+  SlotOutcomeRecorder& Ask(const ReserveRequest& request) {
+    SlotOutcomeRecorder& told = told_.emplace_back();
     limiter_->Reserve(request, Within(milliseconds(100)), [&](Result<ReserveOutcome> outcome) {
       ++told.times;
       told.at = Now();
@@ -62,11 +62,12 @@ class ReservationFixture : public ::testing::Test {
     return told;
   }
   /// Requests a slot of emr, with `limit` as the default limit of the account.
-  ToldSlot& Ask(std::string_view account, std::int64_t limit) {
+  SlotOutcomeRecorder& Ask(std::string_view account, std::int64_t limit) {
     return Ask({.resource = "emr", .account = account, .default_limit = limit});
   }
-  ToldSlot& Wait(std::string_view account, std::int64_t limit, Deadline until = Deadline::Never()) {
-    ToldSlot& told =
+  SlotOutcomeRecorder& Wait(std::string_view account, std::int64_t limit,
+                            Deadline until = Deadline::Never()) {
+    SlotOutcomeRecorder& told =
         Ask({.resource = "emr", .account = account, .default_limit = limit, .wait_until = until});
     scheduler_.RunReady();
     return told;
@@ -96,9 +97,10 @@ class ReservationFixture : public ::testing::Test {
   Instant Now() const { return clock().Now(); }
   Deadline Within(nanoseconds wait) const { return Deadline::After(clock(), wait); }
   /// Returns the time from the beginning of the test to the outcome.
-  nanoseconds Elapsed(const ToldSlot& told) const { return told.at - begin_; }
+  nanoseconds Elapsed(const SlotOutcomeRecorder& told) const { return told.at - begin_; }
 
-  std::list<ToldSlot> told_;  // outlives the limiter, whose destructor completes waiting requests
+  std::list<SlotOutcomeRecorder>
+      told_;  // outlives the limiter, whose destructor completes waiting requests
   sim::SimScheduler scheduler_;
   const Instant begin_ = scheduler_.clock().Now();
   ProbeReservations store_;

@@ -17,7 +17,7 @@ namespace weir::sim {
 using KeyRange = std::pair<std::string, KeyPart>;
 
 // The capacity of each partition key.
-struct RangeTerms {
+struct RangeRate {
   double units_a_second = 0;  ///< 0: unlimited
   nanoseconds burst{0};
 };
@@ -27,8 +27,8 @@ struct RangeTerms {
 /// negative. Not thread-safe.
 class RangeCapacity {
  public:
-  bool HasUnits(const KeyRange& range, const RangeTerms& terms, Instant now);
-  void Consume(const KeyRange& range, double units, const RangeTerms& terms, Instant now);
+  bool HasUnits(const KeyRange& range, const RangeRate& rate, Instant now);
+  void Consume(const KeyRange& range, double units, const RangeRate& rate, Instant now);
 
  private:
   struct Balance {
@@ -36,7 +36,7 @@ class RangeCapacity {
     Instant at;
   };
   // Returns the balance of the range at `now`, which it creates if necessary.
-  Balance& Refill(const KeyRange& range, const RangeTerms& terms, Instant now);
+  Balance& Refill(const KeyRange& range, const RangeRate& rate, Instant now);
 
   std::map<KeyRange, Balance> balances_;
 };

@@ -11,6 +11,7 @@
 namespace weir::sim {
 namespace {
 
+using nlohmann::json;
 using std::chrono::seconds;
 using testing::EndsWith;
 
@@ -92,6 +93,96 @@ TEST_F(DynamoCapacity, AnIndexThatIsBehindThrottlesTheWritesOnTheTable) {
   EXPECT_EQ(dynamo.counts().throttled_ranges, 0U);
   EXPECT_TRUE(Get("10", "1").is_null()) << "and are not applied";
   EXPECT_EQ(Add("a").status, 200) << "a write that the index does not see is not concerned";
+}
+
+const char* const kInGsi2 = R"("GSI2PK":{"S":"resource"},"GSI2SK":{"S":"x"})";
+
+// The units of GSI2's range are spent by deletes, each of an item that the index contains.
+class DynamoIndexDeletes : public DynamoCapacity {
+ protected:
+  DynamoIndexDeletes() {
+    dynamo.faults.range_writes = 0;
+    for (int i = 0; i < 20; ++i) Put(std::to_string(i), "1", kInGsi2);
+    dynamo.faults.range_writes = 10;
+  }
+  // Returns how many deletes pass, each of the next item.
+  int CountDeletes(const std::string& operation, const std::string& before_key,
+                   const std::string& after_key) {
+    int deleted = 0;
+    return CountUntilThrottled([&] {
+      return Call(operation, before_key + R"({"PK":{"S":")" + std::to_string(deleted++) +
+                                 R"("},"SK":{"S":"1"}})" + after_key);
+    });
+  }
+};
+
+// Fails if: a delete does not charge the range of the entry that it removes.
+TEST_F(DynamoIndexDeletes, ADeleteConsumesUnitsOfTheIndex) {
+  EXPECT_EQ(CountDeletes("DeleteItem", R"({"Key":)", "}"), 10);
+}
+
+TEST_F(DynamoIndexDeletes, ADeleteInATransactionConsumesTwiceTheUnitsOfTheIndex) {
+  EXPECT_EQ(CountDeletes("TransactWriteItems",
+                         R"({"TransactItems":[{"Delete":{"TableName":"t","Key":)", "}}]}"),
+            5);
+}
+
+// Fails if: a batch passes the range of an index that has no units left.
+TEST_F(DynamoIndexDeletes, ADeleteInABatchConsumesUnitsOfTheIndex) {
+  EXPECT_EQ(
+      CountDeletes("BatchWriteItem", R"({"RequestItems":{"t":[{"DeleteRequest":{"Key":)", "}}]}}"),
+      10);
+  EXPECT_EQ(dynamo.counts().throttled_indexes, 1U);
+  EXPECT_FALSE(Get("10", "1").is_null()) << "the write that is returned as unprocessed is not made";
+}
+
+TEST_F(DynamoCapacity, AnUpdateThatRemovesAnEntryConsumesUnitsOfTheIndex) {
+  dynamo.faults.range_writes = 0;
+  for (int i = 0; i < 20; ++i) Put(std::to_string(i), "1", kInGsi2);
+  dynamo.faults.range_writes = 10;
+  int updated = 0;
+  const auto remove = [&] {
+    return Call("UpdateItem", R"({"Key":{"PK":{"S":")" + std::to_string(updated++) +
+                                  R"("},"SK":{"S":"1"}},"UpdateExpression":"REMOVE GSI2PK"})");
+  };
+  EXPECT_EQ(CountUntilThrottled(remove), 10);
+}
+
+class DynamoIncludedAttribute : public DynamoCapacity {
+ protected:
+  DynamoIncludedAttribute() {
+    json table = LimitsTable();
+    table["TableName"] = "included";
+    table["GlobalSecondaryIndexes"][1]["Projection"] = {{"ProjectionType", "INCLUDE"},
+                                                        {"NonKeyAttributes", {"n"}}};
+    Ok("CreateTable", table.dump());
+    dynamo.faults.range_writes = 0;
+    for (int i = 0; i < 20; ++i) {
+      Ok("PutItem", R"({"TableName":"included","Item":{"PK":{"S":")" + std::to_string(i) +
+                        R"("},"SK":{"S":"1"},)" + kInGsi2 + "}}");
+    }
+    dynamo.faults.range_writes = 10;
+  }
+  int CountUpdatesOf(const std::string& attribute) {
+    int updated = 0;
+    return CountUntilThrottled([&] {
+      return Call("UpdateItem", R"({"TableName":"included","Key":{"PK":{"S":")" +
+                                    std::to_string(updated++ % 20) +
+                                    R"("},"SK":{"S":"1"}},"UpdateExpression":"ADD )" + attribute +
+                                    R"( :1","ExpressionAttributeValues":{":1":{"N":"1"}}})");
+    });
+  }
+};
+
+// Fails if: only a change of the keys counts as a write of the index.
+TEST_F(DynamoIncludedAttribute, AChangeOfItIsThrottledByTheIndex) {
+  EXPECT_EQ(CountUpdatesOf("n"), 10);
+  EXPECT_EQ(Reason(), "IndexWriteKeyRangeThroughputExceeded");
+}
+
+TEST_F(DynamoIncludedAttribute, AChangeOfAnotherAttributeIsThrottledByTheTableOnly) {
+  EXPECT_EQ(CountUpdatesOf("m"), 200);
+  EXPECT_EQ(Reason(), "TableWriteKeyRangeThroughputExceeded");
 }
 
 TEST_F(DynamoCapacity, WithoutALimitNothingIsThrottled) {

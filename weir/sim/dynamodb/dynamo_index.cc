@@ -10,13 +10,13 @@ double WriteUnits(std::size_t bytes) {
 }
 
 // The index is sparse: an item without one of the index's key attributes has no entry.
-std::optional<Item> DynamoIndex::EntryOf(const Item* image) const {
-  if (image == nullptr || !KeyIn(*image, spec_.key)) return std::nullopt;
-  if (spec_.projection == IndexSpec::Projection::kAll) return *image;
+std::optional<Item> EntryOf(const IndexSpec& index, const KeyNames& table_key, const Item* image) {
+  if (image == nullptr || !KeyIn(*image, index.key)) return std::nullopt;
+  if (index.projection == IndexSpec::Projection::kAll) return *image;
   Item entry;
-  CopyKey(*image, table_key_, entry);
-  CopyKey(*image, spec_.key, entry);
-  for (const std::string& name : spec_.included) {
+  CopyKey(*image, table_key, entry);
+  CopyKey(*image, index.key, entry);
+  for (const std::string& name : index.included) {
     const auto found = image->find(name);
     if (found != image->end()) entry.insert(*found);
   }
@@ -26,9 +26,9 @@ std::optional<Item> DynamoIndex::EntryOf(const Item* image) const {
 // AWS charges one write for a new, removed or changed entry, and two if the entry moves: one to
 // delete it at the old key and one to create it at the new key. A write that does not change the
 // entry is free.
-double DynamoIndex::Write(const ItemKey& item, Images images, Instant now, nanoseconds lag) {
-  const std::optional<Item> old_entry = EntryOf(images.before);
-  std::optional<Item> entry = EntryOf(images.after);
+double DynamoIndex::Write(const ItemKey& item, ItemImages images, Instant now, nanoseconds lag) {
+  const std::optional<Item> old_entry = EntryOf(spec_, table_key_, images.before);
+  std::optional<Item> entry = EntryOf(spec_, table_key_, images.after);
   if (old_entry == entry) return 0;
   double units = 0;
   if (!old_entry || !entry) {

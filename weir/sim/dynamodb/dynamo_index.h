@@ -34,10 +34,14 @@ struct Position {
 };
 
 /// The images of one item before and after a write; null if the item does not exist.
-struct Images {
+struct ItemImages {
   const Item* before = nullptr;
   const Item* after = nullptr;
 };
+
+/// Returns the entry of an item in an index, or nothing if the index does not contain the item.
+/// `table_key` is the key of the index's table, and `image` is null if the item does not exist.
+std::optional<Item> EntryOf(const IndexSpec& index, const KeyNames& table_key, const Item* image);
 
 using Entries = std::map<Position, Item>;
 
@@ -55,7 +59,7 @@ class DynamoIndex {
   const IndexSpec& spec() const { return spec_; }
   /// Queues the change of one item. The entries show it `lag` later, and never before earlier
   /// changes of the same item; a local index shows it at once. Returns the cost in write units.
-  double Write(const ItemKey& item, Images images, Instant now, nanoseconds lag);
+  double Write(const ItemKey& item, ItemImages images, Instant now, nanoseconds lag);
   // Applies the changes that are visible at `now` and returns the entries.
   const Entries& EntriesAt(Instant now);
   /// Returns whether a written entry of this partition is not visible yet. Call it after EntriesAt.
@@ -67,9 +71,6 @@ class DynamoIndex {
     std::optional<Item> entry;
     Instant visible;
   };
-
-  // Returns the entry of an item, or nothing if the item is not in the index.
-  std::optional<Item> EntryOf(const Item* image) const;
 
   IndexSpec spec_;
   KeyNames table_key_;

@@ -1,13 +1,15 @@
 // The operation Query: a plan is read from the request, the key condition selects candidates in the
 // order of keys, and the filter and the limits cut one page out of them.
+#include "weir/sim/dynamodb/dynamo_query.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "weir/sim/dynamodb/dynamo_world.h"
+#include "weir/sim/dynamodb/consumption_report.h"
 #include "weir/sim/dynamodb/expression/dynamo_condition.h"
+#include "weir/sim/dynamodb/expression/dynamo_condition_eval.h"
 
 namespace weir::sim {
 namespace {
@@ -108,7 +110,7 @@ void SetFilter(QueryPlan& plan, Condition filter) {
   plan.filter = std::move(filter);
 }
 
-void ReadExpressions(QueryPlan& plan, const Fields& fields) {
+void ReadExpressions(QueryPlan& plan, const RequestFields& fields) {
   Placeholders placeholders = fields.ReadPlaceholders();
   SetKeyCondition(
       plan, OrRefuse(ParseCondition("KeyConditionExpression", fields.Text("KeyConditionExpression"),
@@ -124,7 +126,7 @@ void ReadExpressions(QueryPlan& plan, const Fields& fields) {
 }
 
 // Reads the table or index and its consistency.
-void ReadTarget(QueryPlan& plan, DynamoWorld& world, const Fields& fields) {
+void ReadTarget(QueryPlan& plan, DynamoWorld& world, const RequestFields& fields) {
   plan.table = &world.Table(fields.Text("TableName"));
   plan.key = plan.table->spec().key;
   plan.consistent = fields.BoolOr("ConsistentRead", false);
@@ -138,7 +140,7 @@ void ReadTarget(QueryPlan& plan, DynamoWorld& world, const Fields& fields) {
   }
 }
 
-void ReadPaging(QueryPlan& plan, const Fields& fields) {
+void ReadPaging(QueryPlan& plan, const RequestFields& fields) {
   if (const json* limit = fields.Find("Limit")) {
     if (!limit->is_number_integer() || limit->get<std::int64_t>() < 1) {
       RefuseInvalid("Limit must be greater than or equal to 1");
@@ -156,7 +158,7 @@ void ReadPaging(QueryPlan& plan, const Fields& fields) {
   plan.after = Position{*key, *item};
 }
 
-QueryPlan ReadPlan(DynamoWorld& world, const Fields& fields) {
+QueryPlan ReadPlan(DynamoWorld& world, const RequestFields& fields) {
   QueryPlan plan;
   ReadTarget(plan, world, fields);
   ReadExpressions(plan, fields);
@@ -256,7 +258,7 @@ json ToAnswer(const QueryPlan& plan, const QueryPage& page) {
 }  // namespace
 
 json Query(DynamoWorld& world, const json& body) {
-  const Fields fields(
+  const RequestFields fields(
       body, {"TableName", "IndexName", "KeyConditionExpression", "FilterExpression",
              "ProjectionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues",
              "Limit", "ExclusiveStartKey", "ScanIndexForward", "ConsistentRead", "Select",
@@ -266,10 +268,10 @@ json Query(DynamoWorld& world, const json& body) {
   if (!plan.forward) std::ranges::reverse(candidates);
   const QueryPage page = Collect(plan, candidates);
   json answer = ToAnswer(plan, page);
-  Bill bill(world, fields);
-  bill.AddRead(plan.table->spec().name, plan.index == nullptr ? "" : plan.index->spec().name,
-               ReadUnits(page.bytes, plan.consistent));
-  bill.WriteTo(answer);
+  ConsumptionReport report(world, fields);
+  report.AddRead(plan.table->spec().name, plan.index == nullptr ? "" : plan.index->spec().name,
+                 ReadUnits(page.bytes, plan.consistent));
+  report.WriteTo(answer);
   return answer;
 }
 

@@ -1,11 +1,11 @@
-// The operations GetItem and BatchGetItem.
+#include "weir/sim/dynamodb/dynamo_read_operations.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "weir/sim/dynamodb/dynamo_world.h"
+#include "weir/sim/dynamodb/consumption_report.h"
 
 namespace weir::sim {
 namespace {
@@ -24,7 +24,7 @@ struct Projection {
   }
 };
 
-Projection ReadProjection(const Fields& fields) {
+Projection ReadProjection(const RequestFields& fields) {
   Projection projection;
   Placeholders placeholders = fields.ReadPlaceholders();
   if (fields.Has("ProjectionExpression")) {
@@ -45,7 +45,7 @@ struct TableKeys {
 };
 
 TableKeys ReadTableKeys(DynamoWorld& world, const std::string& name, const json& request) {
-  const Fields fields(
+  const RequestFields fields(
       request, {"Keys", "ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames"});
   TableKeys wanted{.name = name,
                    .table = &world.Table(name),
@@ -89,7 +89,7 @@ void Shuffle(json& array, Rng& rng) {
 /// as unprocessed.
 class BatchReader {
  public:
-  BatchReader(DynamoWorld& world, Bill& bill) : world_(world), bill_(bill) {}
+  BatchReader(DynamoWorld& world, ConsumptionReport& report) : world_(world), report_(report) {}
 
   void Read(const TableKeys& wanted) {
     json& found = answer_["Responses"][wanted.name] = json::array();
@@ -104,7 +104,7 @@ class BatchReader {
       }
       ++read_;
       bytes_ += size;
-      bill_.AddRead(wanted.name, ReadUnits(size, wanted.consistent));
+      report_.AddRead(wanted.name, ReadUnits(size, wanted.consistent));
       if (item != nullptr) found.push_back(wanted.projection.Of(*item));
     }
     // AWS promises no order, so code that relies on one should fail.
@@ -126,7 +126,7 @@ class BatchReader {
   }
 
   DynamoWorld& world_;
-  Bill& bill_;
+  ConsumptionReport& report_;
   json answer_ = {{"Responses", json::object()}, {"UnprocessedKeys", json::object()}};
   std::size_t bytes_ = 0;
   std::size_t read_ = 0;
@@ -135,8 +135,8 @@ class BatchReader {
 }  // namespace
 
 json GetItem(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"TableName", "Key", "ConsistentRead", "ProjectionExpression",
-                             "ExpressionAttributeNames", "ReturnConsumedCapacity"});
+  const RequestFields fields(body, {"TableName", "Key", "ConsistentRead", "ProjectionExpression",
+                                    "ExpressionAttributeNames", "ReturnConsumedCapacity"});
   const Projection projection = ReadProjection(fields);
   const bool consistent = fields.BoolOr("ConsistentRead", false);
   const DynamoTable& table = world.Table(fields.Text("TableName"));
@@ -145,20 +145,20 @@ json GetItem(DynamoWorld& world, const json& body) {
   json answer = json::object();
   const Item* item = world.View(table, key, consistent);
   if (item != nullptr) answer["Item"] = projection.Of(*item);
-  Bill bill(world, fields);
-  bill.AddRead(table.spec().name, ReadUnits(item == nullptr ? 0 : SizeOf(*item), consistent));
-  bill.WriteTo(answer);
+  ConsumptionReport report(world, fields);
+  report.AddRead(table.spec().name, ReadUnits(item == nullptr ? 0 : SizeOf(*item), consistent));
+  report.WriteTo(answer);
   return answer;
 }
 
 json BatchGetItem(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"RequestItems", "ReturnConsumedCapacity"});
+  const RequestFields fields(body, {"RequestItems", "ReturnConsumedCapacity"});
   const std::vector<TableKeys> batch = ReadBatchedKeys(world, fields.Get("RequestItems"));
-  Bill bill(world, fields);
-  BatchReader reader(world, bill);
+  ConsumptionReport report(world, fields);
+  BatchReader reader(world, report);
   for (const TableKeys& wanted : batch) reader.Read(wanted);
   json answer = reader.Answer();
-  bill.WriteArrayTo(answer);
+  report.WriteArrayTo(answer);
   return answer;
 }
 

@@ -42,58 +42,59 @@ HttpResponse ToResponse(const Refusal& refusal) {
   return Respond(refusal.status, body);
 }
 
-Fields::Fields(const json& json, std::initializer_list<std::string_view> known) : json_(json) {
+RequestFields::RequestFields(const json& body, std::initializer_list<std::string_view> known)
+    : json_(body) {
   if (!json_.is_object()) RefuseInvalid("a structure of the request is not an object");
   for (const auto& [name, value] : json_.items()) {
     if (!std::ranges::count(known, name)) RefuseInvalid("not simulated: the field " + name);
   }
 }
 
-const json* Fields::Find(std::string_view name) const {
+const json* RequestFields::Find(std::string_view name) const {
   const auto found = json_.find(name);
   return found == json_.end() || found->is_null() ? nullptr : &*found;
 }
 
-const json& Fields::Get(std::string_view name) const {
+const json& RequestFields::Get(std::string_view name) const {
   if (const json* found = Find(name)) return *found;
   RefuseInvalid("1 validation error detected: Value null at '" + std::string(name) +
                 "' failed to satisfy constraint: Member must not be null");
 }
 
-std::string Fields::Text(std::string_view name) const {
+std::string RequestFields::Text(std::string_view name) const {
   const json& found = Get(name);
   if (!found.is_string()) RefuseInvalid(std::string(name) + " must be a string");
   return found.get<std::string>();
 }
 
-std::string Fields::TextOr(std::string_view name, std::string_view otherwise) const {
+std::string RequestFields::TextOr(std::string_view name, std::string_view otherwise) const {
   return Has(name) ? Text(name) : std::string(otherwise);
 }
 
-bool Fields::BoolOr(std::string_view name, bool otherwise) const {
+bool RequestFields::BoolOr(std::string_view name, bool otherwise) const {
   const json* found = Find(name);
   if (found == nullptr) return otherwise;
   if (!found->is_boolean()) RefuseInvalid(std::string(name) + " must be true or false");
   return found->get<bool>();
 }
 
-Item Fields::ItemOf(std::string_view name) const { return OrRefuse(ReadItem(Get(name))); }
+Item RequestFields::ItemOf(std::string_view name) const { return OrRefuse(ReadItem(Get(name))); }
 
-const json& Fields::List(std::string_view name) const {
+const json& RequestFields::List(std::string_view name) const {
   const json& found = Get(name);
   if (!found.is_array()) RefuseInvalid(std::string(name) + " must be a list");
   return found;
 }
 
-std::string Fields::Choice(std::string_view name,
-                           std::initializer_list<std::string_view> choices) const {
+std::string RequestFields::Choice(std::string_view name,
+                                  std::initializer_list<std::string_view> choices) const {
   const std::string text = TextOr(name, *choices.begin());
   if (std::ranges::count(choices, text)) return text;
   RefuseInvalid("1 validation error detected: Value '" + text + "' at '" + std::string(name) +
                 "' failed to satisfy constraint: Member must satisfy enum value set");
 }
 
-Placeholders Fields::ReadPlaceholders() const {
+Placeholders RequestFields::ReadPlaceholders() const {
   std::map<std::string, std::string> names;
   if (const json* found = Find("ExpressionAttributeNames")) {
     if (found->empty()) RefuseInvalid("ExpressionAttributeNames must not be empty");

@@ -40,9 +40,9 @@ HttpResponse ToResponse(const Refusal& refusal);
 
 /// One structure of a request. Its reader lists the fields that are known; a field that is not
 /// listed is refused by name. The JSON must outlive it.
-class Fields {
+class RequestFields {
  public:
-  Fields(const nlohmann::json& json, std::initializer_list<std::string_view> known);
+  RequestFields(const nlohmann::json& body, std::initializer_list<std::string_view> known);
 
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
   /// Returns null if the field is missing or null.

@@ -32,6 +32,13 @@ double WriteCost::Total() const {
   return total;
 }
 
+WriteCost WriteCost::Times(double factor) const {
+  WriteCost product = *this;
+  product.table *= factor;
+  for (auto& [index, units] : product.indexes) units *= factor;
+  return product;
+}
+
 DynamoTable::DynamoTable(TableSpec spec, const Clock& clock)
     : spec_(std::move(spec)), clock_(clock) {
   for (const IndexSpec& index : spec_.indexes) indexes_.emplace_back(index, spec_.key);
@@ -128,7 +135,7 @@ WriteCost DynamoTable::Write(const ItemKey& key, std::optional<Item> item, nanos
   WriteCost cost;
   cost.table = WriteUnits(std::max(SizeOfAny(stored.before), SizeOfAny(stored.now)));
   for (DynamoIndex& index : indexes_) {
-    const Images images{ToPointer(stored.before), ToPointer(stored.now)};
+    const ItemImages images{ToPointer(stored.before), ToPointer(stored.now)};
     const double units = index.Write(key, images, stored.written, lag);
     if (units > 0) cost.indexes.emplace(index.spec().name, units);
   }

@@ -44,6 +44,7 @@ struct WriteCost {
   double table = 0;
   std::map<std::string, double> indexes;  ///< the indexes that the write changed
   double Total() const;
+  WriteCost Times(double factor) const;
 };
 
 /// Not thread-safe. The clock must outlive it.

@@ -1,10 +1,7 @@
-// The operations CreateTable, DescribeTable and DeleteTable, and those of TimeToLive and
-// ContinuousBackups.
+#include "weir/sim/dynamodb/dynamo_table_operations.h"
 
 #include <array>
 #include <utility>
-
-#include "weir/sim/dynamodb/dynamo_world.h"
 
 namespace weir::sim {
 namespace {
@@ -14,10 +11,10 @@ using nlohmann::json;
 constexpr std::size_t kMostGlobalIndexes = 20;
 constexpr std::size_t kMostLocalIndexes = 5;
 
-KeyNames ReadKeySchema(const Fields& fields) {
+KeyNames ReadKeySchema(const RequestFields& fields) {
   KeyNames key;
   for (const json& element : fields.List("KeySchema")) {
-    const Fields part(element, {"AttributeName", "KeyType"});
+    const RequestFields part(element, {"AttributeName", "KeyType"});
     const bool sort = part.Choice("KeyType", {"HASH", "RANGE"}) == "RANGE";
     (sort ? key.sort : key.partition) = part.Text("AttributeName");
   }
@@ -28,10 +25,11 @@ KeyNames ReadKeySchema(const Fields& fields) {
 }
 
 IndexSpec ReadIndex(const json& element, bool local) {
-  const Fields fields(element, {"IndexName", "KeySchema", "Projection", "ProvisionedThroughput"});
+  const RequestFields fields(element,
+                             {"IndexName", "KeySchema", "Projection", "ProvisionedThroughput"});
   IndexSpec index{.name = fields.Text("IndexName"), .key = ReadKeySchema(fields)};
   index.local = local;
-  const Fields projection(fields.Get("Projection"), {"ProjectionType", "NonKeyAttributes"});
+  const RequestFields projection(fields.Get("Projection"), {"ProjectionType", "NonKeyAttributes"});
   const std::string type = projection.Choice("ProjectionType", {"ALL", "KEYS_ONLY", "INCLUDE"});
   if (type == "KEYS_ONLY") index.projection = IndexSpec::Projection::kKeysOnly;
   if (type == "INCLUDE") {
@@ -41,7 +39,7 @@ IndexSpec ReadIndex(const json& element, bool local) {
   return index;
 }
 
-void ReadIndexes(TableSpec& spec, const Fields& fields, const char* field, bool local) {
+void ReadIndexes(TableSpec& spec, const RequestFields& fields, const char* field, bool local) {
   if (!fields.Has(field)) return;
   const json& list = fields.List(field);
   if (list.size() > (local ? kMostLocalIndexes : kMostGlobalIndexes)) {
@@ -59,10 +57,10 @@ void ReadIndexes(TableSpec& spec, const Fields& fields, const char* field, bool 
 }
 
 /// Requires that exactly the attributes of the keys are defined.
-void ReadKeyTypes(TableSpec& spec, const Fields& fields) {
+void ReadKeyTypes(TableSpec& spec, const RequestFields& fields) {
   std::map<std::string, ValueType> defined;
   for (const json& element : fields.List("AttributeDefinitions")) {
-    const Fields definition(element, {"AttributeName", "AttributeType"});
+    const RequestFields definition(element, {"AttributeName", "AttributeType"});
     const bool text = definition.Choice("AttributeType", {"S", "N"}) == "S";
     defined[definition.Text("AttributeName")] = text ? ValueType::kString : ValueType::kNumber;
   }
@@ -87,13 +85,13 @@ void ReadKeyTypes(TableSpec& spec, const Fields& fields) {
   }
 }
 
-TableSpec ReadSpec(const Fields& fields) {
+TableSpec ReadSpec(const RequestFields& fields) {
   TableSpec spec{.name = fields.Text("TableName"), .key = ReadKeySchema(fields)};
   ReadIndexes(spec, fields, "GlobalSecondaryIndexes", false);
   ReadIndexes(spec, fields, "LocalSecondaryIndexes", true);
   ReadKeyTypes(spec, fields);
   if (const json* stream = fields.Find("StreamSpecification")) {
-    const Fields specification(*stream, {"StreamEnabled", "StreamViewType"});
+    const RequestFields specification(*stream, {"StreamEnabled", "StreamViewType"});
     spec.stream = specification.BoolOr("StreamEnabled", false);
     if (spec.stream) specification.Choice("StreamViewType", {"", "NEW_AND_OLD_IMAGES"});
   }
@@ -116,18 +114,18 @@ json DescriptionFrom(const json& body, const TableSpec& spec, UnixMillis created
   return description;
 }
 
-json Describe(const DynamoWorld& world, const KeptTable& kept) {
-  const char* status = world.clock.Now() < kept.ready ? "CREATING" : "ACTIVE";
-  json description = kept.description;
+json Describe(const DynamoWorld& world, const TableEntry& entry) {
+  const char* status = world.clock.Now() < entry.ready ? "CREATING" : "ACTIVE";
+  json description = entry.description;
   description["TableStatus"] = status;
-  description["ItemCount"] = kept.table.CountItems();
+  description["ItemCount"] = entry.table.CountItems();
   if (description.contains("GlobalSecondaryIndexes")) {
     for (json& index : description["GlobalSecondaryIndexes"]) index["IndexStatus"] = status;
   }
   return description;
 }
 
-KeptTable& Kept(DynamoWorld& world, const Fields& fields) {
+TableEntry& FindTableEntry(DynamoWorld& world, const RequestFields& fields) {
   const std::string name = fields.Text("TableName");
   const auto found = world.tables.find(name);
   if (found != world.tables.end()) return found->second;
@@ -148,7 +146,7 @@ json BackupsOf(const DynamoTable& table) {
 }  // namespace
 
 json CreateTable(DynamoWorld& world, const json& body) {
-  const Fields fields(
+  const RequestFields fields(
       body, {"TableName", "KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes",
              "LocalSecondaryIndexes", "BillingMode", "ProvisionedThroughput", "StreamSpecification",
              "SSESpecification", "Tags", "DeletionProtectionEnabled", "TableClass"});
@@ -159,10 +157,10 @@ json CreateTable(DynamoWorld& world, const json& body) {
   }
   json description = DescriptionFrom(body, spec, world.clock.WallNow());
   const std::string name = spec.name;
-  const auto made =
-      world.tables.emplace(name, KeptTable{.table = DynamoTable(std::move(spec), world.clock),
-                                           .ready = world.clock.Now() + world.faults.table_creation,
-                                           .description = std::move(description)});
+  const auto made = world.tables.emplace(
+      name, TableEntry{.table = DynamoTable(std::move(spec), world.clock),
+                       .ready = world.clock.Now() + world.faults.table_creation,
+                       .description = std::move(description)});
   json answer = json::object();
   answer["TableDescription"] = Describe(world, made.first->second);
   return answer;
@@ -170,30 +168,30 @@ json CreateTable(DynamoWorld& world, const json& body) {
 
 json DescribeTable(DynamoWorld& world, const json& body) {
   json answer = json::object();
-  answer["Table"] = Describe(world, Kept(world, Fields(body, {"TableName"})));
+  answer["Table"] = Describe(world, FindTableEntry(world, RequestFields(body, {"TableName"})));
   return answer;
 }
 
 json DeleteTable(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"TableName"});
-  const KeptTable& kept = Kept(world, fields);
-  if (kept.description.value("DeletionProtectionEnabled", false)) {
+  const RequestFields fields(body, {"TableName"});
+  const TableEntry& entry = FindTableEntry(world, fields);
+  if (entry.description.value("DeletionProtectionEnabled", false)) {
     RefuseInvalid(
         "Resource cannot be deleted as it is currently protected against deletion. Disable "
         "deletion protection first.");
   }
   json answer = json::object();
-  answer["TableDescription"] = Describe(world, kept);
+  answer["TableDescription"] = Describe(world, entry);
   answer["TableDescription"]["TableStatus"] = "DELETING";
   world.tables.erase(fields.Text("TableName"));
   return answer;
 }
 
 json UpdateTimeToLive(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"TableName", "TimeToLiveSpecification"});
+  const RequestFields fields(body, {"TableName", "TimeToLiveSpecification"});
   DynamoTable& table = world.Table(fields.Text("TableName"));
   const json& specification = fields.Get("TimeToLiveSpecification");
-  const Fields wanted(specification, {"AttributeName", "Enabled"});
+  const RequestFields wanted(specification, {"AttributeName", "Enabled"});
   const bool enable = wanted.BoolOr("Enabled", false);
   if (enable != table.ttl_attribute.empty()) {
     RefuseInvalid(std::string("TimeToLive is already ") + (enable ? "enabled" : "disabled"));
@@ -205,7 +203,7 @@ json UpdateTimeToLive(DynamoWorld& world, const json& body) {
 }
 
 json DescribeTimeToLive(DynamoWorld& world, const json& body) {
-  const DynamoTable& table = world.Table(Fields(body, {"TableName"}).Text("TableName"));
+  const DynamoTable& table = world.Table(RequestFields(body, {"TableName"}).Text("TableName"));
   json description = json::object();
   description["TimeToLiveStatus"] = table.ttl_attribute.empty() ? "DISABLED" : "ENABLED";
   if (!table.ttl_attribute.empty()) description["AttributeName"] = table.ttl_attribute;
@@ -215,10 +213,10 @@ json DescribeTimeToLive(DynamoWorld& world, const json& body) {
 }
 
 json UpdateContinuousBackups(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"TableName", "PointInTimeRecoverySpecification"});
+  const RequestFields fields(body, {"TableName", "PointInTimeRecoverySpecification"});
   DynamoTable& table = world.Table(fields.Text("TableName"));
   const json& specification = fields.Get("PointInTimeRecoverySpecification");
-  const Fields wanted(specification, {"PointInTimeRecoveryEnabled", "RecoveryPeriodInDays"});
+  const RequestFields wanted(specification, {"PointInTimeRecoveryEnabled", "RecoveryPeriodInDays"});
   const int days = specification.value("RecoveryPeriodInDays", 35);
   if (days < 1 || days > 35) RefuseInvalid("RecoveryPeriodInDays must be from 1 to 35");
   table.backups = wanted.BoolOr("PointInTimeRecoveryEnabled", false);
@@ -227,7 +225,7 @@ json UpdateContinuousBackups(DynamoWorld& world, const json& body) {
 }
 
 json DescribeContinuousBackups(DynamoWorld& world, const json& body) {
-  return BackupsOf(world.Table(Fields(body, {"TableName"}).Text("TableName")));
+  return BackupsOf(world.Table(RequestFields(body, {"TableName"}).Text("TableName")));
 }
 
 }  // namespace weir::sim

@@ -7,6 +7,7 @@
 //                                          | all passed
 //                                          v
 //                             apply all and store the token
+#include "weir/sim/dynamodb/dynamo_transactions.h"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "weir/sim/dynamodb/dynamo_world.h"
+#include "weir/sim/dynamodb/consumption_report.h"
+#include "weir/sim/dynamodb/dynamo_read_operations.h"
 #include "weir/sim/dynamodb/dynamo_write.h"
+#include "weir/sim/dynamodb/dynamo_write_ranges.h"
 
 namespace weir::sim {
 namespace {
@@ -27,8 +30,10 @@ using WriteKind = ItemWrite::Kind;
 constexpr std::size_t kMostInTransaction = 100;
 constexpr std::size_t kLargestTransaction = 4 * 1024 * 1024;
 constexpr std::chrono::minutes kTokenLife{10};
+/// A transactional write costs twice the units of a plain write.
+constexpr double kPrice = 2;
 
-const json& CheckedItems(const Fields& fields) {
+const json& CheckedItems(const RequestFields& fields) {
   const json& items = fields.List("TransactItems");
   if (!items.empty() && items.size() <= kMostInTransaction) return items;
   RefuseInvalid(
@@ -42,14 +47,14 @@ ItemWrite ReadAction(DynamoWorld& world, const json& action) {
        {"Update", WriteKind::kUpdate},
        {"Delete", WriteKind::kDelete},
        {"ConditionCheck", WriteKind::kCheck}}};
-  const Fields one_of(action, {"Put", "Update", "Delete", "ConditionCheck"});
+  const RequestFields one_of(action, {"Put", "Update", "Delete", "ConditionCheck"});
   if (action.size() != 1) {
     RefuseInvalid("TransactItems can only contain one of Check, Put, Update or Delete");
   }
   const auto* kind = std::ranges::find_if(
       kKinds, [&one_of](const auto& candidate) { return one_of.Has(candidate.first); });
   if (kind == kKinds.end()) RefuseInvalid("TransactItems must not be empty");
-  const Fields fields(
+  const RequestFields fields(
       one_of.Get(kind->first),
       {"TableName", kind->second == WriteKind::kPut ? "Item" : "Key",
        kind->second == WriteKind::kUpdate ? "UpdateExpression" : "ConditionExpression",
@@ -65,7 +70,7 @@ std::vector<ItemWrite> ReadActions(DynamoWorld& world, const json& items) {
   std::size_t size = 0;
   for (const json& action : items) {
     writes.push_back(ReadAction(world, action));
-    size += SizeOf(writes.back().attributes);
+    size += SizeOf(writes.back().item_or_key);
     if (!seen.emplace(writes.back().table, writes.back().key).second) {
       RefuseInvalid("Transaction request cannot include multiple operations on one item");
     }
@@ -164,64 +169,58 @@ std::vector<WriteOutcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite
   return outcomes;
 }
 
-// A transactional write costs twice the units of a plain write.
-void Apply(DynamoWorld& world, const ItemWrite& write, std::optional<Item> after, Bill& bill) {
+void Apply(DynamoWorld& world, const ItemWrite& write, std::optional<Item> after,
+           ConsumptionReport& report) {
   const nanoseconds lag = world.DrawLag();
-  const std::optional<Item> image = after;
-  const WriteCost cost = write.kind == WriteKind::kCheck
-                             ? WriteCost{write.table->CostOfNothing(write.key), {}}
-                             : write.table->Write(write.key, std::move(after), lag);
-  bill.AddWrite(write.table->spec().name, cost, 2);
-  ConsumeRanges(world, write, cost, image, 2);
+  if (write.kind == WriteKind::kCheck) return ChargeUnchanged(world, write, report, kPrice);
+  ApplyWrite(world, write, {.after = std::move(after), .lag = lag, .price = kPrice}, report);
 }
 
 // AWS bills a transaction that it cancels, unless it was throttled.
-void BillCancelled(DynamoWorld& world, const std::vector<ItemWrite>& writes, Bill& bill) {
-  for (const ItemWrite& write : writes) {
-    const WriteCost cost{write.table->CostOfNothing(write.key), {}};
-    bill.AddWrite(write.table->spec().name, cost, 2);
-    ConsumeRanges(world, write, cost, std::nullopt, 2);
-  }
+void BillCancelled(DynamoWorld& world, const std::vector<ItemWrite>& writes,
+                   ConsumptionReport& report) {
+  for (const ItemWrite& write : writes) ChargeUnchanged(world, write, report, kPrice);
 }
 
 }  // namespace
 
 json TransactWriteItems(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"TransactItems", "ClientRequestToken", "ReturnConsumedCapacity"});
+  const RequestFields fields(body,
+                             {"TransactItems", "ClientRequestToken", "ReturnConsumedCapacity"});
   const json& items = CheckedItems(fields);
   const std::vector<ItemWrite> writes = ReadActions(world, items);
   const std::string token = fields.TextOr("ClientRequestToken", "");
   if (token.size() > 36) RefuseInvalid("ClientRequestToken must have at most 36 characters");
 
-  Bill bill(world, fields);
+  ConsumptionReport report(world, fields);
   json answer = json::object();
   if (IsRepeated(world, token, items.dump())) {
-    for (const ItemWrite& write : writes) bill.AddRead(write.table->spec().name, 2);
+    for (const ItemWrite& write : writes) report.AddRead(write.table->spec().name, 2);
   } else {
     std::vector<WriteOutcome> outcomes = TryAll(world, writes);
     const bool stopped = std::ranges::any_of(
         outcomes, [](const WriteOutcome& outcome) { return outcome.reason["Code"] != "None"; });
     if (stopped) {
-      if (!world.throttled) BillCancelled(world, writes, bill);
+      if (!world.throttled) BillCancelled(world, writes, report);
       Cancel(outcomes);
     }
     for (std::size_t i = 0; i < writes.size(); ++i) {
-      Apply(world, writes[i], std::move(outcomes[i].after), bill);
+      Apply(world, writes[i], std::move(outcomes[i].after), report);
     }
     if (!token.empty()) world.transactions[token] = {items.dump(), world.clock.Now()};
   }
-  bill.WriteArrayTo(answer);
+  report.WriteArrayTo(answer);
   return answer;
 }
 
 json TransactGetItems(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"TransactItems", "ReturnConsumedCapacity"});
+  const RequestFields fields(body, {"TransactItems", "ReturnConsumedCapacity"});
   json answer = {{"Responses", json::array()}};
-  Bill bill(world, fields);
+  ConsumptionReport report(world, fields);
   for (const json& element : CheckedItems(fields)) {
-    json get = Fields(element, {"Get"}).Get("Get");
+    json get = RequestFields(element, {"Get"}).Get("Get");
     const std::string table =
-        Fields(get, {"TableName", "Key", "ProjectionExpression", "ExpressionAttributeNames"})
+        RequestFields(get, {"TableName", "Key", "ProjectionExpression", "ExpressionAttributeNames"})
             .Text("TableName");
     get["ConsistentRead"] = true;
     get["ReturnConsumedCapacity"] = "TOTAL";
@@ -229,11 +228,11 @@ json TransactGetItems(DynamoWorld& world, const json& body) {
     // GetItem has counted the units once; a transactional read costs twice.
     const auto units = one["ConsumedCapacity"]["CapacityUnits"].get<double>();
     world.counts.read_units -= units;
-    bill.AddRead(table, 2 * units);
+    report.AddRead(table, 2 * units);
     one.erase("ConsumedCapacity");
     answer["Responses"].push_back(std::move(one));
   }
-  bill.WriteArrayTo(answer);
+  report.WriteArrayTo(answer);
   return answer;
 }
 

@@ -31,50 +31,6 @@ const Item* DynamoWorld::View(const DynamoTable& table, const ItemKey& key, bool
   return nullptr;
 }
 
-Bill::Bill(DynamoWorld& world, const Fields& fields)
-    : world_(world), how_(fields.Choice("ReturnConsumedCapacity", {"NONE", "TOTAL", "INDEXES"})) {}
-
-void Bill::AddRead(const std::string& table, const std::string& index, double units) {
-  world_.counts.read_units += units;
-  WriteCost& cost = tables_[table];
-  (index.empty() ? cost.table : cost.indexes[index]) += units;
-}
-
-void Bill::AddWrite(const std::string& table, const WriteCost& cost, double times) {
-  world_.counts.write_units += cost.Total() * times;
-  WriteCost& sum = tables_[table];
-  sum.table += cost.table * times;
-  for (const auto& [name, units] : cost.indexes) sum.indexes[name] += units * times;
-}
-
-json Bill::ToArray() const {
-  json array = json::array();
-  for (const auto& [name, cost] : tables_) {
-    json one = {{"TableName", name}, {"CapacityUnits", cost.Total()}};
-    if (how_ == "INDEXES") {
-      one["Table"] = {{"CapacityUnits", cost.table}};
-      for (const auto& [index, units] : cost.indexes) {
-        one["GlobalSecondaryIndexes"][index] = {{"CapacityUnits", units}};
-      }
-    }
-    array.push_back(std::move(one));
-  }
-  return array;
-}
-
-void Bill::WriteTo(json& answer) const {
-  if (how_ != "NONE") answer["ConsumedCapacity"] = ToArray().at(0);
-}
-
-void Bill::WriteArrayTo(json& answer) const {
-  if (how_ != "NONE") answer["ConsumedCapacity"] = ToArray();
-}
-
-double ReadUnits(std::size_t bytes, bool consistent) {
-  const auto whole = static_cast<double>(std::max<std::size_t>(1, (bytes + 4095) / 4096));
-  return consistent ? whole : whole / 2;
-}
-
 void RefuseForThroughput(const std::string& reason, const std::string& resource) {
   Refusal refusal{
       .type = "ProvisionedThroughputExceededException",

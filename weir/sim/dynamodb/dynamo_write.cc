@@ -1,4 +1,6 @@
 #include "weir/sim/dynamodb/dynamo_write.h"
+#include "weir/sim/dynamodb/expression/dynamo_apply.h"
+#include "weir/sim/dynamodb/expression/dynamo_condition_eval.h"
 
 namespace weir::sim {
 namespace {
@@ -15,7 +17,7 @@ void RefuseKeyUpdates(const ItemWrite& write) {
   }
 }
 
-void ReadExpressions(ItemWrite& write, const Fields& fields) {
+void ReadExpressions(ItemWrite& write, const RequestFields& fields) {
   Placeholders placeholders = fields.ReadPlaceholders();
   if (write.kind == WriteKind::kUpdate && fields.Has("UpdateExpression")) {
     write.update = OrRefuse(ParseUpdate(fields.Text("UpdateExpression"), placeholders));
@@ -29,16 +31,16 @@ void ReadExpressions(ItemWrite& write, const Fields& fields) {
 
 }  // namespace
 
-ItemWrite ReadWrite(WriteKind kind, DynamoWorld& world, const Fields& fields) {
+ItemWrite ReadWrite(WriteKind kind, DynamoWorld& world, const RequestFields& fields) {
   ItemWrite write;
   write.kind = kind;
-  write.attributes = fields.ItemOf(kind == WriteKind::kPut ? "Item" : "Key");
+  write.item_or_key = fields.ItemOf(kind == WriteKind::kPut ? "Item" : "Key");
   ReadExpressions(write, fields);
   write.old_on_failure =
       fields.Choice("ReturnValuesOnConditionCheckFailure", {"NONE", "ALL_OLD"}) == "ALL_OLD";
   write.table = &world.Table(fields.Text("TableName"));
-  write.key = OrRefuse(kind == WriteKind::kPut ? write.table->CheckItem(write.attributes)
-                                               : write.table->ReadKey(write.attributes));
+  write.key = OrRefuse(kind == WriteKind::kPut ? write.table->CheckItem(write.item_or_key)
+                                               : write.table->ReadKey(write.item_or_key));
   RefuseKeyUpdates(write);
   return write;
 }
@@ -53,7 +55,7 @@ Result<std::optional<Item>> ImageAfter(const ItemWrite& write) {
   const Item* there = write.table->Find(write.key);
   switch (write.kind) {
     case WriteKind::kPut:
-      return write.attributes;
+      return write.item_or_key;
     case WriteKind::kDelete:
       return std::nullopt;
     case WriteKind::kCheck:
@@ -62,7 +64,7 @@ Result<std::optional<Item>> ImageAfter(const ItemWrite& write) {
       break;
   }
   WEIR_ASSIGN_OR_RETURN(Item item,
-                        Apply(write.update, there == nullptr ? write.attributes : *there));
+                        Apply(write.update, there == nullptr ? write.item_or_key : *there));
   WEIR_RETURN_IF_ERROR(write.table->CheckItem(item));
   return item;
 }

@@ -1,11 +1,12 @@
-// The operations PutItem, UpdateItem, DeleteItem and BatchWriteItem.
+#include "weir/sim/dynamodb/dynamo_write_operations.h"
 
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "weir/sim/dynamodb/dynamo_world.h"
+#include "weir/sim/dynamodb/consumption_report.h"
 #include "weir/sim/dynamodb/dynamo_write.h"
+#include "weir/sim/dynamodb/dynamo_write_ranges.h"
 
 namespace weir::sim {
 namespace {
@@ -22,11 +23,10 @@ void RefuseConflict(DynamoWorld& world) {
 }
 
 // A write that its condition refuses is billed.
-[[noreturn]] void RefuseCondition(DynamoWorld& world, const ItemWrite& write, Bill& bill) {
+[[noreturn]] void RefuseCondition(DynamoWorld& world, const ItemWrite& write,
+                                  ConsumptionReport& report) {
   ++world.counts.failed_conditions;
-  const WriteCost cost{write.table->CostOfNothing(write.key), {}};
-  bill.AddWrite(write.table->spec().name, cost);
-  ConsumeRanges(world, write, cost, std::nullopt);
+  ChargeUnchanged(world, write, report);
   Refusal refusal{.type = "ConditionalCheckFailedException",
                   .message = "The conditional request failed"};
   const Item* there = write.table->Find(write.key);
@@ -53,15 +53,15 @@ json Attributes(const ItemWrite& write, const std::string& which, const std::opt
 }
 
 /// Applies a single write and returns its response.
-json Perform(DynamoWorld& world, const ItemWrite& write, const Fields& fields,
+json Perform(DynamoWorld& world, const ItemWrite& write, const RequestFields& fields,
              const std::string& returned) {
-  Bill bill(world, fields);
+  ConsumptionReport report(world, fields);
   RefuseConflict(world);
   const nanoseconds lag = world.DrawLag();
   if (const auto spent = FindSpentTableRange(world, write)) {
     RefuseForThroughput(spent->reason, spent->resource);
   }
-  if (!ConditionHolds(write)) RefuseCondition(world, write, bill);
+  if (!ConditionHolds(write)) RefuseCondition(world, write, report);
   std::optional<Item> after = OrRefuse(ImageAfter(write));
   if (const auto spent = FindSpentIndexRange(world, write, after)) {
     RefuseForThroughput(spent->reason, spent->resource);
@@ -72,16 +72,13 @@ json Perform(DynamoWorld& world, const ItemWrite& write, const Fields& fields,
   json answer = json::object();
   json attributes = Attributes(write, returned, before, after);
   if (!attributes.empty()) answer["Attributes"] = std::move(attributes);
-  const std::optional<Item> image = after ? after : before;
-  const WriteCost cost = write.table->Write(write.key, std::move(after), lag);
-  bill.AddWrite(write.table->spec().name, cost);
-  ConsumeRanges(world, write, cost, image);
-  bill.WriteTo(answer);
+  ApplyWrite(world, write, {.after = std::move(after), .lag = lag}, report);
+  report.WriteTo(answer);
   return answer;
 }
 
 ItemWrite ReadBatched(DynamoWorld& world, const std::string& table, const json& request) {
-  const Fields either(request, {"PutRequest", "DeleteRequest"});
+  const RequestFields either(request, {"PutRequest", "DeleteRequest"});
   if (either.Has("PutRequest") == either.Has("DeleteRequest")) {
     RefuseInvalid(
         "Supplied AttributeValue has more than one datatypes set, must contain exactly "
@@ -90,7 +87,7 @@ ItemWrite ReadBatched(DynamoWorld& world, const std::string& table, const json& 
   const bool put = either.Has("PutRequest");
   json alone = either.Get(put ? "PutRequest" : "DeleteRequest");
   alone["TableName"] = table;
-  const Fields fields(alone, {"TableName", put ? "Item" : "Key"});
+  const RequestFields fields(alone, {"TableName", put ? "Item" : "Key"});
   return ReadWrite(put ? ItemWrite::Kind::kPut : ItemWrite::Kind::kDelete, world, fields);
 }
 
@@ -122,18 +119,19 @@ std::vector<BatchedWrite> ReadBatchedWrites(DynamoWorld& world, const json& tabl
 }  // namespace
 
 json PutItem(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"TableName", "Item", "ConditionExpression", "ExpressionAttributeNames",
-                             "ExpressionAttributeValues", "ReturnValues",
-                             "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity"});
+  const RequestFields fields(
+      body, {"TableName", "Item", "ConditionExpression", "ExpressionAttributeNames",
+             "ExpressionAttributeValues", "ReturnValues", "ReturnValuesOnConditionCheckFailure",
+             "ReturnConsumedCapacity"});
   const ItemWrite write = ReadWrite(ItemWrite::Kind::kPut, world, fields);
   return Perform(world, write, fields, fields.Choice("ReturnValues", {"NONE", "ALL_OLD"}));
 }
 
 json UpdateItem(DynamoWorld& world, const json& body) {
-  const Fields fields(body,
-                      {"TableName", "Key", "UpdateExpression", "ConditionExpression",
-                       "ExpressionAttributeNames", "ExpressionAttributeValues", "ReturnValues",
-                       "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity"});
+  const RequestFields fields(
+      body, {"TableName", "Key", "UpdateExpression", "ConditionExpression",
+             "ExpressionAttributeNames", "ExpressionAttributeValues", "ReturnValues",
+             "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity"});
   const ItemWrite write = ReadWrite(ItemWrite::Kind::kUpdate, world, fields);
   const std::string returned =
       fields.Choice("ReturnValues", {"NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"});
@@ -141,37 +139,35 @@ json UpdateItem(DynamoWorld& world, const json& body) {
 }
 
 json DeleteItem(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"TableName", "Key", "ConditionExpression", "ExpressionAttributeNames",
-                             "ExpressionAttributeValues", "ReturnValues",
-                             "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity"});
+  const RequestFields fields(
+      body, {"TableName", "Key", "ConditionExpression", "ExpressionAttributeNames",
+             "ExpressionAttributeValues", "ReturnValues", "ReturnValuesOnConditionCheckFailure",
+             "ReturnConsumedCapacity"});
   const ItemWrite write = ReadWrite(ItemWrite::Kind::kDelete, world, fields);
   return Perform(world, write, fields, fields.Choice("ReturnValues", {"NONE", "ALL_OLD"}));
 }
 
 json BatchWriteItem(DynamoWorld& world, const json& body) {
-  const Fields fields(body, {"RequestItems", "ReturnConsumedCapacity"});
+  const RequestFields fields(body, {"RequestItems", "ReturnConsumedCapacity"});
   const std::vector<BatchedWrite> writes = ReadBatchedWrites(world, fields.Get("RequestItems"));
   json answer = {{"UnprocessedItems", json::object()}};
-  Bill bill(world, fields);
+  ConsumptionReport report(world, fields);
   std::size_t unprocessed = 0;
-  for (const BatchedWrite& batched : writes) {
-    const std::string& table = batched.write.table->spec().name;
+  for (const auto& [write, request] : writes) {
     const nanoseconds lag = world.DrawLag();
-    const bool is_left = world.rng.Chance(world.faults.unprocessed);
-    if (is_left || FindSpentTableRange(world, batched.write)) {
-      answer["UnprocessedItems"][table].push_back(*batched.request);
+    const bool is_left_out = world.rng.Chance(world.faults.unprocessed);
+    std::optional<Item> after = OrRefuse(ImageAfter(write));
+    if (is_left_out || FindSpentTableRange(world, write) ||
+        FindSpentIndexRange(world, write, after)) {
+      answer["UnprocessedItems"][write.table->spec().name].push_back(*request);
       ++unprocessed;
       continue;
     }
-    std::optional<Item> after = OrRefuse(ImageAfter(batched.write));
-    const std::optional<Item> image = after;
-    const WriteCost cost = batched.write.table->Write(batched.write.key, std::move(after), lag);
-    bill.AddWrite(table, cost);
-    ConsumeRanges(world, batched.write, cost, image);
+    ApplyWrite(world, write, {.after = std::move(after), .lag = lag}, report);
   }
   world.counts.unprocessed += unprocessed;
   if (unprocessed == writes.size()) RefuseForThroughput();
-  bill.WriteArrayTo(answer);
+  report.WriteArrayTo(answer);
   return answer;
 }
 

@@ -7,7 +7,12 @@
 #include <array>
 #include <numeric>
 
+#include "weir/sim/dynamodb/dynamo_query.h"
+#include "weir/sim/dynamodb/dynamo_read_operations.h"
+#include "weir/sim/dynamodb/dynamo_table_operations.h"
+#include "weir/sim/dynamodb/dynamo_transactions.h"
 #include "weir/sim/dynamodb/dynamo_world.h"
+#include "weir/sim/dynamodb/dynamo_write_operations.h"
 
 namespace weir::sim {
 namespace {

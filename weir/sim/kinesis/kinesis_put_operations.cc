@@ -1,9 +1,7 @@
-// The operations PutRecords and PutRecord.
+#include "weir/sim/kinesis/kinesis_put_operations.h"
 
 #include <utility>
 #include <vector>
-
-#include "weir/sim/kinesis/kinesis_world.h"
 
 namespace weir::sim {
 namespace {
@@ -44,7 +42,7 @@ std::optional<std::size_t> CountCharacters(std::string_view text) {
   return characters;
 }
 
-std::string ReadKey(const Fields& fields) {
+std::string ReadKey(const RequestFields& fields) {
   std::string key = fields.Text("PartitionKey");
   const auto characters = CountCharacters(key);
   if (!characters) Refuse("SerializationException", "PartitionKey is no text");
@@ -68,7 +66,7 @@ Hash128 ReadExplicitHash(const std::string& text) {
              text);
 }
 
-EntryToPut ReadEntry(const KinesisWorld& world, const Fields& fields) {
+EntryToPut ReadEntry(const KinesisWorld& world, const RequestFields& fields) {
   EntryToPut entry{.partition_key = ReadKey(fields)};
   const json& data = fields.Get("Data");
   if (!data.is_binary()) Refuse("SerializationException", "Data is no blob");
@@ -92,7 +90,7 @@ std::vector<EntryToPut> ReadEntries(const KinesisWorld& world, const json& recor
   std::size_t bytes = 0;
   for (const json& record : records) {
     entries.push_back(
-        ReadEntry(world, Fields(record, {"Data", "PartitionKey", "ExplicitHashKey"})));
+        ReadEntry(world, RequestFields(record, {"Data", "PartitionKey", "ExplicitHashKey"})));
     bytes += entries.back().bytes();
   }
   if (bytes > world.options.max_request_bytes) {
@@ -164,7 +162,7 @@ void Miscount(KinesisWorld& world, json& results) {
 }  // namespace
 
 json PutRecords(KinesisWorld& world, const json& body) {
-  const Fields fields(body, {"StreamName", "StreamARN", "Records"});
+  const RequestFields fields(body, {"StreamName", "StreamARN", "Records"});
   std::vector<EntryToPut> entries = ReadEntries(world, fields.List("Records"));
   KinesisStream& stream = world.StreamOf(fields);
   if (world.reshard) world.Reshard(stream);
@@ -180,7 +178,8 @@ json PutRecords(KinesisWorld& world, const json& body) {
 }
 
 json PutRecord(KinesisWorld& world, const json& body) {
-  const Fields fields(body, {"StreamName", "StreamARN", "Data", "PartitionKey", "ExplicitHashKey"});
+  const RequestFields fields(
+      body, {"StreamName", "StreamARN", "Data", "PartitionKey", "ExplicitHashKey"});
   EntryToPut entry = ReadEntry(world, fields);
   KinesisStream& stream = world.StreamOf(fields);
   if (world.reshard) world.Reshard(stream);

@@ -1,10 +1,9 @@
-// The operations GetShardIterator and GetRecords.
+#include "weir/sim/kinesis/kinesis_read_operations.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "weir/base/integer_text.h"
-#include "weir/sim/kinesis/kinesis_world.h"
 
 namespace weir::sim {
 namespace {
@@ -45,7 +44,7 @@ std::optional<Iterator> ReadIterator(std::string_view text) {
                   .stream = std::string(text)};
 }
 
-std::uint64_t SequenceIn(const KinesisShard& shard, const Fields& fields) {
+std::uint64_t SequenceIn(const KinesisShard& shard, const RequestFields& fields) {
   const std::string text = fields.Text("StartingSequenceNumber");
   const auto sequence = ReadSequence(text);
   const bool of_shard = sequence && *sequence >= shard.first_sequence &&
@@ -56,7 +55,7 @@ std::uint64_t SequenceIn(const KinesisShard& shard, const Fields& fields) {
 }
 
 std::uint64_t FirstOf(const KinesisStream& stream, const KinesisShard& shard,
-                      const Fields& fields) {
+                      const RequestFields& fields) {
   const std::string type =
       fields.Choice("ShardIteratorType",
                     {"TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"});
@@ -73,7 +72,7 @@ json ToJson(const StoredRecord& record) {
   return one;
 }
 
-Iterator IteratorIn(const KinesisWorld& world, const Fields& fields) {
+Iterator IteratorIn(const KinesisWorld& world, const RequestFields& fields) {
   const auto at = ReadIterator(fields.Text("ShardIterator"));
   if (!at) Refuse("InvalidArgumentException", "Invalid ShardIterator.");
   if (world.clock.WallNow() - UnixMillis{at->issued} > kIteratorLives) {
@@ -114,7 +113,7 @@ json Read(const KinesisShard& shard, Iterator& at, std::uint64_t most) {
 }  // namespace
 
 json GetShardIterator(KinesisWorld& world, const json& body) {
-  const Fields fields(
+  const RequestFields fields(
       body, {"StreamName", "StreamARN", "ShardId", "ShardIteratorType", "StartingSequenceNumber"});
   const KinesisStream& stream = world.StreamOf(fields);
   const KinesisShard& shard = stream.shards()[ShardIn(stream, fields.Text("ShardId"))];
@@ -127,7 +126,7 @@ json GetShardIterator(KinesisWorld& world, const json& body) {
 }
 
 json GetRecords(KinesisWorld& world, const json& body) {
-  const Fields fields(body, {"ShardIterator", "Limit", "StreamARN"});
+  const RequestFields fields(body, {"ShardIterator", "Limit", "StreamARN"});
   Iterator at = IteratorIn(world, fields);
   const KinesisStream& stream = world.StreamNamed(at.stream);
   const KinesisShard& shard = stream.shards()[ShardIn(stream, ShardName(at.shard))];

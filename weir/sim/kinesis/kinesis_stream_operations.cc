@@ -1,10 +1,9 @@
-// The operations ListShards, DescribeStreamSummary, CreateStream, SplitShard and MergeShards.
+#include "weir/sim/kinesis/kinesis_stream_operations.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "weir/base/integer_text.h"
-#include "weir/sim/kinesis/kinesis_world.h"
 
 namespace weir::sim {
 namespace {
@@ -43,7 +42,7 @@ std::optional<ListToken> ReadToken(std::string_view text) {
   return token;
 }
 
-ListToken TokenIn(const KinesisWorld& world, const Fields& fields) {
+ListToken TokenIn(const KinesisWorld& world, const RequestFields& fields) {
   if (fields.Has("StreamName") || fields.Has("StreamARN") || fields.Has("ShardFilter")) {
     Refuse("InvalidArgumentException",
            "NextToken cannot be provided together with StreamName, StreamARN or ShardFilter.");
@@ -56,15 +55,15 @@ ListToken TokenIn(const KinesisWorld& world, const Fields& fields) {
   return *token;
 }
 
-bool AsksForOpen(const Fields& fields) {
+bool AsksForOpen(const RequestFields& fields) {
   if (!fields.Has("ShardFilter")) return false;
-  const Fields filter(fields.Get("ShardFilter"), {"Type"});
+  const RequestFields filter(fields.Get("ShardFilter"), {"Type"});
   const std::string type = filter.Text("Type");
   if (type != "AT_LATEST") RefuseInvalid("not simulated: the ShardFilter " + type);
   return true;
 }
 
-ListToken FirstPage(KinesisWorld& world, const Fields& fields) {
+ListToken FirstPage(KinesisWorld& world, const RequestFields& fields) {
   return {.stream = world.StreamOf(fields).name(), .open_only = AsksForOpen(fields)};
 }
 
@@ -92,7 +91,8 @@ void RefuseFull(const KinesisWorld& world) {
 }  // namespace
 
 json ListShards(KinesisWorld& world, const json& body) {
-  const Fields fields(body, {"StreamName", "StreamARN", "NextToken", "MaxResults", "ShardFilter"});
+  const RequestFields fields(body,
+                             {"StreamName", "StreamARN", "NextToken", "MaxResults", "ShardFilter"});
   if (world.refuse_list) {
     ++world.counts.refused_lists;
     Refuse("LimitExceededException", "Rate exceeded for ListShards.");
@@ -114,7 +114,7 @@ json ListShards(KinesisWorld& world, const json& body) {
 }
 
 json DescribeStreamSummary(KinesisWorld& world, const json& body) {
-  const KinesisStream& stream = world.StreamOf(Fields(body, {"StreamName", "StreamARN"}));
+  const KinesisStream& stream = world.StreamOf(RequestFields(body, {"StreamName", "StreamARN"}));
   json summary = {{"StreamName", stream.name()},
                   {"StreamARN", stream.arn()},
                   {"StreamStatus", "ACTIVE"},
@@ -128,7 +128,7 @@ json DescribeStreamSummary(KinesisWorld& world, const json& body) {
 }
 
 json CreateStream(KinesisWorld& world, const json& body) {
-  const Fields fields(body, {"StreamName", "ShardCount"});
+  const RequestFields fields(body, {"StreamName", "ShardCount"});
   const std::string name = fields.Text("StreamName");
   if (name.empty() || name.size() > 128 || name.find_first_of(":/") != std::string::npos) {
     RefuseMember("streamName", "satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
@@ -144,11 +144,12 @@ json CreateStream(KinesisWorld& world, const json& body) {
 }
 
 json SplitShard(KinesisWorld& world, const json& body) {
-  const Fields fields(body, {"StreamName", "StreamARN", "ShardToSplit", "NewStartingHashKey"});
+  const RequestFields fields(body,
+                             {"StreamName", "StreamARN", "ShardToSplit", "NewStartingHashKey"});
   KinesisStream& stream = world.StreamOf(fields);
   const std::uint64_t shard = ShardIn(stream, fields.Text("ShardToSplit"));
   const auto start = ReadHash(fields.Text("NewStartingHashKey"));
-  if (!world.HasRoom(stream, 1)) RefuseFull(world);
+  if (!world.CanAddShards(stream, 1)) RefuseFull(world);
   if (!start || !stream.Split(shard, *start, world.clock.Now())) {
     Refuse("InvalidArgumentException",
            "NewStartingHashKey must be inside of a shard that is open, behind its first hash key");
@@ -157,12 +158,13 @@ json SplitShard(KinesisWorld& world, const json& body) {
 }
 
 json MergeShards(KinesisWorld& world, const json& body) {
-  const Fields fields(body, {"StreamName", "StreamARN", "ShardToMerge", "AdjacentShardToMerge"});
+  const RequestFields fields(body,
+                             {"StreamName", "StreamARN", "ShardToMerge", "AdjacentShardToMerge"});
   KinesisStream& stream = world.StreamOf(fields);
   const std::uint64_t one = ShardIn(stream, fields.Text("ShardToMerge"));
   const std::uint64_t other = ShardIn(stream, fields.Text("AdjacentShardToMerge"));
   if (!stream.Merge(one, other, world.clock.Now())) {
-    Refuse("InvalidArgumentException", "the shards must be open and beside each other");
+    Refuse("InvalidArgumentException", "the shards must be open and adjacent");
   }
   return nullptr;
 }

@@ -25,7 +25,7 @@ void RefuseMember(std::string_view member, std::string_view must) {
                 "' failed to satisfy constraint: Member must " + std::string(must));
 }
 
-std::uint64_t NumberIn(const Fields& fields, std::string_view name, std::uint64_t least,
+std::uint64_t NumberIn(const RequestFields& fields, std::string_view name, std::uint64_t least,
                        std::uint64_t most) {
   const nlohmann::json& found = fields.Get(name);
   if (!found.is_number_integer()) {
@@ -47,7 +47,7 @@ std::uint64_t ShardIn(const KinesisStream& stream, const std::string& name) {
                                           stream.name() + " under account 123456789012.");
 }
 
-KinesisStream& KinesisWorld::StreamOf(const Fields& fields) {
+KinesisStream& KinesisWorld::StreamOf(const RequestFields& fields) {
   if (fields.Has("StreamName") == fields.Has("StreamARN")) {
     Refuse("InvalidArgumentException", "give one of StreamName and StreamARN");
   }
@@ -74,7 +74,7 @@ void KinesisWorld::Reshard(KinesisStream& stream) {
   if (merge && range.last != kLastHash) {
     stream.Merge(shard, stream.ShardOf(range.last + 1).number, clock.Now());
     ++counts.merges;
-  } else if (HasRoom(stream, 1) && range.first < range.last) {
+  } else if (CanAddShards(stream, 1) && range.first < range.last) {
     stream.Split(shard, DrawStart(range, details), clock.Now());
     ++counts.splits;
   }

@@ -25,11 +25,11 @@ struct KinesisWorld {
 
   /// Returns the stream of the request's StreamName or StreamARN. Refuses a request with none or
   /// both of them, and an unknown stream.
-  KinesisStream& StreamOf(const Fields& fields);
+  KinesisStream& StreamOf(const RequestFields& fields);
   KinesisStream& StreamNamed(std::string_view name);
   /// Draws a shard, and splits it at a drawn hash or merges it with the next one above it.
   void Reshard(KinesisStream& stream);
-  bool HasRoom(const KinesisStream& stream, std::size_t more) const {
+  bool CanAddShards(const KinesisStream& stream, std::size_t more) const {
     return stream.OpenShards().size() + more <= options.most_open_shards;
   }
 
@@ -50,21 +50,9 @@ struct KinesisWorld {
 /// violates.
 [[noreturn]] void RefuseMember(std::string_view member, std::string_view must);
 /// Returns the field, a whole number, or refuses it if it is out of these bounds, both included.
-std::uint64_t NumberIn(const Fields& fields, std::string_view name, std::uint64_t least,
+std::uint64_t NumberIn(const RequestFields& fields, std::string_view name, std::uint64_t least,
                        std::uint64_t most);
 /// Returns the number of the shard with that name. Refuses a malformed name and an unknown shard.
 std::uint64_t ShardIn(const KinesisStream& stream, const std::string& name);
-
-// The operations. Each takes the body of a request and returns the body of the response (null:
-// none), or throws a Refusal.
-nlohmann::json PutRecords(KinesisWorld& world, const nlohmann::json& body);
-nlohmann::json PutRecord(KinesisWorld& world, const nlohmann::json& body);
-nlohmann::json ListShards(KinesisWorld& world, const nlohmann::json& body);
-nlohmann::json GetShardIterator(KinesisWorld& world, const nlohmann::json& body);
-nlohmann::json GetRecords(KinesisWorld& world, const nlohmann::json& body);
-nlohmann::json DescribeStreamSummary(KinesisWorld& world, const nlohmann::json& body);
-nlohmann::json CreateStream(KinesisWorld& world, const nlohmann::json& body);
-nlohmann::json SplitShard(KinesisWorld& world, const nlohmann::json& body);
-nlohmann::json MergeShards(KinesisWorld& world, const nlohmann::json& body);
 
 }  // namespace weir::sim

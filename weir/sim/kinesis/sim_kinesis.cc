@@ -4,6 +4,9 @@
 #include <array>
 
 #include "weir/sim/kinesis/kinesis_body.h"
+#include "weir/sim/kinesis/kinesis_put_operations.h"
+#include "weir/sim/kinesis/kinesis_read_operations.h"
+#include "weir/sim/kinesis/kinesis_stream_operations.h"
 #include "weir/sim/kinesis/kinesis_world.h"
 
 namespace weir::sim {

@@ -16,7 +16,7 @@ bool AdjustDedup::Insert(AdjustId token, UnixMillis now) {
   const MutexLock lock(part.mutex);
   while (!part.noted.empty() && part.noted.front().at + kMemory <= now) part.ForgetOldest();
   if (!part.known.emplace(token, part.first + part.noted.size()).second) return false;
-  if (part.noted.size() == kTokensPerPart) part.ForgetOldest();
+  if (part.noted.size() == kIdsPerPart) part.ForgetOldest();
   part.noted.push_back({token, now});
   return true;
 }

@@ -13,13 +13,13 @@
 
 namespace weir {
 
-/// Remembers an id for kMemory, or until kTokensPerPart later ids arrive in the same part. At most
+/// Remembers an id for kMemory, or until kIdsPerPart later ids arrive in the same part. At most
 /// 1,048,576 ids of about 80 bytes each: at 10,000 adjusts a second, those of the last 100 s.
 /// Thread-safe.
 class AdjustDedup {
  public:
   static constexpr std::size_t kParts = 16;
-  static constexpr std::size_t kTokensPerPart = 65'536;
+  static constexpr std::size_t kIdsPerPart = 65'536;
   static constexpr milliseconds kMemory{900'000};
 
   /// Adds an id. Returns false if it is known already.

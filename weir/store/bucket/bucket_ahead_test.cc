@@ -82,10 +82,10 @@ TEST(BucketAhead, C4WhatARefusalSetsBackIsDueToBeStored) {
     return table.Adjust({&most, 1}, {.high = 1, .low = ++adjusts}, now);
   };
   for (int i = 0; i < kMaxDebt / kMaxMillitokens; ++i) ASSERT_TRUE(adjust(kStart + kYearAhead));
-  table.TakeChangedByRefusal();
+  table.ExchangeDrainDue();
   ASSERT_FALSE(adjust(kStart)) << "its debt would be too large";
   EXPECT_EQ(table.Read(kAheadKey)->bucket.time, kStart) << "it was not set back";
-  EXPECT_TRUE(table.TakeChangedByRefusal());
+  EXPECT_TRUE(table.ExchangeDrainDue());
 }
 
 // Fails if: joining limits move the bucket to a time that is far ahead.

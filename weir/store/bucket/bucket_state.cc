@@ -95,7 +95,7 @@ void DropExtrasIfDone(BucketState& state, UnixMillis now) {
 // Limits may rejoin from meters whose times are ahead of the bucket's. Returns the latest of these
 // times, to which the bucket must be refilled first, so that no meter is refilled twice for the
 // same time. Times that are far ahead (a wrong clock) are ignored.
-UnixMillis TimeOfJoining(const BucketState& state, UnixMillis now) {
+UnixMillis RejoinTime(const BucketState& state, UnixMillis now) {
   const UnixMillis least = std::max(now, state.bucket.time);
   if (state.extras == nullptr) return least;
   UnixMillis latest = least;
@@ -110,8 +110,8 @@ UnixMillis TimeOfJoining(const BucketState& state, UnixMillis now) {
 // Changes the configured limits to those of the target. A limit that the target names takes its
 // present meter with it, configured or extra; a configured limit that the target lacks becomes an
 // extra meter. The new meters are made from the old state before anything is replaced.
-void BringTo(BucketState& state, const TargetPtr& target, UnixMillis now) {
-  const UnixMillis time = TimeOfJoining(state, now);
+void ReplaceLimits(BucketState& state, const TargetPtr& target, UnixMillis now) {
+  const UnixMillis time = RejoinTime(state, now);
   Refill(state.bucket, time);
   Meters meters;
   meters.reserve(target->limits.size());
@@ -137,9 +137,9 @@ void BringTo(BucketState& state, const TargetPtr& target, UnixMillis now) {
 
 // Targets that were made at different times often have equal limits; then only the pointer is
 // replaced.
-void Conform(BucketState& state, const TargetPtr& target, UnixMillis now) {
+void AdoptTarget(BucketState& state, const TargetPtr& target, UnixMillis now) {
   if (state.target == target) return;
-  if (state.target->limits != target->limits) return BringTo(state, target, now);
+  if (state.target->limits != target->limits) return ReplaceLimits(state, target, now);
   state.target = target;
 }
 
@@ -241,7 +241,7 @@ Status CheckSpace(const BucketState* state, const Charge& charge, UnixMillis now
 
 void Take(BucketState& state, const Charge& charge, UnixMillis now) {
   if (charge.target->source == LimitSource::kOverride) return TakeOverride(state, charge, now);
-  Conform(state, charge.target, now);
+  AdoptTarget(state, charge.target, now);
   Refill(state.bucket, now);
   Debit(state.bucket, charge.amounts);
 }
@@ -250,7 +250,7 @@ bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now) {
   const TargetPtr& target = charge.target;
   if (target->source == LimitSource::kOverride || !Changes(charge)) return false;
   if (state.target == target || state.target->limits == target->limits) return false;
-  BringTo(state, target, now);
+  ReplaceLimits(state, target, now);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/base/page.h"
 #include "weir/base/time.h"
@@ -70,7 +71,7 @@ struct BucketFilter {
 /// Errors of every method: kInvalidArgument (the request is invalid), kUnavailable (the store
 /// cannot process it now), kDeadlineExceeded (there was no result in time; an acquire may have been
 /// charged: a store that learns this later returns the tokens if it can), kDataLoss.
-class BucketStore {
+class WEIR_API BucketStore {
  public:
   virtual ~BucketStore() = default;
 

@@ -63,7 +63,7 @@ void BucketStripe::MarkChanged(BucketEntry& entry) {
 }
 
 void BucketStripe::Remove(BucketEntry& entry) {
-  if (entry.kept) removed.push_back(entry.state.target);
+  if (entry.reported) removed.push_back(entry.state.target);
   if (entry.changed) std::erase(changed, &entry);
   index.erase(&entry);
   Unlink(entry);
@@ -76,8 +76,8 @@ void BucketStripe::Remove(BucketEntry& entry) {
 std::size_t BucketStripe::Sweep(std::size_t count, const SweepTimes& times, AheadReport& report) {
   std::size_t swept = 0;
   for (; count > 0 && !entries.empty(); --count) {
-    if (hand >= entries.size()) hand = 0;
-    BucketEntry& entry = *entries[hand];
+    if (sweep_index >= entries.size()) sweep_index = 0;
+    BucketEntry& entry = *entries[sweep_index];
     const milliseconds ahead = SetBackToNow(entry.state, times.now);
     if (ahead > milliseconds(0)) {
       report.Add(entry.key(), ahead);
@@ -90,7 +90,7 @@ std::size_t BucketStripe::Sweep(std::size_t count, const SweepTimes& times, Ahea
       continue;
     }
     if (RemoveFullExtras(entry.state, times.idle_since)) MarkChanged(entry);
-    ++hand;
+    ++sweep_index;
   }
   return swept;
 }

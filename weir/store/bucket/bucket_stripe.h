@@ -24,7 +24,7 @@ struct BucketEntry {
   BucketState state;
   bool changed = false;  ///< listed in BucketStripe::changed
   /// True if a drain or a load has reported this bucket, so its removal must be reported too.
-  bool kept = false;
+  bool reported = false;
   std::uint32_t mark = 0;   ///< owned by the sink of BucketTable::DrainChanges
   std::uint32_t index = 0;  ///< in BucketStripe::entries
   BucketEntry* next_of_entity = nullptr;
@@ -77,6 +77,12 @@ struct SweepTimes {
   UnixMillis now;
 };
 
+/// Returns the index of a bucket's stripe, one of `stripes`, a power of two. Uses the high bits of
+/// the hash; an index inside a stripe uses the low bits.
+inline std::size_t StripeOf(std::size_t hash, std::size_t stripes) {
+  return (hash >> 40) & (stripes - 1);
+}
+
 /// `mutex` guards all fields. Callers of the methods must hold it.
 struct alignas(64) BucketStripe {
   Mutex mutex;
@@ -87,7 +93,7 @@ struct alignas(64) BucketStripe {
   bool track_changes = false;
   std::vector<BucketEntry*> changed;  ///< since the last drain, each once
   std::vector<TargetPtr> removed;     ///< since the last drain
-  std::size_t hand = 0;               ///< the index that is swept next
+  std::size_t sweep_index = 0;        ///< the index that is swept next
   /// Calls of IsTidyDue without an Add.
   std::uint32_t uses = 0;
   bool grown = false;  ///< an entry was added since the last IsTidyDue

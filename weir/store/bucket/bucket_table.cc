@@ -6,6 +6,7 @@
 #include <array>
 
 #include "weir/store/bucket/adjust_dedup.h"
+#include "weir/store/bucket/bucket_listing.h"
 #include "weir/store/bucket/bucket_state.h"
 #include "weir/store/bucket/bucket_stripe.h"
 #include "weir/store/bucket/stored_ahead.h"
@@ -88,7 +89,7 @@ struct BucketTable::Found {
 };
 
 BucketTable::BucketTable(BucketTableOptions options)
-    : options_(options), tokens_(std::make_unique<AdjustDedup>()) {
+    : options_(options), adjust_ids_(std::make_unique<AdjustDedup>()) {
   for (std::size_t i = 0; i < options_.stripes; ++i) {
     stripes_.push_back(std::make_unique<BucketStripe>());
     stripes_.back()->track_changes = options_.track_changes;
@@ -98,8 +99,7 @@ BucketTable::BucketTable(BucketTableOptions options)
 BucketTable::~BucketTable() = default;
 
 std::size_t BucketTable::StripeOf(std::size_t hash) const {
-  // Uses the high bits of the hash; an index inside a stripe uses the low bits.
-  return (hash >> 40) & (stripes_.size() - 1);
+  return weir::StripeOf(hash, stripes_.size());
 }
 
 BucketTable::Found BucketTable::Find(const Target& target) const {
@@ -143,7 +143,7 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
   }
   WEIR_RETURN_IF_ERROR(Reserve(charges, found));
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (Changes(charges[i])) Take(Store(found[i], charges[i].target, now), charges[i], now);
+    if (Changes(charges[i])) Take(FindOrCreate(found[i], charges[i].target, now), charges[i], now);
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (Changes(charges[i])) Tidy(*found[i].stripe, now, ahead);
@@ -194,7 +194,7 @@ bool BucketTable::StoreLimits(std::span<const Charge> charges, std::span<const F
   return changed;
 }
 
-bool BucketTable::TakeChangedByRefusal() {
+bool BucketTable::ExchangeDrainDue() {
   // The flag is nearly always false, and then no thread writes to the cache line that all threads
   // read.
   return changed_by_refusal_ && changed_by_refusal_.exchange(false);
@@ -213,9 +213,9 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, U
   std::array<Found, kMaxCharges> found;
   AheadReport ahead(options_.log);
   const Locks locks(*this, charges);
-  if (!tokens_->Insert(token, now)) return {};
+  if (!adjust_ids_->Insert(token, now)) return {};
   const auto refuse = [&](Error error) {
-    tokens_->Forget(token);
+    adjust_ids_->Forget(token);
     return Fail(std::move(error));
   };
   for (std::size_t i = 0; i < charges.size(); ++i) {
@@ -231,7 +231,7 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, U
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (!Changes(charges[i])) continue;
     if (found[i].entry == nullptr && GivesBackOnly(charges[i])) continue;
-    weir::Adjust(Store(found[i], charges[i].target, now), charges[i], now);
+    weir::Adjust(FindOrCreate(found[i], charges[i].target, now), charges[i], now);
   }
   return {};
 }
@@ -253,7 +253,7 @@ Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Fou
                           size_.load(), options_.max_buckets));
 }
 
-BucketState& BucketTable::Store(Found& found, const TargetPtr& target, UnixMillis now) {
+BucketState& BucketTable::FindOrCreate(Found& found, const TargetPtr& target, UnixMillis now) {
   if (found.entry == nullptr) found.entry = &found.stripe->Add(NewBucketState(target, now));
   found.stripe->MarkChanged(*found.entry);
   return found.entry->state;
@@ -280,6 +280,11 @@ std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
   const BucketEntry* entry = stripe.Find({key, hash});
   if (entry == nullptr) return std::nullopt;
   return RecordOf(entry->state);
+}
+
+Result<Page<BucketRecord>> BucketTable::List(const BucketFilter& filter,
+                                             const PageRequest& page) const {
+  return ListBuckets(stripes_, filter, page);
 }
 
 std::size_t BucketTable::size() const { return size_; }
@@ -314,7 +319,7 @@ void BucketTable::Load(BucketRecord record, Loaded loaded) {
   BucketStripe& stripe = *stripes_[StripeOf(state.target->hash)];
   const MutexLock lock(stripe.mutex);
   BucketEntry& entry = stripe.Add(std::move(state));
-  entry.kept = true;
+  entry.reported = true;
   if (loaded == Loaded::kAsChange) stripe.MarkChanged(entry);
   ++size_;
 }
@@ -334,7 +339,7 @@ std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
     for (BucketEntry* entry : stripe->changed) {
       sink(entry->key(), &entry->state, entry->mark);
       entry->changed = false;
-      entry->kept = true;
+      entry->reported = true;
     }
     stripe->changed.clear();
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/bucket_time.h"
 #include "weir/base/result.h"
 #include "weir/store/bucket/bucket_store.h"
@@ -46,7 +47,7 @@ struct BucketTableOptions {
 
 /// Thread-safe. Each request is decided under the locks of all its buckets, which are taken in one
 /// order. The contracts of the methods are in store/bucket_store.h.
-class BucketTable {
+class WEIR_API BucketTable {
  public:
   explicit BucketTable(BucketTableOptions options = {});
   ~BucketTable();
@@ -60,7 +61,7 @@ class BucketTable {
   [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
   /// Returns true, once, if refused requests have changed buckets or a bucket was set to T since
   /// the last call. A drain is then due.
-  bool TakeChangedByRefusal();
+  bool ExchangeDrainDue();
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
   [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,
                                                 const PageRequest& page) const;
@@ -89,8 +90,8 @@ class BucketTable {
   std::size_t DrainChanges(const ChangeSink& sink);
 
  private:
-  struct Found;
-  class Locks;
+  struct WEIR_INTERNAL Found;
+  class WEIR_INTERNAL Locks;
 
   std::size_t StripeOf(std::size_t hash) const;
   /// Returns `now`, or T if that is later: a caller may have read T before the machine was
@@ -112,12 +113,12 @@ class BucketTable {
   /// no space for new buckets.
   Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);
   Status TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
-  /// Adds the number of buckets that Store will create for these charges to size_. Fails with
-  /// kResourceExhausted if that exceeds max_buckets.
+  /// Adds the number of buckets that FindOrCreate will create for these charges to size_. Fails
+  /// with kResourceExhausted if that exceeds max_buckets.
   [[nodiscard]] Status Reserve(std::span<const Charge> charges, std::span<const Found> found);
   /// Returns the state of a charged bucket, and marks it as changed. Creates it if it does not
   /// exist.
-  BucketState& Store(Found& found, const TargetPtr& target, UnixMillis now);
+  BucketState& FindOrCreate(Found& found, const TargetPtr& target, UnixMillis now);
   /// Sweeps the whole table, at most once in a second. Returns true if it swept and there is space
   /// now.
   bool MakeSpace(UnixMillis now);
@@ -128,7 +129,7 @@ class BucketTable {
 
   BucketTableOptions options_;
   std::vector<std::unique_ptr<BucketStripe>> stripes_;
-  std::unique_ptr<AdjustDedup> tokens_;
+  std::unique_ptr<AdjustDedup> adjust_ids_;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> changed_by_refusal_ = false;
   std::atomic<std::int64_t> swept_at_ = 0;  // when the whole table was last swept for space

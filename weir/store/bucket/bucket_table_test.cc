@@ -330,11 +330,11 @@ TEST(AdjustDedup, ATokenThatCameAgainIsNotForgottenAtItsOldNumber) {
   EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
   tokens.Forget(NthToken(0));
   EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
-  for (std::uint64_t n = 1; n < AdjustDedup::kTokensPerPart; ++n) {
+  for (std::uint64_t n = 1; n < AdjustDedup::kIdsPerPart; ++n) {
     ASSERT_TRUE(tokens.Insert(NthToken(n), kStart));
   }
   EXPECT_FALSE(tokens.Insert(NthToken(0), kStart));
-  EXPECT_TRUE(tokens.Insert(NthToken(AdjustDedup::kTokensPerPart), kStart));
+  EXPECT_TRUE(tokens.Insert(NthToken(AdjustDedup::kIdsPerPart), kStart));
   EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/model/audit_event.h"
 #include "weir/runtime/deadline.h"
@@ -15,13 +16,13 @@ namespace weir {
 inline constexpr std::int64_t kAuditRetentionDays = 90;
 
 /// Return kInvalidArgument for arguments that AuditLog::Append or List does not accept.
-[[nodiscard]] Status Check(const AuditEvent& event);
-[[nodiscard]] Status CheckAuditPage(std::string_view subject, const PageRequest& page);
+[[nodiscard]] WEIR_API Status Check(const AuditEvent& event);
+[[nodiscard]] WEIR_API Status CheckAuditPage(std::string_view subject, const PageRequest& page);
 
 /// The audit events of one namespace. Threads, lifetimes and errors are as for BucketStore. The
 /// store deletes events some time after their retention has passed: kAuditRetentionDays, or in a
 /// table of DynamoDB the days that the namespace sets.
-class AuditLog {
+class WEIR_API AuditLog {
  public:
   virtual ~AuditLog() = default;
 

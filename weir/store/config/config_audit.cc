@@ -73,7 +73,7 @@ AuditEvent Created(const Entity& entity) {
   return event;
 }
 
-struct Teller {
+struct EventBuilder {
   const std::optional<EntityRecord>& before;
 
   std::optional<AuditEvent> operator()(const PutLimits& put) const {
@@ -111,7 +111,7 @@ struct Teller {
 
 std::optional<AuditEvent> EventOf(const ConfigChange& change,
                                   const std::optional<EntityRecord>& before) {
-  return std::visit(Teller{before}, change);
+  return std::visit(EventBuilder{before}, change);
 }
 
 void AuditStamp::Put(std::vector<AuditEvent>& events, UnixMillis now) {

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/model/entity.h"
 #include "weir/model/limit.h"
@@ -40,7 +41,7 @@ struct Level {
 };
 
 /// Returns for example "system", "resource gpt-4", "entity acme", or "entity acme, resource gpt-4".
-std::string Describe(const Level& level);
+WEIR_API std::string Describe(const Level& level);
 
 /// The settings of one level: limits, or at the system level on_unavailable alone.
 struct LevelLimits {
@@ -60,7 +61,7 @@ struct LevelRecord {
 };
 
 /// Selects levels for a listing.
-struct LevelFilter {
+struct WEIR_API LevelFilter {
   std::optional<Level::Kind> kind{};
   /// The default of this entity and its levels for resources.
   std::optional<std::string> entity{};
@@ -101,15 +102,15 @@ struct DeleteEntity {
 using ConfigChange = std::variant<PutLimits, DeleteLimits, CreateEntity, PutEntity, DeleteEntity>;
 
 /// Describes the level or the entity that the change concerns, as above.
-std::string Describe(const ConfigChange& change);
+WEIR_API std::string Describe(const ConfigChange& change);
 /// Returns kInvalidArgument, with the level or entity, unless identifiers, texts
 /// (weir/model/entity.h) and limits are valid, a PutLimits sets something, and on_unavailable is
 /// set only at the system level. Every store makes this check.
-[[nodiscard]] Status Check(const ConfigChange& change);
+[[nodiscard]] WEIR_API Status Check(const ConfigChange& change);
 
 /// Threads, lifetimes and errors are as for BucketStore. The store checks every change with Check.
 /// It refuses changes after which a chain of parents would contain a cycle (kFailedPrecondition).
-class ConfigStore {
+class WEIR_API ConfigStore {
  public:
   virtual ~ConfigStore() = default;
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "weir/model/set_aside.h"
+#include "weir/model/reserved_allowance.h"
 
 namespace weir {
 
@@ -20,7 +20,7 @@ std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found,
 }
 
 TargetPtr TargetOf(BucketKey key, const LevelLimits& set) {
-  return MakeTarget(std::move(key), SetAside(set.limits));
+  return MakeTarget(std::move(key), ReserveAllowance(set.limits));
 }
 
 }  // namespace weir

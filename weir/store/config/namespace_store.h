@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/model/namespace.h"
 #include "weir/runtime/deadline.h"
@@ -14,17 +15,17 @@
 namespace weir {
 
 /// Errors for names and ids without a usable namespace; every store uses the same texts.
-tl::unexpected<Error> NotRegistered(std::string_view name);
-tl::unexpected<Error> UnknownNamespaceId(std::string_view id);
-tl::unexpected<Error> UnfitNamespace(const Namespace& space, std::string_view why);
+WEIR_API tl::unexpected<Error> NotRegistered(std::string_view name);
+WEIR_API tl::unexpected<Error> UnknownNamespaceId(std::string_view id);
+WEIR_API tl::unexpected<Error> UnfitNamespace(const Namespace& space, std::string_view why);
 /// Returns the id that `id:ID` resolves to. `found` is the record of that id, if there is one.
-[[nodiscard]] Result<std::string> ResolveId(std::string_view id,
-                                            const std::optional<Namespace>& found);
+[[nodiscard]] WEIR_API Result<std::string> ResolveId(std::string_view id,
+                                                     const std::optional<Namespace>& found);
 
 /// Threads, lifetimes and errors are as for BucketStore. Each change is atomic, also if the call is
 /// interrupted. A change that repeatedly conflicts with other changes fails with kAborted. Names
 /// must pass CheckNamespace; for others calls fail with kInvalidArgument.
-class NamespaceStore {
+class WEIR_API NamespaceStore {
  public:
   virtual ~NamespaceStore() = default;
 

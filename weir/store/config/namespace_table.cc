@@ -100,7 +100,7 @@ Result<Page<Namespace>> NamespaceTable::Orphans(const PageRequest& page) const {
 
 Result<std::string> NamespaceTable::Resolve(std::string_view name_or_id) const {
   WEIR_RETURN_IF_ERROR(CheckNameOrId(name_or_id));
-  if (const auto id = IdIn(name_or_id)) return ResolveId(*id, GetById(*id));
+  if (const auto id = ParseIdReference(name_or_id)) return ResolveId(*id, GetById(*id));
   const auto found = ids_.find(name_or_id);
   if (found == ids_.end()) return NotRegistered(name_or_id);
   return found->second;

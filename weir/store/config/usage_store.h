@@ -1,6 +1,7 @@
 // The store of usage, counted by hours, days and months.
 #pragma once
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/model/usage.h"
 #include "weir/runtime/deadline.h"
@@ -9,13 +10,13 @@
 namespace weir {
 
 /// Return kInvalidArgument for arguments that UsageStore::List or Add does not accept.
-[[nodiscard]] Status Check(const UsageFilter& filter);
-[[nodiscard]] Status Check(const UsageSnapshot& added);
+[[nodiscard]] WEIR_API Status Check(const UsageFilter& filter);
+[[nodiscard]] WEIR_API Status Check(const UsageSnapshot& added);
 
 /// The usage of one namespace. Threads, lifetimes and errors are as for BucketStore. In a table
 /// that is shared with zae-limiter, the layout stores two windows with the same start (the hour at
 /// 00:00 and its day, the first day and its month) as one snapshot; other stores keep them apart.
-class UsageStore {
+class WEIR_API UsageStore {
  public:
   virtual ~UsageStore() = default;
 

@@ -14,7 +14,7 @@ namespace {
 
 class MemoryBuckets final : public BucketStore {
  public:
-  MemoryBuckets(BucketTable& table, const MemoryGate& gate) : table_(table), gate_(gate) {}
+  MemoryBuckets(BucketTable& table, const MemoryBackendState& gate) : table_(table), gate_(gate) {}
 
   UnixMillis Now() const override { return table_.Now(); }
 
@@ -41,12 +41,12 @@ class MemoryBuckets final : public BucketStore {
 
  private:
   BucketTable& table_;
-  const MemoryGate& gate_;
+  const MemoryBackendState& gate_;
 };
 
 class MemoryConfig final : public ConfigStore {
  public:
-  MemoryConfig(BucketTable& buckets, const MemoryGate& gate, MemoryAudit& audit)
+  MemoryConfig(BucketTable& buckets, const MemoryBackendState& gate, MemoryAudit& audit)
       : buckets_(buckets), gate_(gate), audit_(audit) {}
 
   void GetLimits(std::span<const Level> levels, Deadline,
@@ -106,7 +106,7 @@ class MemoryConfig final : public ConfigStore {
   }
 
   BucketTable& buckets_;
-  const MemoryGate& gate_;
+  const MemoryBackendState& gate_;
   MemoryAudit& audit_;
   Mutex mutex_;
   ConfigTable table_ WEIR_GUARDED_BY(mutex_);
@@ -138,7 +138,7 @@ class MemoryBackend final : public Backend {
   std::string Describe() const override { return "memory:"; }
 
  private:
-  MemoryGate gate_;
+  MemoryBackendState gate_;
   BucketTable table_;
   MemoryAudit audit_{gate_};
   MemoryBuckets buckets_{table_, gate_};

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "weir/base/api.h"
 #include "weir/base/time.h"
 #include "weir/store/backend.h"
 #include "weir/store/bucket/bucket_table.h"
@@ -13,7 +14,7 @@ namespace weir {
 /// Bucket time is taken from `clock` when the backend is opened; `clock` also gives the times of
 /// configuration changes and of namespaces, and must outlive the backend. If it is null, bucket
 /// time is the callers' `now`, and all other times are 1970.
-std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options = {},
-                                           const Clock* clock = nullptr);
+WEIR_API std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options = {},
+                                                    const Clock* clock = nullptr);
 
 }  // namespace weir

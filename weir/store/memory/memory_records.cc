@@ -7,7 +7,7 @@
 
 namespace weir {
 
-MemoryGate::MemoryGate(const Clock* clock)
+MemoryBackendState::MemoryBackendState(const Clock* clock)
     : time_(clock == nullptr ? std::nullopt : std::optional(BucketTime::FromWall(*clock))) {
   if (time_) labels_.emplace(*time_);
 }

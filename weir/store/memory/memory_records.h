@@ -20,10 +20,10 @@ namespace weir {
 
 /// Shared by the stores of a memory backend: its state (open or closed) and its clocks.
 /// Thread-safe.
-class MemoryGate {
+class MemoryBackendState {
  public:
   /// If `clock` is null, the time is always the beginning of 1970.
-  explicit MemoryGate(const Clock* clock);
+  explicit MemoryBackendState(const Clock* clock);
   void Close() { closed_ = true; }
   /// Returns kUnavailable after Close.
   [[nodiscard]] Status Check() const {
@@ -46,7 +46,7 @@ class MemoryGate {
 /// These stores complete each call before it returns. The gate must outlive them.
 class MemoryAudit final : public AuditLog {
  public:
-  explicit MemoryAudit(const MemoryGate& gate) : gate_(gate) {}
+  explicit MemoryAudit(const MemoryBackendState& gate) : gate_(gate) {}
 
   void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
   void List(std::string_view subject, const PageRequest& page, Deadline deadline,
@@ -58,7 +58,7 @@ class MemoryAudit final : public AuditLog {
   /// Drops expired events, then stores this one.
   Status AppendLocked(const AuditEvent& event) WEIR_REQUIRES(mutex_);
 
-  const MemoryGate& gate_;
+  const MemoryBackendState& gate_;
   Mutex mutex_;
   AuditTable table_ WEIR_GUARDED_BY(mutex_);
   AuditHorizon horizon_ WEIR_GUARDED_BY(mutex_){{}, gate_.boot(), /*is_same_boot=*/false};
@@ -67,14 +67,14 @@ class MemoryAudit final : public AuditLog {
 
 class MemoryUsage final : public UsageStore {
  public:
-  explicit MemoryUsage(const MemoryGate& gate) : gate_(gate) {}
+  explicit MemoryUsage(const MemoryBackendState& gate) : gate_(gate) {}
 
   void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
   void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<UsageSnapshot>> done) override;
 
  private:
-  const MemoryGate& gate_;
+  const MemoryBackendState& gate_;
   Mutex mutex_;
   UsageTable table_ WEIR_GUARDED_BY(mutex_);
 };
@@ -82,7 +82,7 @@ class MemoryUsage final : public UsageStore {
 /// Only a registry: other namespaces of this memory cannot be opened, so a purge finds no data.
 class MemoryNamespaces final : public NamespaceStore {
  public:
-  explicit MemoryNamespaces(const MemoryGate& gate) : gate_(gate) {}
+  explicit MemoryNamespaces(const MemoryBackendState& gate) : gate_(gate) {}
 
   void Register(std::string_view name, Deadline deadline, Done<Namespace> done) override;
   void Get(std::string_view name, Deadline deadline, Done<std::optional<Namespace>> done) override;
@@ -94,7 +94,7 @@ class MemoryNamespaces final : public NamespaceStore {
   void Resolve(std::string_view name_or_id, Deadline deadline, Done<std::string> done) override;
 
  private:
-  const MemoryGate& gate_;
+  const MemoryBackendState& gate_;
   Mutex mutex_;
   NamespaceTable table_ WEIR_GUARDED_BY(mutex_);
   Rng random_ WEIR_GUARDED_BY(mutex_){0};

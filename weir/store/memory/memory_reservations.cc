@@ -10,9 +10,9 @@
 namespace weir {
 namespace {
 
-class MemoryPlace final : public ReservationPlace {
+class MemoryRowTransactions final : public RowTransactions {
  public:
-  explicit MemoryPlace(const Clock* clock) {
+  explicit MemoryRowTransactions(const Clock* clock) {
     if (clock != nullptr) time_ = BucketTime::FromWall(*clock);
   }
 
@@ -36,7 +36,7 @@ class MemoryPlace final : public ReservationPlace {
 }  // namespace
 
 std::unique_ptr<ReservationBackend> MakeMemoryReservations(const Clock* clock) {
-  return MakeRowReservations(std::make_unique<MemoryPlace>(clock));
+  return MakeRowReservations(std::make_unique<MemoryRowTransactions>(clock));
 }
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/runtime/deadline.h"
 #include "weir/store/reservation/reservation_store.h"
@@ -29,7 +30,7 @@ struct AccountLimit {
 inline constexpr std::int64_t kMostAccountTokens = 9'000'000'000'000;
 inline constexpr std::chrono::seconds kLongestWindow{366LL * 24 * 3600};
 /// Returns kInvalidArgument, with the key, for larger values and for negative windows.
-[[nodiscard]] Status Check(const AccountKey& key, const AccountLimit& limit);
+[[nodiscard]] WEIR_API Status Check(const AccountKey& key, const AccountLimit& limit);
 
 struct AccountLimitRow {
   AccountKey key;
@@ -54,7 +55,7 @@ using AccountLimitChange = std::variant<PutAccountLimit, DeleteAccountLimit>;
 /// Threads, lifetimes and errors are as for BucketStore. A call fails with kFailedPrecondition,
 /// with the row and the reason, if a row contains no valid limit (for example a fraction or a
 /// text).
-class AccountLimitStore {
+class WEIR_API AccountLimitStore {
  public:
   virtual ~AccountLimitStore() = default;
 

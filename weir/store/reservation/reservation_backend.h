@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "weir/base/api.h"
 #include "weir/store/reservation/account_limits.h"
 #include "weir/store/reservation/reservation_store.h"
 #include "weir/store/reservation/token_store.h"
@@ -15,7 +16,7 @@ namespace weir {
 /// outlive every pending call on its stores, unless it comes from MakeClosing
 /// (closing_reservations.h), as those of OpenBackend and OpenReservations do: that one waits for
 /// the calls.
-class ReservationBackend {
+class WEIR_API ReservationBackend {
  public:
   virtual ~ReservationBackend() = default;
   virtual ReservationStore& slots() = 0;

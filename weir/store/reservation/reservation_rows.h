@@ -70,9 +70,9 @@ class ReservationRows {
 
 /// Gives access to the rows, wherever they are stored. Thread-safe. Calls block, but not beyond the
 /// deadline.
-class ReservationPlace {
+class RowTransactions {
  public:
-  virtual ~ReservationPlace() = default;
+  virtual ~RowTransactions() = default;
 
   /// Runs `body` with exclusive access to the rows. `body` may run twice; then only the second run
   /// counts. Its writes are durable when Write returns. If a method of the rows failed, nothing is

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/base/time.h"
 #include "weir/runtime/deadline.h"
@@ -33,9 +34,9 @@ struct AccountKey {
 };
 
 /// Returns for example "emr for acme".
-std::string Describe(const AccountKey& key);
+WEIR_API std::string Describe(const AccountKey& key);
 /// Returns kInvalidArgument for invalid texts.
-[[nodiscard]] Status Check(const AccountKey& key);
+[[nodiscard]] WEIR_API Status Check(const AccountKey& key);
 
 /// One held slot. Its id serves as a fence: no other slot ever has the same id, so a call with an
 /// id affects this slot or none.
@@ -67,7 +68,7 @@ struct SlotClaim {
 
 /// Returns "w-" and 128 random bits as the text of a UUID (RFC 9562, version 4). The prefix
 /// distinguishes these slots from those of rate-limiter-py's clients, whose ids are plain UUIDs.
-std::string NewSlotId(std::uint64_t high, std::uint64_t low);
+WEIR_API std::string NewSlotId(std::uint64_t high, std::uint64_t low);
 
 /// The result of a claim: the slot, or a refusal.
 struct ClaimAnswer {
@@ -97,7 +98,7 @@ struct EndedResource {
 /// several machines share keeps a slot for an allowance for clock skew after its expiry, and only
 /// then gives it to another claim. Each call is atomic. If its response was lost
 /// (kDeadlineExceeded, kUnavailable), it may be repeated with the same arguments, and counts once.
-class ReservationStore {
+class WEIR_API ReservationStore {
  public:
   virtual ~ReservationStore() = default;
 

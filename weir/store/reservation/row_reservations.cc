@@ -12,7 +12,7 @@ namespace {
 
 // Runs `verb` on the rows, and returns its result, or the error of the place if the access failed.
 template <class T, class Verb>
-Result<T> Write(ReservationPlace& place, Deadline deadline, const Verb& verb) {
+Result<T> Write(RowTransactions& place, Deadline deadline, const Verb& verb) {
   std::optional<Result<T>> answer;
   WEIR_RETURN_IF_ERROR(
       place.Write(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
@@ -20,7 +20,7 @@ Result<T> Write(ReservationPlace& place, Deadline deadline, const Verb& verb) {
 }
 
 template <class T, class Verb>
-Result<T> Read(ReservationPlace& place, Deadline deadline, const Verb& verb) {
+Result<T> Read(RowTransactions& place, Deadline deadline, const Verb& verb) {
   std::optional<Result<T>> answer;
   WEIR_RETURN_IF_ERROR(
       place.Read(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
@@ -29,7 +29,7 @@ Result<T> Read(ReservationPlace& place, Deadline deadline, const Verb& verb) {
 
 class RowSlots final : public ReservationStore {
  public:
-  explicit RowSlots(ReservationPlace& place) : place_(place) {}
+  explicit RowSlots(RowTransactions& place) : place_(place) {}
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
              Done<ClaimAnswer> done) override {
@@ -86,12 +86,12 @@ class RowSlots final : public ReservationStore {
   }
 
  private:
-  ReservationPlace& place_;
+  RowTransactions& place_;
 };
 
 class RowLimits final : public AccountLimitStore {
  public:
-  explicit RowLimits(ReservationPlace& place) : place_(place) {}
+  explicit RowLimits(RowTransactions& place) : place_(place) {}
 
   void Get(const AccountKey& key, Deadline deadline,
            Done<std::optional<AccountLimitRow>> done) override {
@@ -115,12 +115,12 @@ class RowLimits final : public AccountLimitStore {
   }
 
  private:
-  ReservationPlace& place_;
+  RowTransactions& place_;
 };
 
 class RowTokens final : public TokenStore {
  public:
-  explicit RowTokens(ReservationPlace& place) : place_(place) {}
+  explicit RowTokens(RowTransactions& place) : place_(place) {}
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
             Deadline deadline, Done<TokenAnswer> done) override {
@@ -132,12 +132,12 @@ class RowTokens final : public TokenStore {
   }
 
  private:
-  ReservationPlace& place_;
+  RowTransactions& place_;
 };
 
 class RowReservations final : public ReservationBackend {
  public:
-  explicit RowReservations(std::unique_ptr<ReservationPlace> place) : place_(std::move(place)) {}
+  explicit RowReservations(std::unique_ptr<RowTransactions> place) : place_(std::move(place)) {}
 
   ReservationStore& slots() override { return slots_; }
   AccountLimitStore& limits() override { return limits_; }
@@ -146,7 +146,7 @@ class RowReservations final : public ReservationBackend {
   std::optional<UnixMillis> OwnTime() const override { return place_->Now(); }
 
  private:
-  const std::unique_ptr<ReservationPlace> place_;
+  const std::unique_ptr<RowTransactions> place_;
   RowSlots slots_{*place_};
   RowLimits limits_{*place_};
   RowTokens tokens_{*place_};
@@ -154,7 +154,7 @@ class RowReservations final : public ReservationBackend {
 
 }  // namespace
 
-std::unique_ptr<ReservationBackend> MakeRowReservations(std::unique_ptr<ReservationPlace> place) {
+std::unique_ptr<ReservationBackend> MakeRowReservations(std::unique_ptr<RowTransactions> place) {
   return std::make_unique<RowReservations>(std::move(place));
 }
 

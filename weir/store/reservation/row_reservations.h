@@ -1,4 +1,4 @@
-// The three stores over the rows of a ReservationPlace. The stores in memory and in a file differ
+// The three stores over the rows of a RowTransactions. The stores in memory and in a file differ
 // only in their rows.
 #pragma once
 
@@ -11,6 +11,6 @@ namespace weir {
 
 /// Returns a backend that checks arguments, and applies the rules to the rows. Each call completes
 /// before it returns, and after the access to the rows has ended.
-std::unique_ptr<ReservationBackend> MakeRowReservations(std::unique_ptr<ReservationPlace> place);
+std::unique_ptr<ReservationBackend> MakeRowReservations(std::unique_ptr<RowTransactions> place);
 
 }  // namespace weir

@@ -49,7 +49,7 @@ Result<HeldSlot> FindHeld(ReservationRows& rows, const SlotRef& slot, UnixMillis
 
 // Returns true if the end applies to a slot that was claimed at this time. rate-limiter-py's
 // clients do not store the time, which is then 0.
-bool Concerns(const EndedResource& ended, UnixMillis claimed) {
+bool AppliesTo(const EndedResource& ended, UnixMillis claimed) {
   if (ended.spares_undated && claimed == UnixMillis{0}) return false;
   return claimed <= ended.ended_at;
 }
@@ -60,12 +60,12 @@ Result<bool> HasEnded(ReservationRows& rows, const std::string& resource_id, Uni
                       UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(const auto ended, rows.FindEnded(resource_id));
   return ended && now < ended->remember_until && !IsFarAhead(ended->ended_at, now) &&
-         Concerns(*ended, claimed);
+         AppliesTo(*ended, claimed);
 }
 
 // Stores the end. If one is remembered already, the later end and the longer memory are kept, so
 // neither report weakens the other.
-Status Remember(ReservationRows& rows, EndedResource ended, UnixMillis now) {
+Status RecordEnd(ReservationRows& rows, EndedResource ended, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(const auto before, rows.FindEnded(ended.resource_id));
   if (before && !IsFarAhead(before->ended_at, now)) {
     ended.ended_at = std::max(ended.ended_at, before->ended_at);
@@ -145,11 +145,11 @@ Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& end
   std::size_t released = 0;
   for (HeldSlot& slot : bound) {
     if (IsHeld(slot, now)) WEIR_RETURN_IF_ERROR(SetBackIfAhead(rows, slot, now));
-    if (!Concerns(ended, slot.claimed)) continue;
+    if (!AppliesTo(ended, slot.claimed)) continue;
     WEIR_RETURN_IF_ERROR(rows.EraseSlot({.key = slot.key, .id = slot.id}));
     if (IsHeld(slot, now)) ++released;
   }
-  if (now < ended.remember_until) WEIR_RETURN_IF_ERROR(Remember(rows, ended, now));
+  if (now < ended.remember_until) WEIR_RETURN_IF_ERROR(RecordEnd(rows, ended, now));
   return released;
 }
 

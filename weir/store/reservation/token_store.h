@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/base/time.h"
 #include "weir/runtime/deadline.h"
@@ -19,7 +20,7 @@ struct TokenAnswer {
 };
 
 /// Threads, lifetimes and errors are as for BucketStore.
-class TokenStore {
+class WEIR_API TokenStore {
  public:
   virtual ~TokenStore() = default;
 

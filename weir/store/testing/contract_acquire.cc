@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 // Returns the status of a limit that had `available` tokens when `requested` were requested.
-LimitStatus Stands(const TargetPtr& target, std::size_t limit, std::int64_t available,
-                   std::int64_t requested) {
+LimitStatus StatusOf(const TargetPtr& target, std::size_t limit, std::int64_t available,
+                     std::int64_t requested) {
   return {.entity = target->key.entity,
           .resource = target->key.resource,
           .limit = target->limits[limit].name,
@@ -37,7 +37,7 @@ TEST_P(StoreContract, UnknownBucketIsFull) {
   EXPECT_EQ(Ask({Tokens(acme, {10, 400})}, kStart),
             (Decision{.admitted = true,
                       .retry_after = 0ms,
-                      .limits = {Stands(acme, 0, 10, 10), Stands(acme, 1, 1000, 400)}}));
+                      .limits = {StatusOf(acme, 0, 10, 10), StatusOf(acme, 1, 1000, 400)}}));
 }
 
 TEST_P(StoreContract, TakesWhatIsAskedAndReportsWhatWasThere) {
@@ -45,7 +45,7 @@ TEST_P(StoreContract, TakesWhatIsAskedAndReportsWhatWasThere) {
   EXPECT_TRUE(Ask({Tokens(acme, {1, 400})}, kStart).admitted);
   const Decision second = Ask({Tokens(acme, {2, 600})}, kStart);
   EXPECT_TRUE(second.admitted);
-  EXPECT_EQ(second.limits, (std::vector{Stands(acme, 0, 9, 2), Stands(acme, 1, 600, 600)}));
+  EXPECT_EQ(second.limits, (std::vector{StatusOf(acme, 0, 9, 2), StatusOf(acme, 1, 600, 600)}));
   EXPECT_EQ(Balance(acme, kStart), (Balances{7000, 0}));
 }
 
@@ -57,8 +57,8 @@ TEST_P(StoreContract, RefusalReportsEveryLimitOfEveryBucketInOrder) {
   EXPECT_EQ(Ask({Tokens(child, {2, 900}), Tokens(parent, {3})}, kStart),
             (Decision{.admitted = false,
                       .retry_after = 6s,
-                      .limits = {Short(Stands(child, 0, 1, 2), 6s), Stands(child, 1, 900, 900),
-                                 Short(Stands(parent, 0, 2, 3), 1s)}}));
+                      .limits = {Short(StatusOf(child, 0, 1, 2), 6s), StatusOf(child, 1, 900, 900),
+                                 Short(StatusOf(parent, 0, 2, 3), 1s)}}));
 }
 
 TEST_P(StoreContract, TakesNothingWhicheverBucketRefuses) {
@@ -116,7 +116,7 @@ TEST_P(StoreContract, AmountOfZeroIsNeitherTestedNorTaken) {
   ASSERT_TRUE(store_.Adjust({Tokens(acme, {25, 0})}, kStart));
   const Decision decision = Ask({Tokens(acme, {0, 5})}, kStart);
   EXPECT_TRUE(decision.admitted);
-  EXPECT_EQ(decision.limits, (std::vector{Stands(acme, 0, -15, 0), Stands(acme, 1, 1000, 5)}));
+  EXPECT_EQ(decision.limits, (std::vector{StatusOf(acme, 0, -15, 0), StatusOf(acme, 1, 1000, 5)}));
   EXPECT_EQ(Balance(acme, kStart), (Balances{-15'000, 995'000}));
 }
 
@@ -237,7 +237,7 @@ TEST_P(StoreContract, TimeBeforeAChangeOfParametersCountsAtTheOldRate) {
   ASSERT_TRUE(Ask({Tokens(acme, {60})}, kStart).admitted);
   const TargetPtr faster = With(acme, {Rpm(600)});
   const Decision first = Ask({Tokens(faster, {1})}, kStart + 10s);
-  EXPECT_EQ(first.limits, std::vector{Stands(faster, 0, 550, 1)});  // 50 of 60 are still used
+  EXPECT_EQ(first.limits, std::vector{StatusOf(faster, 0, 550, 1)});  // 50 of 60 are still used
   EXPECT_EQ(Balance(faster, kStart + 11s), Balances{559'000});
 }
 

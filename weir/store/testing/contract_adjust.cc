@@ -47,7 +47,7 @@ TEST_P(StoreContract, AdjustCountsOnceForEachToken) {
   const TargetPtr child = FreshTarget({Rpm(10), Tpm(1000)});
   const TargetPtr parent = FreshTarget({Rpm(100)});
   const std::vector<Charge> charges = {Tokens(child, {2, 50}), Tokens(parent, {2})};
-  const AdjustId token = store_.NewToken();
+  const AdjustId token = store_.NewAdjustId();
   ASSERT_TRUE(store_.Adjust(charges, token, kStart));
   // The id is repeated at once, later, and after other adjusts.
   ASSERT_TRUE(store_.Adjust(charges, token, kStart));
@@ -81,7 +81,7 @@ TEST_P(StoreContract, DebtEndsAtItsBoundAndNothingChangesBeyond) {
     ASSERT_TRUE(store_.Adjust({Milli(deep, {step})}, kStart));
   }
   const std::vector<Charge> beyond = {Tokens(child, {3}), Milli(deep, {2})};
-  const AdjustId token = store_.NewToken();
+  const AdjustId token = store_.NewAdjustId();
   EXPECT_EQ(ErrorOf(store_.Adjust(beyond, token, kStart)).code, Code::kOutOfRange);
   EXPECT_EQ(Balance(child, kStart), Balances{10'000});
   EXPECT_EQ(Balance(deep, kStart), Balances{1 - kMaxDebt});

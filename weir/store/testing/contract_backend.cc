@@ -72,7 +72,7 @@ TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
   const TargetPtr child = FreshTarget({Slow(100'000)});
   const TargetPtr parent = FreshTarget({Slow(100'000)});
   std::vector<AdjustId> adjusts;
-  for (int i = 0; i < tokens; ++i) adjusts.push_back(store_.NewToken());
+  for (int i = 0; i < tokens; ++i) adjusts.push_back(store_.NewAdjustId());
   Tally tally;
   OnThreads([&](int) {
     for (const AdjustId token : adjusts) {

@@ -27,7 +27,7 @@ Status ContractClient::Adjust(std::vector<Charge> charges, AdjustId token, UnixM
 }
 
 Status ContractClient::Adjust(std::vector<Charge> charges, UnixMillis now) {
-  return Adjust(std::move(charges), NewToken(), now);
+  return Adjust(std::move(charges), NewAdjustId(), now);
 }
 
 Result<std::vector<CreditedLimit>> ContractClient::Credit(BucketCredit credit) {

@@ -53,7 +53,7 @@ class ContractClient : public ContractCaller {
   Status Adjust(std::vector<Charge> charges, AdjustId token, UnixMillis now);
   /// As above, with an id that was never used.
   Status Adjust(std::vector<Charge> charges, UnixMillis now);
-  AdjustId NewToken() { return {.high = 0x77656972, .low = ++tokens_}; }
+  AdjustId NewAdjustId() { return {.high = 0x77656972, .low = ++tokens_}; }
   /// Uses a seed that was never used, and the harness's time.
   Result<std::vector<CreditedLimit>> Credit(BucketCredit credit);
   Result<Records> Read(std::vector<BucketKey> keys);

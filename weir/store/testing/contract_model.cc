@@ -266,7 +266,7 @@ class Comparison {
       case Step::kAdjust:
         SettleForgettable();
         adjust_ = Charges(step, targets_, 300);
-        token_ = store_.NewToken();
+        token_ = store_.NewAdjustId();
         adjusted_at_ = now_;
         return Adjust();
       case Step::kRepeatAdjust:

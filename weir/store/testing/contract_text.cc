@@ -119,7 +119,7 @@ TEST_P(StoreContract, C1AnyTextOfAnAuditEventIsRefusedOrReadsBack) {
                      .principal = {},
                      .resource = *AnyBytes(),
                      .details = {}};
-    event.details[*AnyBytes()].held = *AnyBytes();
+    event.details[*AnyBytes()].value = *AnyBytes();
     const Status appended = store_.Append(event);
     if (!appended) return RequireRefusal(appended);
     const auto found = store_.ListEvents(subject, {});

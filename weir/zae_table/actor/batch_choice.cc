@@ -10,16 +10,16 @@ namespace {
 
 bool IsTake(const Part& part) { return part.kind == Part::Kind::kTake; }
 
-bool IsAdjust(const Part& part) { return part.is_adjust() && part.twin == 0; }
+bool IsAdjust(const Part& part) { return part.is_adjust() && part.repetition_of == 0; }
 
 // Returns true for parts that may be written. A take that was reported to its caller is not written
 // again; it waits for the outcome of the writes that carry it.
 bool IsEligible(const Part& part) {
   const bool conforms = part.kind == Part::Kind::kConform || part.kind == Part::Kind::kRepair;
-  return ((IsTake(part) || conforms) && !part.answered) || IsAdjust(part);
+  return ((IsTake(part) || conforms) && !part.reported) || IsAdjust(part);
 }
 
-bool IsRepair(const Part& part) { return part.kind == Part::Kind::kRepair && !part.answered; }
+bool IsRepair(const Part& part) { return part.kind == Part::Kind::kRepair && !part.reported; }
 
 Error TooHasty(const Part& part, nanoseconds left, nanoseconds round_trip) {
   using std::chrono::duration_cast;
@@ -36,7 +36,8 @@ constexpr milliseconds kRecent{20};
 
 class Chooser {
  public:
-  Chooser(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms, const Moment& moment)
+  Chooser(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
+          const ProtocolTime& moment)
       : queue_(queue),
         seen_(seen),
         terms_(terms),
@@ -48,7 +49,7 @@ class Chooser {
     const Part* leader = FindLeader();
     if (leader == nullptr) return std::move(choice_);
     if (leader->is_recorded) {
-      choice_.recorded = leader->token;
+      choice_.recorded = leader->adjust_id;
       AddAdjust(*queue_.Find(leader->id));
       return std::move(choice_);
     }
@@ -81,7 +82,7 @@ class Chooser {
   // meanwhile: it would store them again.
   bool MayBeWritten(const Part& part) {
     if (!IsEligible(part)) return false;
-    return !part.carried || part.is_adjust() ||
+    return !part.in_flight || part.is_adjust() ||
            !view_.IsOutdated(part, BucketBatch(seen_, part, DateOf(part, moment_.at), moment_.at));
   }
 
@@ -121,12 +122,12 @@ class Chooser {
 
   // An adjust that does not fit into the batch waits for the next write; alone, it fails.
   void AddAdjust(Part& part) {
-    if (const auto other = part.carried ? std::nullopt : DividedOtherwise(part, seen_)) {
-      return End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
+    if (const auto other = part.in_flight ? std::nullopt : DividedOtherwise(part, seen_)) {
+      return End(part, {.kind = PartOutcome::Kind::kDivided, .needs_shards = other->needs_shards});
     }
     if (choice_.batch->AddAdjust(part)) {
       choice_.parts.push_back(part.id);
-    } else if (choice_.parts.empty() && !part.carried) {
+    } else if (choice_.parts.empty() && !part.in_flight) {
       End(part, {.kind = PartOutcome::Kind::kFailed, .error = TooMuchDebt(part.target->key)});
     }
   }
@@ -135,7 +136,7 @@ class Chooser {
   // were replaced since.
   bool AddConform(const Part& part) {
     if (part.kind == Part::Kind::kRepair && view_.IsOutdated(part, *choice_.batch)) {
-      if (!part.carried) End(part, {.kind = PartOutcome::Kind::kOutdated});
+      if (!part.in_flight) End(part, {.kind = PartOutcome::Kind::kOutdated});
       return false;
     }
     if (part.kind == Part::Kind::kConform && !part.has_image) {
@@ -149,8 +150,8 @@ class Chooser {
   // Returns true, and ends the take, if its caller has less time left than a round trip takes: the
   // take would most likely be charged after the caller has left.
   bool IsHopeless(const Part& part) {
-    if (part.carried || !moment_.round_trip) return false;
-    const nanoseconds left = part.answer_by - moment_.at;
+    if (part.in_flight || !moment_.round_trip) return false;
+    const nanoseconds left = part.report_by - moment_.at;
     if (left >= *moment_.round_trip) return false;
     if (part.lost > 0) {
       End(part, {.kind = PartOutcome::Kind::kContended});
@@ -165,18 +166,18 @@ class Chooser {
   // been charged.
   bool AddTake(Part& part) {
     BucketBatch& batch = *choice_.batch;
-    const auto other = part.carried ? std::nullopt : DividedOtherwise(part, seen_);
+    const auto other = part.in_flight ? std::nullopt : DividedOtherwise(part, seen_);
     if (other) {
-      End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
+      End(part, {.kind = PartOutcome::Kind::kDivided, .needs_shards = other->needs_shards});
       return false;
     }
     if (view_.IsOutdated(part, batch)) {
-      if (!part.carried) End(part, {.kind = PartOutcome::Kind::kOutdated});
+      if (!part.in_flight) End(part, {.kind = PartOutcome::Kind::kOutdated});
       return false;
     }
     TakeVerdict verdict = batch.Judge(part.amounts);
     if (verdict.wait > milliseconds(0)) {
-      if (!part.carried) Refuse(part, std::move(verdict));
+      if (!part.in_flight) Refuse(part, std::move(verdict));
       return false;
     }
     if (IsHopeless(part)) return false;
@@ -201,8 +202,8 @@ class Chooser {
   PartQueue& queue_;
   const SeenBucket& seen_;
   const ChoiceTerms& terms_;
-  const Moment& moment_;
-  TakeView view_;
+  const ProtocolTime& moment_;
+  TakeJudge view_;
   Choice choice_;
 };
 
@@ -216,7 +217,7 @@ Error TooMuchDebt(const BucketKey& key) {
 bool HasWork(const PartQueue& queue) { return std::ranges::any_of(queue.all(), IsEligible); }
 
 Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
-              const Moment& moment) {
+              const ProtocolTime& moment) {
   return Chooser(queue, seen, terms, moment).Run();
 }
 

@@ -8,7 +8,7 @@
 
 #include "weir/zae_table/actor/bucket_batch.h"
 #include "weir/zae_table/actor/part_queue.h"
-#include "weir/zae_table/bucket/take_view.h"
+#include "weir/zae_table/bucket/take_judge.h"
 
 namespace weir::dynamo {
 
@@ -41,7 +41,7 @@ struct Choice {
 /// in flight carries is skipped instead, because its outcome is not known. Sets Part::available of
 /// the takes that it chooses. REQUIRES: seen.is_known().
 Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
-              const Moment& moment);
+              const ProtocolTime& moment);
 
 /// Returns kOutOfRange: the adjust would leave more debt than kMaxDebt.
 Error TooMuchDebt(const BucketKey& key);

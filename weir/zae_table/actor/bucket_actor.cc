@@ -30,7 +30,7 @@ bool FailedOnItem(const WriteFailure& failure) {
 
 // The record of an adjust is the last action. Returns true if its condition failed, and that of the
 // bucket's item did not.
-bool FailedOnlyOnToken(const WriteFailure& failure) {
+bool FailedOnlyOnRecord(const WriteFailure& failure) {
   return !failure.reasons.empty() && failure.reasons.back().code == kFailedCheck &&
          failure.ReasonOf(0) != kFailedCheck;
 }
@@ -54,12 +54,12 @@ BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
       parts_(key_, terms.last_part),
       flights_(terms.instance, terms.last_write) {}
 
-bool BucketActor::WantsRepair(const Part& take, const Moment& moment) const {
+bool BucketActor::WantsRepair(const Part& take, const ProtocolTime& moment) const {
   if (repaired_at_ + terms_.repair_rest > moment.at || take.is_nothing()) return false;
-  return View(moment).HasOtherLimits(take) || NextStep(moment) != AheadStep::kNone;
+  return View(moment).HasOtherLimits(take) || NextAheadStepAt(moment) != AheadStep::kNone;
 }
 
-AheadStep BucketActor::NextStep(const Moment& moment) const {
+AheadStep BucketActor::NextAheadStepAt(const ProtocolTime& moment) const {
   const BucketImage* image = seen_.image();
   if (image == nullptr) return AheadStep::kNone;
   const AheadStep step = NextAheadStep(*image, moment.bucket_time);
@@ -67,7 +67,7 @@ AheadStep BucketActor::NextStep(const Moment& moment) const {
 }
 
 // SeenBucket::Learn resets the time, so this is called after every image that was learned.
-void BucketActor::NoteAhead(const Moment& moment) {
+void BucketActor::NoteAhead(const ProtocolTime& moment) {
   if (seen_.image() == nullptr) return;
   const std::optional<UnixMillis> at = SetBackAt(*seen_.image(), moment.bucket_time);
   if (at && terms_.is_time_confirmed()) seen_.ExpectSetBack(*at);
@@ -77,33 +77,29 @@ bool BucketActor::IsRepair(PartId part) const {
   return parts_.queue().Find(part)->kind == Part::Kind::kRepair;
 }
 
-std::optional<Status> BucketActor::CheckAdjust(const Part& adjust, const Moment& moment) const {
+std::optional<Status> BucketActor::CheckAdjust(const Part& adjust,
+                                               const ProtocolTime& moment) const {
   if (!seen_.is_known()) return std::nullopt;
   BucketBatch batch(seen_, adjust, DateOf(adjust, moment.at), moment.at);
   if (batch.AddAdjust(adjust)) return Status();
   return Status(Fail(TooMuchDebt(key_)));
 }
 
-bool BucketActor::IsAging(const Moment& moment) const {
+bool BucketActor::IsAging(const ProtocolTime& moment) const {
   const bool is_old = seen_.seen_at() + terms_.refusal_age / 2 < moment.at;
   return is_old && !reading_ && flights_.is_empty();
 }
 
-void BucketActor::Accept(Part part) {
-  wake_ = std::min({wake_, part.answer_by, part.drop_at});
-  parts_.Accept(std::move(part));
-}
-
-// Advance returns true while parts end without a write, after which others may be written.
-void BucketActor::Continue(const Moment& moment, Step& step) {
-  const bool looks = parts_.queue().HasLook() && flights_.LookAt(moment) <= moment.at;
+// StepTowardsWrite returns true while parts end without a write, after which others may be written.
+void BucketActor::Continue(const ProtocolTime& moment, Step& step) {
+  const bool looks = parts_.queue().HasLook() && flights_.ReadDueAt(moment) <= moment.at;
   if (std::exchange(refreshes_, false) || looks) Read(step);
-  while (MaySend(moment) && Advance(moment, step)) {
+  while (MaySend(moment) && StepTowardsWrite(moment, step)) {
   }
   SetWake(moment);
 }
 
-bool BucketActor::MaySend(const Moment& moment) {
+bool BucketActor::MaySend(const ProtocolTime& moment) {
   if (moment.at < pace_.paused_until() || flights_.is_full()) return false;
   if (!flights_.is_empty()) return flights_.SupersedeAt(moment) <= moment.at;
   if (!gathering_.is_holding() || HasUrgentPart(moment)) return true;
@@ -112,14 +108,14 @@ bool BucketActor::MaySend(const Moment& moment) {
 
 // A caller needs up to a quarter of a round trip for the hold and one for the write. Two leave some
 // spare time.
-bool BucketActor::HasUrgentPart(const Moment& moment) const {
+bool BucketActor::HasUrgentPart(const ProtocolTime& moment) const {
   const nanoseconds needed = moment.round_trip.value_or(nanoseconds(0)) * 2;
   return std::ranges::any_of(parts_.queue().all(), [&](const Part& part) {
-    return !part.answered && part.answer_by < moment.at + needed;
+    return !part.reported && part.report_by < moment.at + needed;
   });
 }
 
-bool BucketActor::Advance(const Moment& moment, Step& step) {
+bool BucketActor::StepTowardsWrite(const ProtocolTime& moment, Step& step) {
   if (!HasWork(parts_.queue())) {
     Probe(moment, step);
     return false;
@@ -131,11 +127,11 @@ bool BucketActor::Advance(const Moment& moment, Step& step) {
   }
   const ChoiceTerms terms{.refusal_age = terms_.refusal_age,
                           .most_takes = pace_.most_takes(),
-                          .yields_record = recorded_,
-                          .repairs_first = NextStep(moment) != AheadStep::kNone};
+                          .yields_record = latest_records_adjust_,
+                          .repairs_first = NextAheadStepAt(moment) != AheadStep::kNone};
   Choice choice = Choose(parts_.queue(), seen_, terms, moment);
   for (auto& [part, outcome] : choice.ends) parts_.End(part, std::move(outcome), step.reports);
-  if (!choice.parts.empty()) return Send(std::move(choice), moment, step);
+  if (!choice.parts.empty()) return SendChoice(std::move(choice), moment, step);
   if (choice.needs_read) {
     needs_read_ = true;
     Read(step);
@@ -151,22 +147,22 @@ bool BucketActor::Advance(const Moment& moment, Step& step) {
 void BucketActor::Read(Step& step) {
   if (std::exchange(reading_, true)) return;
   step.read = true;
-  read_ = {flights_.last_answered_id(), terms_.last_part};
+  read_ = {flights_.last_id_before_flights(), terms_.last_part};
 }
 
-std::optional<WriteFence::Guard> BucketActor::Begin(const std::vector<PartId>& parts,
-                                                    const Moment& moment) {
+std::optional<WriteFence::Guard> BucketActor::BeginFenced(const std::vector<PartId>& parts,
+                                                          const ProtocolTime& moment) {
   const auto draw = static_cast<std::uint32_t>(terms_.draw());
   return flights_.Begin(parts, seen_.image(), moment.bucket_time, draw);
 }
 
 // If the choice consists of repairs only (ChoiceTerms::repairs_first), an `rf` that is far ahead is
 // marked or set back instead, and the limits are left to a later repair.
-Result<BucketPlan> BucketActor::Plan(const Choice& choice, const Moment& moment,
+Result<BucketPlan> BucketActor::Plan(const Choice& choice, const ProtocolTime& moment,
                                      const WriteFence::Guard* guard) const {
   const auto is_repair = [this](PartId part) { return IsRepair(part); };
   const AheadStep step =
-      std::ranges::all_of(choice.parts, is_repair) ? NextStep(moment) : AheadStep::kNone;
+      std::ranges::all_of(choice.parts, is_repair) ? NextAheadStepAt(moment) : AheadStep::kNone;
   if (step != AheadStep::kNone) {
     return PlanAheadStep(terms_.keys, *seen_.image(), {step, moment.bucket_time, guard});
   }
@@ -183,8 +179,8 @@ Result<BucketPlan> BucketActor::Plan(const Choice& choice, const Moment& moment,
 
 // The guard is begun before the write is planned, since the plan contains it; if no write is sent
 // it must be cancelled, or the fence would count it as a write that may be applied.
-bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
-  const std::optional<WriteFence::Guard> guard = Begin(choice.parts, moment);
+bool BucketActor::SendChoice(Choice choice, const ProtocolTime& moment, Step& step) {
+  const std::optional<WriteFence::Guard> guard = BeginFenced(choice.parts, moment);
   Result<BucketPlan> plan = Plan(choice, moment, guard ? &*guard : nullptr);
   const bool is_needless = plan && (plan->settled || (plan->conforms && choice.takes_nothing()));
   if (!plan || is_needless) {
@@ -201,11 +197,11 @@ bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
 }
 
 bool BucketActor::EndUnwritten(const std::vector<PartId>& parts, const std::optional<Error>& error,
-                               const Moment& moment, Step& step) {
+                               const ProtocolTime& moment, Step& step) {
   bool has_ended = false;
   for (const PartId id : parts) {
     Part& part = *parts_.queue().Find(id);
-    if (part.carried) continue;
+    if (part.in_flight) continue;
     has_ended = true;
     if (error) {
       parts_.End(id, {.kind = PartOutcome::Kind::kFailed, .error = error}, step.reports);
@@ -217,13 +213,13 @@ bool BucketActor::EndUnwritten(const std::vector<PartId>& parts, const std::opti
 }
 
 void BucketActor::Dispatch(Choice choice, BucketPlan plan,
-                           const std::optional<WriteFence::Guard>& guard, const Moment& moment,
-                           Step& step) {
+                           const std::optional<WriteFence::Guard>& guard,
+                           const ProtocolTime& moment, Step& step) {
   parts_.Carry(choice.parts);
   const bool repairs =
       std::ranges::any_of(choice.parts, [this](PartId part) { return IsRepair(part); });
   if (repairs) repaired_at_ = moment.at;
-  recorded_ = choice.recorded.has_value();
+  latest_records_adjust_ = choice.recorded.has_value();
   Flight flight{.parts = std::move(choice.parts),
                 .last_part = terms_.last_part,
                 .sent = moment.at,
@@ -231,13 +227,13 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
                 .moves_rf = plan.moves_rf,
                 .set_back = plan.set_back,
                 .is_tight = choice.batch->is_tight(),
-                .foreseen = !image_is_read_,
-                .records = recorded_};
+                .planned_from_own_image = !image_is_read_,
+                .records = latest_records_adjust_};
   if (guard) flight.fenced = guard->write;
   if (seen_.is_absent()) flight.created = plan.writes.front().item;
   Outgoing send{.writes = std::move(plan.writes)};
   if (flight.records) {
-    send.writes.push_back(PlanTokenRecord(terms_.keys, key_, *choice.recorded, choice.now));
+    send.writes.push_back(PlanAdjustRecord(terms_.keys, key_, *choice.recorded, choice.now));
   }
   if (send.writes.size() > 1) {
     send.token = fmt::format("{:016x}{:016x}", terms_.draw(), terms_.draw());
@@ -248,13 +244,13 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
 
 // No part is to be written, but earlier writes may still be applied. Without an image they were
 // creations, and a probe has no item to write; then a read shows whether one of them was applied.
-void BucketActor::Probe(const Moment& moment, Step& step) {
+void BucketActor::Probe(const ProtocolTime& moment, Step& step) {
   if (flights_.is_settled()) return;
   if (seen_.image() == nullptr) {
     pace_.Pause(moment.at, terms_.draw());
     return Read(step);
   }
-  const std::optional<WriteFence::Guard> guard = Begin({}, moment);
+  const std::optional<WriteFence::Guard> guard = BeginFenced({}, moment);
   if (!guard) return;
   Outgoing probe{.write = flights_.Add(
                      {.fenced = guard->write, .last_part = terms_.last_part, .sent = moment.at})};
@@ -263,7 +259,7 @@ void BucketActor::Probe(const Moment& moment, Step& step) {
 }
 
 // If the read fails, the looks end with its error, and other parts only if they need an image.
-void BucketActor::OnRead(Result<BucketItems> items, const Moment& moment, Step& step) {
+void BucketActor::OnRead(Result<BucketItems> items, const ProtocolTime& moment, Step& step) {
   reading_ = false;
   if (!items) {
     parts_.SetLastError(items.error());
@@ -279,7 +275,7 @@ void BucketActor::OnRead(Result<BucketItems> items, const Moment& moment, Step& 
   Continue(moment, step);
 }
 
-void BucketActor::OnTime(const Moment& moment, Step& step) {
+void BucketActor::OnTime(const ProtocolTime& moment, Step& step) {
   if (const auto lost = flights_.Abandon(moment.at)) {
     parts_.Settle(*lost, /*is_final=*/true, moment.at, step.reports);
   }
@@ -287,21 +283,21 @@ void BucketActor::OnTime(const Moment& moment, Step& step) {
   Continue(moment, step);
 }
 
-void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Moment& moment,
+void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const ProtocolTime& moment,
                           Step& step) {
-  const std::optional<Flight> flight = flights_.Take(write);
+  const std::optional<Flight> flight = flights_.Remove(write);
   if (!flight) return Continue(moment, step);  // its round is settled
   step.divide |= outcome ? outcome->key_range_throttled : outcome.error().key_range_throttled;
   if (outcome) {
-    Applied(*flight, *outcome, moment, step);
+    OnWriteApplied(*flight, *outcome, moment, step);
   } else if (outcome.error().kind == FailureClass::kConditional) {
-    Failed(*flight, std::move(outcome.error()), moment, step);
+    OnConditionFailed(*flight, std::move(outcome.error()), moment, step);
   } else if (outcome.error().maybe_applied || outcome.error().kind == FailureClass::kAmbiguous) {
     pace_.Pause(moment.at, terms_.draw());
     parts_.AnswerRepairs(flight->parts, step.reports);
     Settle(flights_.OnLost(*flight, moment.at), moment, step);
   } else {
-    NotSent(*flight, outcome.error(), moment, step);
+    NotApplied(*flight, outcome.error(), moment, step);
   }
   Continue(moment, step);
 }
@@ -309,8 +305,8 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Momen
 // A write that moved rf from an image which an earlier write of this process had left shows that no
 // other process has moved rf since then (kMoved). If the image had just been read, it does not
 // (kOwn). SeenBucket derives from that whether the bucket is contended.
-void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment,
-                          Step& step) {
+void BucketActor::OnWriteApplied(const Flight& flight, const WriteAnswer& answer,
+                                 const ProtocolTime& moment, Step& step) {
   pace_.OnApplied();
   step.set_back = flight.set_back;
   parts_.SetLastError(std::nullopt);
@@ -318,15 +314,14 @@ void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const
   auto image = item ? ReadImage(*item) : weir::Fail(Code::kNotFound, "");
   if (image) {
     using Source = SeenBucket::Source;
-    const Source moved = flight.foreseen ? Source::kMoved : Source::kOwn;
+    const Source moved = flight.planned_from_own_image ? Source::kMoved : Source::kOwn;
+    step.divide |= image->IsHotAt(moment.bucket_time);
+    if (flight.moves_rf && OthersWroteLately(image->slots, terms_.instance, moment.bucket_time)) {
+      seen_.MarkContended(moment.at);
+    }
     seen_.Learn(std::move(*image), flight.moves_rf ? moved : Source::kAdded, flight.id, moment.at);
     image_is_read_ = false;
     NoteAhead(moment);
-    const FenceSlots& slots = seen_.image()->slots;
-    if (flight.moves_rf && OthersWroteLately(slots, terms_.instance, moment.bucket_time)) {
-      seen_.MarkContended(moment.at);
-    }
-    step.divide |= seen_.image()->IsHotAt(moment.bucket_time);
     parts_.NoteImage(flight.last_part);
     parts_.EndLooks(std::nullopt, step.reports);
   } else {
@@ -343,14 +338,15 @@ void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const
 // A failed condition does not mean that the parts were not applied: the returned item may show that
 // an earlier write of the round was, which carried the same parts. So the fence settles the parts
 // first; only if none was applied has the write lost to another process.
-void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Moment& moment,
-                         Step& step) {
-  if (flight.records && FailedOnlyOnToken(failure)) return CountedElsewhere(flight, moment, step);
+void BucketActor::OnConditionFailed(const Flight& flight, WriteFailure failure,
+                                    const ProtocolTime& moment, Step& step) {
+  if (flight.records && FailedOnlyOnRecord(failure))
+    return AdjustAlreadyRecorded(flight, moment, step);
   if (!FailedOnItem(failure)) {
     const bool conflicts = failure.ReasonOf(0) == kConflict || failure.ReasonOf(1) == kConflict;
     if (!conflicts) seen_.Forget();  // the owner's record has changed
     failure.kind = FailureClass::kConflict;
-    return NotSent(flight, failure, moment, step);
+    return NotApplied(flight, failure, moment, step);
   }
   pace_.OnFailed();
   const std::optional<Item>& item = ReturnedItem(failure);
@@ -361,11 +357,12 @@ void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Momen
   } else {
     seen_.Forget();
   }
-  if (settled.applied.empty()) LostToOthers(flight, moment, step);
+  if (settled.applied.empty()) OnLostToOthers(flight, moment, step);
 }
 
-void BucketActor::CountedElsewhere(const Flight& flight, const Moment& moment, Step& step) {
-  if (flight.fenced) Settle(flights_.OnNotSent(flight), moment, step);
+void BucketActor::AdjustAlreadyRecorded(const Flight& flight, const ProtocolTime& moment,
+                                        Step& step) {
+  if (flight.fenced) Settle(flights_.OnNotApplied(flight), moment, step);
   for (const PartId id : flight.parts) {
     parts_.End(id, {.kind = PartOutcome::Kind::kApplied}, step.reports);
   }
@@ -373,7 +370,7 @@ void BucketActor::CountedElsewhere(const Flight& flight, const Moment& moment, S
 
 // If other processes took tokens and left rf, and the write needed most of the balance, the write
 // failed because of its amounts, and fewer takes may fit. Otherwise it failed because rf has moved.
-void BucketActor::LostToOthers(const Flight& flight, const Moment& moment, Step& step) {
+void BucketActor::OnLostToOthers(const Flight& flight, const ProtocolTime& moment, Step& step) {
   const BucketImage* image = seen_.image();
   const bool took = image != nullptr && image->bucket.time == flight.planned_at;
   pace_.OnLost(flight.parts.size(), took && flight.is_tight, moment.at, terms_.draw());
@@ -381,19 +378,20 @@ void BucketActor::LostToOthers(const Flight& flight, const Moment& moment, Step&
   parts_.OnLost(flight.parts, step.reports);
 }
 
-void BucketActor::NotSent(const Flight& flight, const WriteFailure& failure, const Moment& moment,
-                          Step& step) {
-  Settle(flights_.OnNotSent(flight), moment, step);
+void BucketActor::NotApplied(const Flight& flight, const WriteFailure& failure,
+                             const ProtocolTime& moment, Step& step) {
+  Settle(flights_.OnNotApplied(flight), moment, step);
   pace_.Pause(moment.at, terms_.draw());
   parts_.SetLastError(failure.error);
-  parts_.OnNotSent(flight.parts, failure, step.reports);
+  parts_.OnNotApplied(flight.parts, failure, step.reports);
 }
 
-void BucketActor::Settle(const WriteFence::Settlement& settled, const Moment& moment, Step& step) {
+void BucketActor::Settle(const WriteFence::Settlement& settled, const ProtocolTime& moment,
+                         Step& step) {
   parts_.Settle(settled, false, moment.at, step.reports);
 }
 
-void BucketActor::LearnItem(const Item& item, const ImageRequest& asked, const Moment& moment,
+void BucketActor::LearnItem(const Item& item, const ImageRequest& asked, const ProtocolTime& moment,
                             Step& step) {
   auto image = ReadImage(item);
   if (!image) {
@@ -407,24 +405,24 @@ void BucketActor::LearnItem(const Item& item, const ImageRequest& asked, const M
   parts_.EndLooks(std::nullopt, step.reports);
 }
 
-void BucketActor::Learn(BucketImage image, const ImageRequest& asked, const Moment& moment) {
+void BucketActor::Learn(BucketImage image, const ImageRequest& asked, const ProtocolTime& moment) {
   const bool is_news =
       seen_.Learn(std::move(image), SeenBucket::Source::kRead, asked.id, moment.at);
   image_is_read_ |= is_news;
   if (is_news) NoteAhead(moment);
 }
 
-void BucketActor::FailPending(const Error& error, const Moment& moment, Step& step) {
+void BucketActor::FailPending(const Error& error, const ProtocolTime& moment, Step& step) {
   parts_.Fail(error, step.reports);
   if (!parts_.queue().is_empty()) pace_.Pause(moment.at, terms_.draw());
 }
 
-void BucketActor::SetWake(const Moment& moment) {
+void BucketActor::SetWake(const ProtocolTime& moment) {
   wake_ = std::min(parts_.wake(), flights_.abandon_at());
   const bool has_more = !flights_.is_settled() || HasWork(parts_.queue());
   // Times that have passed are left out: the work of these times is done, or waits for a response.
   for (const Instant at :
-       {parts_.queue().HasLook() ? flights_.LookAt(moment) : kNoTime,
+       {parts_.queue().HasLook() ? flights_.ReadDueAt(moment) : kNoTime,
         has_more ? flights_.SupersedeAt(moment) : kNoTime, has_more ? gathering_.until() : kNoTime,
         has_more ? pace_.paused_until() : kNoTime}) {
     if (at > moment.at) wake_ = std::min(wake_, at);

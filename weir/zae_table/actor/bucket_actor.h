@@ -9,11 +9,13 @@
 //
 // A write (OnWrite):
 //
-//                    +-- applied --------------> Applied: its parts end; the new image is learned
+//                    +-- applied --------------> OnWriteApplied: its parts end; the new image is
+//                    |                           learned
 //                    |
-//   Send, Dispatch --+-- condition failed -----> Failed: the slot in the returned item shows which
-//                    |                           writes of the round were applied
-//                    +-- certainly not applied > NotSent: a pause; its parts fail or are retried
+//   SendChoice,    --+-- condition failed -----> OnConditionFailed: the slot in the returned item
+//   Dispatch         |                           shows which writes of the round were applied
+//                    |
+//                    +-- certainly not applied > NotApplied: a pause; its parts fail or are retried
 //                    |
 //                    +-- no response ----------> in doubt: a pause; the next write, or a probe,
 //                                                settles it, or Abandon after 10 s
@@ -88,41 +90,44 @@ class BucketActor {
   BucketActor(ActorTerms& terms, BucketKey key);
 
   /// Judges the take by the image, less the tokens that all pending parts may use.
-  Opinion Judge(const Part& take, const Moment& moment) const {
+  Opinion Judge(const Part& take, const ProtocolTime& moment) const {
     return View(moment).Judge(take, parts_.queue());
   }
   /// Returns true if a write should precede the refusal of the take: one that stores the limits of
   /// the take, so that the wait in the refusal is true, or one that marks or sets back an `rf` that
   /// is far ahead (time_ahead.h).
-  bool WantsRepair(const Part& take, const Moment& moment) const;
+  bool WantsRepair(const Part& take, const ProtocolTime& moment) const;
   /// Returns kOutOfRange if the adjust would leave more debt than kMaxDebt. Returns nothing if the
   /// item is not known.
-  std::optional<Status> CheckAdjust(const Part& adjust, const Moment& moment) const;
+  std::optional<Status> CheckAdjust(const Part& adjust, const ProtocolTime& moment) const;
   /// Returns true if the image is older than half of `refusal_age`, and neither a read nor a write
   /// is in flight that would return a newer one. Refresh then makes the next Continue read the
   /// item.
-  bool IsAging(const Moment& moment) const;
+  bool IsAging(const ProtocolTime& moment) const;
   void Refresh() { refreshes_ = true; }
 
-  /// As in PendingParts. The caller must call Continue after Accept and GiveBack.
-  void Accept(Part part);
+  /// As in PendingParts; GiveBack is QueueReturn. The caller must call Continue after Accept and
+  /// GiveBack.
+  void Accept(Part part) { parts_.Accept(std::move(part)); }
   PendingParts::Withdrawal Withdraw(PartId take) { return parts_.Withdraw(take); }
   PendingParts::Withdrawal Drop(PartId take, bool keeps) { return parts_.Drop(take, keeps); }
   bool IsWaiting(PartId part) const { return parts_.IsWaiting(part); }
-  void GiveBack(Part taken, const Moment& moment) { parts_.GiveBack(std::move(taken), moment.at); }
-  bool HasAdjust(AdjustId token) const { return parts_.queue().FindAdjust(token) != 0; }
+  void GiveBack(Part taken, const ProtocolTime& moment) {
+    parts_.QueueReturn(std::move(taken), moment.at);
+  }
+  bool HasAdjust(AdjustId adjust_id) const { return parts_.queue().FindAdjust(adjust_id) != 0; }
   bool is_full() const { return parts_.is_full(); }
 
   /// Starts the reads and writes that are due now, and computes wake().
-  void Continue(const Moment& moment, Step& step);
+  void Continue(const ProtocolTime& moment, Step& step);
   /// Ends parts whose time is over and doubts that are older than 10 s, then continues.
-  void OnTime(const Moment& moment, Step& step);
+  void OnTime(const ProtocolTime& moment, Step& step);
   /// Processes the result of the read in flight, then continues.
-  void OnRead(Result<BucketItems> items, const Moment& moment, Step& step);
+  void OnRead(Result<BucketItems> items, const ProtocolTime& moment, Step& step);
   /// Processes the outcome of a write, then continues. Ignores a write whose round is settled.
-  void OnWrite(std::uint64_t write, WriteOutcome outcome, const Moment& moment, Step& step);
+  void OnWrite(std::uint64_t write, WriteOutcome outcome, const ProtocolTime& moment, Step& step);
   /// Learns an image that was obtained by other means than a read or write of this actor.
-  void Learn(BucketImage image, const Moment& moment) {
+  void Learn(BucketImage image, const ProtocolTime& moment) {
     Learn(std::move(image), {.id = flights_.last_id()}, moment);
   }
   void Forget() { seen_.Forget(); }
@@ -144,68 +149,75 @@ class BucketActor {
     PartId last_part = 0;  // the latest part that was accepted before the request was sent
   };
 
-  TakeView View(const Moment& moment) const { return {seen_, terms_.refusal_age, moment.at}; }
+  TakeJudge View(const ProtocolTime& moment) const {
+    return {seen_, terms_.refusal_age, moment.at};
+  }
 
   // Sending.
 
   /// Returns true if a write may be sent now: no pause, no hold for other callers, and a write in
   /// flight, if there is one, is so late that another may supersede it.
-  bool MaySend(const Moment& moment);
+  bool MaySend(const ProtocolTime& moment);
   /// Returns true if a caller has too little time left to wait for other callers.
-  bool HasUrgentPart(const Moment& moment) const;
+  bool HasUrgentPart(const ProtocolTime& moment) const;
   /// Takes one step towards the next write: ends parts, or starts a read, a write or a probe.
   /// Returns true if it may be called again at once.
-  bool Advance(const Moment& moment, Step& step);
+  bool StepTowardsWrite(const ProtocolTime& moment, Step& step);
   /// Requests a read, unless one is in flight.
   void Read(Step& step);
   /// Reserves a fence value for a write that carries `parts`. Returns nothing if other processes
   /// hold all slots of the item; the write then is not fenced.
-  std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const Moment& moment);
+  std::optional<WriteFence::Guard> BeginFenced(const std::vector<PartId>& parts,
+                                               const ProtocolTime& moment);
   /// Returns the next step for an `rf` that is far ahead; kNone also if the bucket time is not
   /// confirmed.
-  AheadStep NextStep(const Moment& moment) const;
+  AheadStep NextAheadStepAt(const ProtocolTime& moment) const;
   /// Stores in seen_ when the `rf` of the image will be set back.
-  void NoteAhead(const Moment& moment);
+  void NoteAhead(const ProtocolTime& moment);
   bool IsRepair(PartId part) const;
   /// Plans the write of the choice: a step of time_ahead.h, an update, or the creation of the item.
-  Result<BucketPlan> Plan(const Choice& choice, const Moment& moment,
+  Result<BucketPlan> Plan(const Choice& choice, const ProtocolTime& moment,
                           const WriteFence::Guard* guard) const;
   /// Plans and dispatches the write of the choice. Returns true if parts ended instead, because no
   /// write is needed or none can be planned.
-  bool Send(Choice choice, const Moment& moment, Step& step);
+  bool SendChoice(Choice choice, const ProtocolTime& moment, Step& step);
   /// Ends the parts that no write carries: with the error, or as applied if there is none. Returns
   /// true if a part ended.
   bool EndUnwritten(const std::vector<PartId>& parts, const std::optional<Error>& error,
-                    const Moment& moment, Step& step);
+                    const ProtocolTime& moment, Step& step);
   /// Adds the planned write to the step and to the writes in flight.
   void Dispatch(Choice choice, BucketPlan plan, const std::optional<WriteFence::Guard>& guard,
-                const Moment& moment, Step& step);
+                const ProtocolTime& moment, Step& step);
   /// Settles writes in doubt if no other write would: sends a write that changes only the slot.
-  void Probe(const Moment& moment, Step& step);
+  void Probe(const ProtocolTime& moment, Step& step);
 
   // Outcomes of writes.
 
-  void Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment, Step& step);
+  void OnWriteApplied(const Flight& flight, const WriteAnswer& answer, const ProtocolTime& moment,
+                      Step& step);
   /// A condition of the write failed.
-  void Failed(const Flight& flight, WriteFailure failure, const Moment& moment, Step& step);
+  void OnConditionFailed(const Flight& flight, WriteFailure failure, const ProtocolTime& moment,
+                         Step& step);
   /// Another process has recorded, and so made, the adjust of this write.
-  void CountedElsewhere(const Flight& flight, const Moment& moment, Step& step);
+  void AdjustAlreadyRecorded(const Flight& flight, const ProtocolTime& moment, Step& step);
   /// The write was certainly not applied: it was throttled, refused, cancelled or never sent.
-  void NotSent(const Flight& flight, const WriteFailure& failure, const Moment& moment, Step& step);
+  void NotApplied(const Flight& flight, const WriteFailure& failure, const ProtocolTime& moment,
+                  Step& step);
   /// The condition failed because of a write of another process.
-  void LostToOthers(const Flight& flight, const Moment& moment, Step& step);
+  void OnLostToOthers(const Flight& flight, const ProtocolTime& moment, Step& step);
   /// Reports the parts whose outcome a response has shown.
-  void Settle(const WriteFence::Settlement& settled, const Moment& moment, Step& step);
+  void Settle(const WriteFence::Settlement& settled, const ProtocolTime& moment, Step& step);
 
   // Images.
 
   /// Learns the item as the response to `asked`. If the item cannot be used, pending parts fail.
-  void LearnItem(const Item& item, const ImageRequest& asked, const Moment& moment, Step& step);
-  void Learn(BucketImage image, const ImageRequest& asked, const Moment& moment);
+  void LearnItem(const Item& item, const ImageRequest& asked, const ProtocolTime& moment,
+                 Step& step);
+  void Learn(BucketImage image, const ImageRequest& asked, const ProtocolTime& moment);
   /// Fails all parts that no write carries, except adjusts that may succeed later.
-  void FailPending(const Error& error, const Moment& moment, Step& step);
+  void FailPending(const Error& error, const ProtocolTime& moment, Step& step);
   /// Computes wake_ from the deadlines of the parts, the writes in flight, pauses and holds.
-  void SetWake(const Moment& moment);
+  void SetWake(const ProtocolTime& moment);
 
   ActorTerms& terms_;
   const BucketKey key_;
@@ -214,13 +226,13 @@ class BucketActor {
   BucketFlights flights_;
   WritePace pace_;
   WriteGathering gathering_;
-  bool refreshes_ = false;          // the next Continue reads the item
-  bool reading_ = false;            // a read is in flight
-  ImageRequest read_{};             // the read in flight
-  bool needs_read_ = false;         // parts that are pending cannot be decided without a read
-  bool image_is_read_ = false;      // the image was not left by a write of this process
-  bool recorded_ = false;           // the latest write recorded the id of an adjust
-  Instant repaired_at_{INT64_MIN};  // when the latest write with a repair was sent
+  bool refreshes_ = false;              // the next Continue reads the item
+  bool reading_ = false;                // a read is in flight
+  ImageRequest read_{};                 // the read in flight
+  bool needs_read_ = false;             // parts that are pending cannot be decided without a read
+  bool image_is_read_ = false;          // the image was not left by a write of this process
+  bool latest_records_adjust_ = false;  // the latest write recorded the id of an adjust
+  Instant repaired_at_{INT64_MIN};      // when the latest write with a repair was sent
   Instant wake_ = kNoTime;
 };
 

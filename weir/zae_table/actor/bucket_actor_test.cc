@@ -29,10 +29,10 @@ class BucketActorTest : public testing::Test {
               .target = MakeTarget({"acme", "llm", 0}, {kRpm}),
               .amounts = {amount},
               .now = now_.bucket_time,
-              .came = now_.at,
-              .token = {1, terms_.last_part}};
-    if (patience > milliseconds(0)) part.answer_by = part.drop_at = now_.at + patience;
-    if (part.is_adjust()) part.drop_at = now_.at + std::chrono::seconds(10);
+              .began_at = now_.at,
+              .adjust_id = {1, terms_.last_part}};
+    if (patience > milliseconds(0)) part.report_by = part.drop_by = now_.at + patience;
+    if (part.is_adjust()) part.drop_by = now_.at + std::chrono::seconds(10);
     const PartId id = part.id;
     actor_.Accept(std::move(part));
     actor_.Continue(now_, step_);
@@ -43,23 +43,23 @@ class BucketActorTest : public testing::Test {
   }
   /// Repeats the latest adjust with its id.
   void AdjustAgain(std::int64_t amount) {
-    const AdjustId token{1, terms_.last_part};
+    const AdjustId adjust_id{1, terms_.last_part};
     actor_.Accept({.id = ++terms_.last_part,
                    .kind = Part::Kind::kAdjust,
                    .call = terms_.last_part,
                    .target = MakeTarget({"acme", "llm", 0}, {kRpm}),
                    .amounts = {amount},
                    .now = now_.bucket_time,
-                   .came = now_.at,
-                   .drop_at = now_.at + std::chrono::seconds(10),
-                   .token = token});
+                   .began_at = now_.at,
+                   .drop_by = now_.at + std::chrono::seconds(10),
+                   .adjust_id = adjust_id});
     actor_.Continue(now_, step_);
   }
   Opinion Judge(std::int64_t tokens) {
     return actor_.Judge({.target = MakeTarget({"acme", "llm", 0}, {kRpm}),
                          .amounts = {tokens * 1'000},
                          .now = now_.bucket_time,
-                         .came = now_.at},
+                         .began_at = now_.at},
                         now_);
   }
   void Wait(milliseconds time) {
@@ -115,7 +115,7 @@ class BucketActorTest : public testing::Test {
                     .repair_rest = milliseconds(1'000),
                     .instance = 1,
                     .draw = [this] { return ++drawn_; }};
-  Moment now_{.at = {1'000'000'000'000}, .bucket_time = kShardStart};
+  ProtocolTime now_{.at = {1'000'000'000'000}, .bucket_time = kShardStart};
   BucketActor::Step step_;
   BucketActor actor_{terms_, {"acme", "llm", 0}};
 };
@@ -187,7 +187,7 @@ TEST_F(BucketActorTest, ANewItemHasTheSlotOfItsWriter) {
                 .target = MakeTarget({"acme", "llm", 0}, {kRpm}),
                 .amounts = {1'000},
                 .now = now_.bucket_time,
-                .came = now_.at});
+                .began_at = now_.at});
   fresh.Continue(now_, step_);
   ASSERT_THAT(step_.sends, SizeIs(1));
   const FenceSlots slots = ReadSlots(step_.sends.front().writes.front().item);

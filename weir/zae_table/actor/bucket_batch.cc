@@ -19,7 +19,7 @@ bool AreEqual(const Target& a, const Target& b) {
 }
 
 // The write is not dated before rf. If rf is ahead of the caller's time, the bucket gets no refill
-// until that time reaches rf, or rf is set back: `behind_` is added to the waits.
+// until that time reaches rf, or rf is set back: `unrefilled_for_` is added to the waits.
 BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at)
     : seen_(seen),
       target_(leader.target),
@@ -28,33 +28,33 @@ BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis 
       sums_(target_->limits.size()) {
   if (const BucketImage* image = seen.image()) {
     const UnixMillis rf = image->bucket.time;
-    behind_ = std::max(seen.set_back_at().value_or(rf) - now, milliseconds(0));
+    unrefilled_for_ = std::max(seen.set_back_at().value_or(rf) - now, milliseconds(0));
     now_ = std::max(now, rf);
   }
-  MakeLines();
-  conforms_ = seen_.is_absent() || Conforms(*seen_.image(), lines_);
-  if (seen_.IsContended(at) && conforms_ && !adjusts_ && seen_.image() != nullptr) Hold();
+  ComputeUpdates();
+  conforms_ = seen_.is_absent() || Conforms(*seen_.image(), updates_);
+  if (seen_.IsContended(at) && conforms_ && !adjusts_ && seen_.image() != nullptr) HoldRefill();
 }
 
 BucketRequest BucketBatch::Request() const {
   return {.target = *target_, .sums = sums_, .adjusts = adjusts_};
 }
 
-void BucketBatch::MakeLines() {
-  lines_ = seen_.is_absent() ? NewLimitUpdates(Request())
-                             : LimitUpdatesOf(*seen_.image(), Request(), now_);
+void BucketBatch::ComputeUpdates() {
+  updates_ = seen_.is_absent() ? NewLimitUpdates(Request())
+                               : LimitUpdatesOf(*seen_.image(), Request(), now_);
 }
 
 // The hold is at most half of the time from rf until some limit is full: if rf stayed longer,
 // refill would be lost at the capacity.
-void BucketBatch::Hold() {
+void BucketBatch::HoldRefill() {
   const milliseconds elapsed = now_ - seen_.image()->bucket.time;
-  milliseconds hold = kHold;
+  milliseconds hold = kMinimumRefillTime;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
-    const Meter& before = lines_[i].before;
+    const Meter& before = updates_[i].before;
     hold = std::min(hold, RetryAfter(before, before.quota.capacity) / 2);
   }
-  hold_ = std::max(hold - elapsed, milliseconds(0));
+  refill_hold_ = std::max(hold - elapsed, milliseconds(0));
 }
 
 // Takes of one target share a write. Adjusts join takes of configured limits if the write changes
@@ -70,13 +70,13 @@ bool BucketBatch::Suits(const Part& part) const {
 
 // In adjusts and overrides, whether a limit joins, and whether an extra gets its parameters,
 // depends on whether tokens are taken from it. So its lines change with the first amount.
-void BucketBatch::Add(std::size_t limit, const MeterAmounts& amounts) {
+void BucketBatch::AddAmounts(std::size_t limit, const MeterAmounts& amounts) {
   MeterAmounts& sum = sums_[limit];
   const bool began = sum.used() == 0 && amounts.used() > 0;
   sum.takes += amounts.takes;
   sum.debits += amounts.debits;
   sum.returns += amounts.returns;
-  if (began && (adjusts_ || target_->source == LimitSource::kOverride)) MakeLines();
+  if (began && (adjusts_ || target_->source == LimitSource::kOverride)) ComputeUpdates();
 }
 
 // Adds limit by limit, and restores the sums if one of them exceeds its bound.
@@ -86,14 +86,14 @@ bool BucketBatch::AddAdjust(const Part& part) {
     const std::int64_t amount = part.amounts[i];
     const std::size_t limit =
         part.target == target_ ? i : IndexIn(*target_, part.target->limits[i].name);
-    Add(limit, {.debits = std::max<std::int64_t>(amount, 0),
-                .returns = std::max<std::int64_t>(-amount, 0)});
-    const LimitUpdate& line = lines_[limit];
+    AddAmounts(limit, {.debits = std::max<std::int64_t>(amount, 0),
+                       .returns = std::max<std::int64_t>(-amount, 0)});
+    const LimitUpdate& line = updates_[limit];
     const bool fits = amount <= 0 ? sums_[limit].returns <= kMaxDebt
                                   : CanAdjust(line.conformed, sums_[limit].used());
     if (fits) continue;
     sums_ = before;
-    MakeLines();
+    ComputeUpdates();
     return false;
   }
   ++parts_;
@@ -101,10 +101,10 @@ bool BucketBatch::AddAdjust(const Part& part) {
 }
 
 // While rf is held, the refill since rf does not count.
-Meter BucketBatch::Judged(std::size_t limit) const {
-  const LimitUpdate& line = lines_[limit];
+Meter BucketBatch::JudgedMeter(std::size_t limit) const {
+  const LimitUpdate& line = updates_[limit];
   Meter judged = line.judged;
-  if (hold_ > milliseconds(0)) judged.tokens -= line.conformed.tokens - line.before.tokens;
+  if (refill_hold_ > milliseconds(0)) judged.tokens -= line.conformed.tokens - line.before.tokens;
   Adjust(judged, -sums_[limit].returns);
   return judged;
 }
@@ -113,14 +113,14 @@ Meter BucketBatch::Judged(std::size_t limit) const {
 milliseconds BucketBatch::WaitOf(const Meter& judged, std::int64_t amount) const {
   const milliseconds wait = amount == 0 ? milliseconds(0) : RetryAfter(judged, amount);
   if (wait == milliseconds(0)) return wait;
-  return std::max(wait, hold_) + behind_;
+  return std::max(wait, refill_hold_) + unrefilled_for_;
 }
 
 TakeVerdict BucketBatch::Judge(std::span<const std::int64_t> amounts,
                                std::span<const std::int64_t> used) {
   TakeVerdict verdict;
   for (std::size_t i = 0; i < amounts.size(); ++i) {
-    Meter judged = Judged(i);
+    Meter judged = JudgedMeter(i);
     judged.tokens -= sums_[i].takes + (used.empty() ? 0 : used[i]);
     verdict.available.push_back(judged.tokens);
     const milliseconds wait = WaitOf(judged, amounts[i]);
@@ -132,7 +132,7 @@ TakeVerdict BucketBatch::Judge(std::span<const std::int64_t> amounts,
 
 bool BucketBatch::is_tight() const {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
-    if (sums_[i].takes > Judged(i).tokens / 2) return true;
+    if (sums_[i].takes > JudgedMeter(i).tokens / 2) return true;
   }
   return false;
 }
@@ -141,7 +141,7 @@ TakeVerdict BucketBatch::AddTake(std::span<const std::int64_t> amounts,
                                  std::span<const std::int64_t> used) {
   TakeVerdict verdict = Judge(amounts, used);
   if (verdict.wait > milliseconds(0)) return verdict;
-  for (std::size_t i = 0; i < amounts.size(); ++i) Add(i, {.takes = amounts[i]});
+  for (std::size_t i = 0; i < amounts.size(); ++i) AddAmounts(i, {.takes = amounts[i]});
   ++parts_;
   return verdict;
 }

@@ -13,7 +13,7 @@ namespace weir::dynamo {
 
 /// In a contended bucket (SeenBucket::IsContended), a write moves `rf` only if at least this time
 /// of refill has accumulated since `rf`, or half of the time to full.
-inline constexpr milliseconds kHold{250};
+inline constexpr milliseconds kMinimumRefillTime{250};
 
 /// The judgement of a take.
 struct TakeVerdict {
@@ -55,26 +55,26 @@ class BucketBatch {
   BucketRequest Request() const;
 
  private:
-  /// Computes lines_ from the image and the sums.
-  void MakeLines();
-  void Add(std::size_t limit, const MeterAmounts& amounts);
+  /// Computes updates_ from the image and the sums.
+  void ComputeUpdates();
+  void AddAmounts(std::size_t limit, const MeterAmounts& amounts);
   /// Returns the meter that takes are judged by: after the returns, before the takes.
-  Meter Judged(std::size_t limit) const;
+  Meter JudgedMeter(std::size_t limit) const;
   milliseconds WaitOf(const Meter& judged, std::int64_t amount) const;
-  /// Sets hold_ for a contended bucket.
-  void Hold();
+  /// Sets refill_hold_ for a contended bucket.
+  void HoldRefill();
 
   const SeenBucket& seen_;
   TargetPtr target_;
   UnixMillis now_;
-  milliseconds behind_{0};  // until `now` reaches the image's rf, or rf is set back
-  bool adjusts_;            // the leader is an adjust or a return
+  milliseconds unrefilled_for_{0};  // until `now` reaches the image's rf, or rf is set back
+  bool adjusts_;                    // the leader is an adjust or a return
   bool conforms_ = true;
   std::size_t parts_ = 0;
   /// How long rf is not moved. While this is over 0, takes are judged by the stored balance alone.
-  milliseconds hold_{0};
-  std::vector<MeterAmounts> sums_;  // by limit of the target
-  std::vector<LimitUpdate> lines_;  // the limits of the target first, in their order
+  milliseconds refill_hold_{0};
+  std::vector<MeterAmounts> sums_;    // by limit of the target
+  std::vector<LimitUpdate> updates_;  // the limits of the target first, in their order
 };
 
 /// Returns true if the targets name the same bucket, source and limits.

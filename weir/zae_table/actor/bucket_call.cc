@@ -46,7 +46,7 @@ BucketCall::Next BucketCall::Begin(Route route, CallActors& actors) {
   }
   pending_ = 0;
   failure_.reset();
-  return Reserve(actors);
+  return ReserveOpenParts(actors);
 }
 
 Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
@@ -56,25 +56,25 @@ Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
             .index = index,
             .target = charge.target,
             .now = request_.now,
-            .came = request_.came,
-            .answer_by = request_.deadline.at(),
-            .drop_at = request_.deadline.at(),
+            .began_at = request_.began_at,
+            .report_by = request_.deadline.at(),
+            .drop_by = request_.deadline.at(),
             .resolved_at = charge.resolved_at,
             .shards = route_.shards[index],
-            .token = request_.token,
+            .adjust_id = request_.adjust_id,
             .is_recorded = request_.is_recorded};
   part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
   return part;
 }
 
-BucketCall::Next BucketCall::Reserve(CallActors& actors) {
+BucketCall::Next BucketCall::ReserveOpenParts(CallActors& actors) {
   switch (request_.kind) {
     case CallRequest::Kind::kAcquire:
       return ReserveTakes(actors);
     case CallRequest::Kind::kAdjust:
       return ReserveAdjusts(actors);
     case CallRequest::Kind::kConform:
-      return Write(actors);
+      return QueueParts(actors);
   }
   return Next::kWaits;
 }
@@ -97,12 +97,12 @@ BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
     }
     if (opinion.kind == Kind::kOutdated) failure_ = Failure{Outcome::kOutdated};
     if (opinion.kind == Kind::kDivided)
-      Ended(i, {.kind = Outcome::kDivided, .is_missing = opinion.is_missing});
+      NoteOutcome(i, {.kind = Outcome::kDivided, .needs_shards = opinion.needs_shards});
   }
   if (failure_ && (failure_->kind != Outcome::kRefused || unknown.empty())) return Fail(actors);
   failure_.reset();
-  if (!unknown.empty()) return Look(unknown, actors);
-  return Write(actors);
+  if (!unknown.empty()) return StartLooks(unknown, actors);
+  return QueueParts(actors);
 }
 
 // An adjust that the process has counted before is not queued again. One that exceeds kMaxDebt
@@ -116,27 +116,28 @@ BucketCall::Next BucketCall::ReserveAdjusts(CallActors& actors) {
       parts_[i].stage = Stage::kApplied;
       continue;
     }
-    if (auto counted = actors.Counted(KeyOf(i), request_.token)) {
+    if (auto counted = actors.FindAdjustResult(KeyOf(i), request_.adjust_id)) {
       if (!*counted) failure_ = Failure{Outcome::kFailed, counted->error()};
       parts_[i].stage = *counted ? Stage::kApplied : Stage::kEnded;
       continue;
     }
     const std::optional<Status> status = actors.At(KeyOf(i)).CheckAdjust(part, actors.moment());
     if (!status) unknown.push_back(i);
-    if (status && !*status) return Answer(weir::Fail(status->error()));
+    if (status && !*status) return EndWith(weir::Fail(status->error()));
   }
-  if (!unknown.empty()) return Look(unknown, actors);
-  return Write(actors);
+  if (!unknown.empty()) return StartLooks(unknown, actors);
+  return QueueParts(actors);
 }
 
-BucketCall::Next BucketCall::Look(const std::vector<std::size_t>& unknown, CallActors& actors) {
+BucketCall::Next BucketCall::StartLooks(const std::vector<std::size_t>& unknown,
+                                        CallActors& actors) {
   phase_ = Phase::kLooking;
   for (const std::size_t i : unknown) Accept(i, Part::Kind::kLook, actors);
   return Next::kWaits;
 }
 
 // Before the refusal the limits are stored, so that its wait is true.
-bool BucketCall::Repairs(CallActors& actors) {
+bool BucketCall::StartRepairs(CallActors& actors) {
   if (std::exchange(is_repaired_, true)) return false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const Part part = PartOf(i, Part::Kind::kTake);
@@ -153,8 +154,8 @@ void BucketCall::Accept(std::size_t index, Part::Kind kind, CallActors& actors) 
   if (kind == Part::Kind::kLook || kind == Part::Kind::kWait) part.amounts.clear();
   if (kind == Part::Kind::kRepair) std::ranges::fill(part.amounts, 0);
   if (kind == Part::Kind::kAdjust) {
-    part.drop_at = request_.came + kAdjustPatience;
-    if (!request_.deadline.is_never()) part.drop_at = std::max(part.drop_at, part.answer_by);
+    part.drop_by = request_.began_at + kAdjustPatience;
+    if (!request_.deadline.is_never()) part.drop_by = std::max(part.drop_by, part.report_by);
   }
   parts_[index].id = actors.Accept(std::move(part));
   parts_[index].stage = Stage::kPending;
@@ -162,7 +163,7 @@ void BucketCall::Accept(std::size_t index, Part::Kind kind, CallActors& actors) 
 }
 
 // A take of 0 tokens is a look: the judgement is its result, and no write is needed.
-BucketCall::Next BucketCall::Write(CallActors& actors) {
+BucketCall::Next BucketCall::QueueParts(CallActors& actors) {
   phase_ = Phase::kWriting;
   const auto kind = request_.kind == CallRequest::Kind::kAcquire  ? Part::Kind::kTake
                     : request_.kind == CallRequest::Kind::kAdjust ? Part::Kind::kAdjust
@@ -174,21 +175,21 @@ BucketCall::Next BucketCall::Write(CallActors& actors) {
       continue;
     }
     Accept(i, kind, actors);
-    if (in_order_) break;
+    if (one_by_one_) break;
   }
   return pending_ > 0 ? Next::kWaits : Conclude(actors);
 }
 
-void BucketCall::Ended(std::size_t index, const PartOutcome& outcome) {
+void BucketCall::NoteOutcome(std::size_t index, const PartOutcome& outcome) {
   in_doubt_ = in_doubt_ || outcome.in_doubt;
   CallPart& part = parts_[index];
   part.stage = outcome.kind == Outcome::kApplied ? Stage::kApplied
-               : outcome.is_carried              ? Stage::kCarried
+               : outcome.is_carried              ? Stage::kInFlight
                                                  : Stage::kEnded;
   if (!outcome.available.empty()) {
     part.verdict = {.available = outcome.available, .wait = outcome.wait, .waits = outcome.waits};
   }
-  if (outcome.is_missing) {
+  if (outcome.needs_shards) {
     const BucketKey bucket{KeyOf(index).entity, KeyOf(index).resource, 0};
     if (std::ranges::find(incomplete_, bucket) == incomplete_.end()) incomplete_.push_back(bucket);
   }
@@ -207,14 +208,14 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
   const bool is_late = outcome.error && outcome.error->code == Code::kDeadlineExceeded;
   if (phase_ == Phase::kReturning) {
     in_doubt_ = in_doubt_ || outcome.kind != Outcome::kApplied;
-    if (is_late) return Hurry(actors);
+    if (is_late) return EndAtDeadline(actors);
     return pending_ > 0 ? Next::kWaits : Conclude(actors);
   }
   if (phase_ == Phase::kAwaitingShards) {
     failure_ = Failure{outcome.kind, outcome.error};
     if (!outcome.error) return Conclude(actors);
     GiveUp(*outcome.error, actors);
-    return Next::kAnswers;
+    return Next::kEnded;
   }
   const bool is_over = request_.deadline.ExpiredAt(actors.moment().at);
   if (phase_ == Phase::kRepairing) {
@@ -222,20 +223,20 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
     if (is_over) return Conclude(actors);
     failure_.reset();
     for (CallPart& part : parts_) part.stage = Stage::kOpen;
-    return Reserve(actors);
+    return ReserveOpenParts(actors);
   }
-  Ended(outcome.index, outcome);
-  if (phase_ == Phase::kHurrying) return Hurry(actors);
+  NoteOutcome(outcome.index, outcome);
+  if (phase_ == Phase::kDeadlinePassed) return EndAtDeadline(actors);
   if (phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen) {
     parts_[outcome.index].stage = Stage::kOpen;
-    return pending_ > 0 ? Next::kWaits : Reserve(actors);
+    return pending_ > 0 ? Next::kWaits : ReserveOpenParts(actors);
   }
-  if (is_late || (failure_ && is_over)) return Hurry(actors);
+  if (is_late || (failure_ && is_over)) return EndAtDeadline(actors);
   if (failure_ && request_.kind == CallRequest::Kind::kAcquire) return Fail(actors);
   if (pending_ > 0) return Next::kWaits;
   const bool has_more =
       std::ranges::any_of(parts_, [](const CallPart& part) { return part.stage == Stage::kOpen; });
-  return has_more && !failure_ ? Reserve(actors) : Conclude(actors);
+  return has_more && !failure_ ? ReserveOpenParts(actors) : Conclude(actors);
 }
 
 // The phase stays the same until the outcomes of carried parts have come: each of them calls Fail
@@ -244,7 +245,7 @@ BucketCall::Next BucketCall::Fail(CallActors& actors) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     CallPart& part = parts_[i];
     if (part.stage != Stage::kPending) continue;
-    const PendingParts::Withdrawal withdrawn = actors.Change(KeyOf(i)).Withdraw(part.id);
+    const PendingParts::Withdrawal withdrawn = actors.Modify(KeyOf(i)).Withdraw(part.id);
     in_doubt_ = in_doubt_ || withdrawn.in_doubt;
     if (!withdrawn.is_gone) continue;
     part.stage = Stage::kEnded;
@@ -264,14 +265,14 @@ BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
     Part back = PartOf(i, Part::Kind::kGiveBack);
     for (std::int64_t& amount : back.amounts) amount = -amount;
     back.now = DateOf(back, actors.moment().at);
-    back.came = actors.moment().at;
-    back.drop_at = back.came + kAdjustPatience;
+    back.began_at = actors.moment().at;
+    back.drop_by = back.began_at + kAdjustPatience;
     parts_[i].id = actors.Accept(std::move(back));
     parts_[i].stage = Stage::kEnded;
     ++pending_;
   }
   if (!had_taken) return Conclude(actors);
-  repeats_ = failure_->kind == Outcome::kRefused && !in_order_;
+  repeats_ = failure_->kind == Outcome::kRefused && !one_by_one_;
   return Next::kWaits;
 }
 
@@ -279,17 +280,17 @@ BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
 // or keep them (AcquireAndKeep). A part that is pending here and not waiting in its actor has an
 // outcome in the protocol's queue: this must be processed first, because it says whether the tokens
 // were taken.
-BucketCall::Next BucketCall::Hurry(CallActors& actors) {
+BucketCall::Next BucketCall::EndAtDeadline(CallActors& actors) {
   repeats_ = false;
   const bool takes = request_.kind == CallRequest::Kind::kAcquire && phase_ != Phase::kReturning;
   if (takes) {
-    phase_ = Phase::kHurrying;
+    phase_ = Phase::kDeadlinePassed;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const bool is_pending = parts_[i].stage == Stage::kPending;
       if (is_pending && !actors.At(KeyOf(i)).IsWaiting(parts_[i].id)) return Next::kWaits;
     }
-    const bool keeps = AdmitsLate();
-    for (std::size_t i = 0; i < parts_.size(); ++i) LeavePart(i, keeps, actors);
+    const bool keeps = KeepsAfterDeadline();
+    for (std::size_t i = 0; i < parts_.size(); ++i) SettleOrHandOver(i, keeps, actors);
   }
   pending_ = 0;
   return Conclude(actors);
@@ -301,20 +302,20 @@ void BucketCall::AwaitShards(CallActors& actors) {
 }
 
 void BucketCall::EndWait(CallActors& actors) {
-  actors.Change(KeyOf(0)).Withdraw(parts_.front().id);
+  actors.Modify(KeyOf(0)).Withdraw(parts_.front().id);
   pending_ = 0;
 }
 
 void BucketCall::GiveUp(Error error, CallActors& actors) {
   failure_ = Failure{Outcome::kFailed, std::move(error)};
   for (CallPart& part : parts_) part.stage = Stage::kEnded;
-  if (AdmitsLate()) {
-    for (std::size_t i = 0; i < parts_.size(); ++i) LeavePart(i, true, actors);
+  if (KeepsAfterDeadline()) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) SettleOrHandOver(i, true, actors);
   }
-  answer_ = weir::Fail(*failure_->error);
+  result_ = weir::Fail(*failure_->error);
 }
 
-bool BucketCall::AdmitsLate() const {
+bool BucketCall::KeepsAfterDeadline() const {
   return request_.keeps && failure_ && failure_->error &&
          failure_->error->code == Code::kDeadlineExceeded;
 }
@@ -322,11 +323,11 @@ bool BucketCall::AdmitsLate() const {
 // A part that is gone from its actor, or has ended, is settled here: tokens that were taken and are
 // not kept are returned; tokens that are kept and were not taken are debited, in shard 0 if the
 // shard does not exist. A part that a write carries is settled by its actor.
-void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
+void BucketCall::SettleOrHandOver(std::size_t index, bool keeps, CallActors& actors) {
   CallPart& part = parts_[index];
   bool is_taken = part.stage == Stage::kApplied;
-  if (part.stage == Stage::kPending || part.stage == Stage::kCarried) {
-    const auto left = actors.Change(KeyOf(index)).Drop(part.id, keeps);
+  if (part.stage == Stage::kPending || part.stage == Stage::kInFlight) {
+    const auto left = actors.Modify(KeyOf(index)).Drop(part.id, keeps);
     in_doubt_ = in_doubt_ || left.in_doubt;
     if (!left.is_gone) return;
     is_taken = false;
@@ -334,64 +335,64 @@ void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
   if (is_taken == keeps) return;
   Part settled = PartOf(index, Part::Kind::kTake);
   if (settled.is_nothing()) return;
-  settled.keeps = keeps;
-  // PendingParts::GiveBack debits the part if it keeps its tokens, and returns them otherwise.
-  const bool is_missing = keeps && actors.At(KeyOf(index)).seen().is_absent();
-  if (is_missing) settled.target = InShard(*settled.target, 0);
-  actors.Change(settled.target->key).GiveBack(std::move(settled), actors.moment());
+  settled.caller_keeps_tokens = keeps;
+  // PendingParts::QueueReturn debits the part if it keeps its tokens, and returns them otherwise.
+  const bool is_absent = keeps && actors.At(KeyOf(index)).seen().is_absent();
+  if (is_absent) settled.target = InShard(*settled.target, 0);
+  actors.Modify(settled.target->key).GiveBack(std::move(settled), actors.moment());
 }
 
 // The order matters: a call that was refused half-way is tried again before its limits are
 // repaired, and repairs precede the refusal because its wait depends on them.
 BucketCall::Next BucketCall::Conclude(CallActors& actors) {
-  if (!failure_) return Answer(Told(true));
+  if (!failure_) return EndWith(BuildDecision(true));
   if (std::exchange(repeats_, false)) {
-    in_order_ = true;
+    one_by_one_ = true;
     failure_.reset();
     parts_.assign(parts_.size(), {});
-    return Reserve(actors);
+    return ReserveOpenParts(actors);
   }
   switch (failure_->kind) {
     case Outcome::kRefused:
-      if (Repairs(actors)) return Next::kWaits;
-      answer_ = Told(false);
+      if (StartRepairs(actors)) return Next::kWaits;
+      result_ = BuildDecision(false);
       return Next::kRefused;
     case Outcome::kDivided:
       return Next::kReroutes;
     case Outcome::kContended:
-      return Contended();
+      return EndContended();
     case Outcome::kOutdated: {
       Decision outdated;
       outdated.outdated = true;
       outdated.maybe_charged_twice = in_doubt_;
-      return Answer(std::move(outdated));
+      return EndWith(std::move(outdated));
     }
     default:
-      return Answer(weir::Fail(*failure_->error));
+      return EndWith(weir::Fail(*failure_->error));
   }
 }
 
 // An adjust has no refusal, so contention is an error of it.
-BucketCall::Next BucketCall::Contended() {
+BucketCall::Next BucketCall::EndContended() {
   if (request_.kind != CallRequest::Kind::kAcquire) {
     const BucketKey& key = KeyOf(0);
-    return Answer(weir::Fail(Code::kUnavailable,
-                             fmt::format("{}/{}: too many processes, or too many requests of this "
-                                         "one, write to the bucket; try again",
-                                         key.entity, key.resource)));
+    return EndWith(weir::Fail(Code::kUnavailable,
+                              fmt::format("{}/{}: too many processes, or too many requests of this "
+                                          "one, write to the bucket; try again",
+                                          key.entity, key.resource)));
   }
-  Decision contended = Told(false);
+  Decision contended = BuildDecision(false);
   contended.contended = true;
   contended.retry_after = kContendedWait;
-  return Answer(std::move(contended));
+  return EndWith(std::move(contended));
 }
 
-BucketCall::Next BucketCall::Answer(Result<Decision> answer) {
-  answer_ = std::move(answer);
-  return Next::kAnswers;
+BucketCall::Next BucketCall::EndWith(Result<Decision> answer) {
+  result_ = std::move(answer);
+  return Next::kEnded;
 }
 
-Decision BucketCall::Told(bool admitted) const {
+Decision BucketCall::BuildDecision(bool admitted) const {
   Decision decision{.admitted = admitted, .maybe_charged_twice = in_doubt_, .limits = {}};
   if (request_.kind != CallRequest::Kind::kAcquire) return decision;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -400,7 +401,7 @@ Decision BucketCall::Told(bool admitted) const {
     if (!admitted) decision.retry_after = std::max(decision.retry_after, verdict.wait);
     AddStatuses(route_.parts[i], verdict, decision.limits);
   }
-  return Join(std::move(decision), route_, request_.charges);
+  return MergeDecision(std::move(decision), route_, request_.charges);
 }
 
 }  // namespace weir::dynamo

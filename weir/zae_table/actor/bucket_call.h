@@ -3,29 +3,29 @@
 //
 //   Begin
 //     |
-//     v           an item is not known
-//   Reserve ------------------------------> kLooking -- images seen ----> Reserve
+//     v                  an item is not known
+//   ReserveOpenParts ------------------------> kLooking -- images seen --> ReserveOpenParts
 //     |  |
-//     |  +- none refuses --> kWriting -- all parts applied -------------> kAnswers
+//     |  +- none refuses --> kWriting -- all parts applied -------------> kEnded
 //     |                         |
 //     +- a bucket refuses --+   | a part is refused, or fails
 //                           v   v
-//            Fail: queued parts are withdrawn, carried ones are awaited
+//            Fail: queued parts are withdrawn, those in flight are awaited
 //                             |
 //                             v
 //            kReturning: applied takes are given back
 //                             |
 //                             v
-//   Conclude -- refused half-way: once, bucket by bucket (in_order_) ---> Reserve
-//            -- limits to be stored first --> kRepairing ---------------> Reserve
-//            -- refused ------------------------------------------------> kRefused
-//            -- divided otherwise --------------------------------------> kReroutes
-//            -- otherwise ----------------------------------------------> kAnswers
+//   Conclude -- refused half-way: once, bucket by bucket (one_by_one_) --> ReserveOpenParts
+//            -- limits to be stored first --> kRepairing ----------------> ReserveOpenParts
+//            -- refused -------------------------------------------------> kRefused
+//            -- divided otherwise ---------------------------------------> kReroutes
+//            -- otherwise -----------------------------------------------> kEnded
 //
 // The path through Fail is that of takes; adjusts and conforms conclude when all parts have ended.
-// At the deadline, in any phase: Hurry, which waits for nothing but the outcomes of the same event
-// (kHurrying), then Conclude. After kReroutes the protocol calls Begin again, or first AwaitShards
-// (kAwaitingShards) and EndWait while it creates missing shards.
+// At the deadline, in any phase: EndAtDeadline, which waits for nothing but the outcomes of the
+// same event (kDeadlinePassed), then Conclude. After kReroutes the protocol calls Begin again, or
+// first AwaitShards (kAwaitingShards) and EndWait while it creates missing shards.
 #pragma once
 
 #include <optional>
@@ -48,11 +48,11 @@ struct CallRequest {
   };
   Kind kind = Kind::kAcquire;
   std::vector<Charge> charges;
-  AdjustId token{};          ///< of kAdjust
+  AdjustId adjust_id{};      ///< of kAdjust
   bool is_recorded = false;  ///< of kAdjust: BucketStore::AdjustShared
   bool keeps = false;        ///< of kAcquire: BucketStore::AcquireAndKeep
-  UnixMillis now;            ///< the bucket time at `came`, from the caller
-  Instant came;              ///< when the call began
+  UnixMillis now;            ///< the bucket time at `began_at`, from the caller
+  Instant began_at;          ///< when the call began
   Deadline deadline = Deadline::Never();
 };
 
@@ -67,7 +67,7 @@ class CallActors {
   /// Returns the actor of the bucket; creates it if there is none.
   virtual BucketActor& At(const BucketKey& key) = 0;
   /// As At, for a change of the actor: its Continue runs at the end of the event.
-  virtual BucketActor& Change(const BucketKey& key) = 0;
+  virtual BucketActor& Modify(const BucketKey& key) = 0;
   /// Gives the part to the actor of its target and returns its identifier. The actor's Continue
   /// runs at the end of the event.
   virtual PartId Accept(Part part) = 0;
@@ -75,9 +75,9 @@ class CallActors {
   virtual void Refresh(const BucketKey& key) = 0;
   /// Returns nothing if the adjust is to be accepted: it is pending, or not known. Otherwise
   /// returns its result: OK if it was counted, kUnavailable if it was forfeited.
-  virtual std::optional<Status> Counted(const BucketKey& key, AdjustId token) = 0;
+  virtual std::optional<Status> FindAdjustResult(const BucketKey& key, AdjustId adjust_id) = 0;
   /// The time of the event.
-  virtual const Moment& moment() const = 0;
+  virtual const ProtocolTime& moment() const = 0;
 };
 
 /// Takes all charges or none. The call first has all of its buckets judged, then queues a part in
@@ -91,9 +91,9 @@ class BucketCall {
  public:
   enum class Next {
     kWaits,     ///< parts are pending: OnOutcome is to be called
-    kAnswers,   ///< the call has ended: TakeAnswer
+    kEnded,     ///< the call has ended: TakeResult
     kReroutes,  ///< its buckets are divided otherwise: Begin with another route
-    kRefused,   ///< a shard refused it: Begin with another route, or end the call with TakeAnswer
+    kRefused,   ///< a shard refused it: Begin with another route, or end the call with TakeResult
   };
 
   BucketCall(std::uint64_t id, CallRequest request) : id_(id), request_(std::move(request)) {}
@@ -111,9 +111,8 @@ class BucketCall {
   void GiveUp(Error error, CallActors& actors);
 
   const CallRequest& request() const { return request_; }
-  const Route& route() const { return route_; }
-  /// Returns the result. REQUIRES: the latest Next was kAnswers or kRefused, or GiveUp was called.
-  Result<Decision> TakeAnswer() { return *std::move(answer_); }
+  /// Returns the result. REQUIRES: the latest Next was kEnded or kRefused, or GiveUp was called.
+  Result<Decision> TakeResult() { return *std::move(result_); }
   /// After kReroutes: returns the buckets of which shards are missing, or have an older count of
   /// shards.
   std::vector<BucketKey> TakeIncomplete() { return std::exchange(incomplete_, {}); }
@@ -129,16 +128,16 @@ class BucketCall {
     kOpen,     ///< not accepted by its actor
     kPending,  ///< accepted; no outcome yet
     kApplied,
-    kEnded,    ///< not applied, or given back
-    kCarried,  ///< reported as late, but a write in flight still carries it
+    kEnded,     ///< not applied, or given back
+    kInFlight,  ///< reported as late, but a write in flight still carries it
   };
   enum class Phase {
-    kLooking,        ///< parts of kind kLook are pending
-    kRepairing,      ///< parts of kind kRepair are pending
-    kWriting,        ///< takes, adjusts or conforms are pending
-    kReturning,      ///< parts of kind kGiveBack are pending
-    kHurrying,       ///< the deadline has passed; outcomes of the same event are not processed yet
-    kAwaitingShards  ///< a part of kind kWait is pending
+    kLooking,         ///< parts of kind kLook are pending
+    kRepairing,       ///< parts of kind kRepair are pending
+    kWriting,         ///< takes, adjusts or conforms are pending
+    kReturning,       ///< parts of kind kGiveBack are pending
+    kDeadlinePassed,  ///< the deadline has passed; outcomes of the same event are not processed yet
+    kAwaitingShards   ///< a part of kind kWait is pending
   };
   struct CallPart {
     PartId id = 0;
@@ -155,37 +154,37 @@ class BucketCall {
   Part PartOf(std::size_t index, Part::Kind kind) const;
   const BucketKey& KeyOf(std::size_t index) const { return route_.parts[index].target->key; }
   /// Judges all open parts, then reads unknown items, writes, or fails.
-  Next Reserve(CallActors& actors);
+  Next ReserveOpenParts(CallActors& actors);
   Next ReserveTakes(CallActors& actors);
   Next ReserveAdjusts(CallActors& actors);
   /// Reads the items of these parts.
-  Next Look(const std::vector<std::size_t>& unknown, CallActors& actors);
+  Next StartLooks(const std::vector<std::size_t>& unknown, CallActors& actors);
   /// Has the limits stored before a refusal, once in a call. Returns false if there is nothing to
   /// store.
-  bool Repairs(CallActors& actors);
-  /// Queues all open parts in their actors, or only the next one if in_order_.
-  Next Write(CallActors& actors);
+  bool StartRepairs(CallActors& actors);
+  /// Queues all open parts in their actors, or only the next one if one_by_one_.
+  Next QueueParts(CallActors& actors);
   /// Makes the part of one kind and gives it to its actor.
   void Accept(std::size_t index, Part::Kind kind, CallActors& actors);
   /// Notes the outcome of a part.
-  void Ended(std::size_t index, const PartOutcome& outcome);
+  void NoteOutcome(std::size_t index, const PartOutcome& outcome);
   /// The call is not admitted: withdraws the parts that no write carries, and awaits the others.
   Next Fail(CallActors& actors);
   /// Gives back the takes that were applied.
   Next GiveBack(CallActors& actors);
   /// The deadline has passed: leaves the parts to their actors, and concludes.
-  Next Hurry(CallActors& actors);
+  Next EndAtDeadline(CallActors& actors);
   /// Returns true if the caller admits its request although the call fails at its deadline.
-  bool AdmitsLate() const;
+  bool KeepsAfterDeadline() const;
   /// Leaves one part to its actor, which makes sure that its tokens are charged exactly if `keeps`.
-  void LeavePart(std::size_t index, bool keeps, CallActors& actors);
+  void SettleOrHandOver(std::size_t index, bool keeps, CallActors& actors);
   /// Ends the call, or begins a repetition or repairs that precede its end. REQUIRES: no part is
   /// pending.
   Next Conclude(CallActors& actors);
-  Next Contended();
-  Next Answer(Result<Decision> answer);
+  Next EndContended();
+  Next EndWith(Result<Decision> answer);
   /// Makes the decision from the verdicts of the parts.
-  Decision Told(bool admitted) const;
+  Decision BuildDecision(bool admitted) const;
 
   std::uint64_t id_;
   CallRequest request_;
@@ -194,13 +193,13 @@ class BucketCall {
   std::vector<std::size_t> order_;  // indices of parts_, in the order of their keys
   Phase phase_ = Phase::kLooking;
   std::size_t pending_ = 0;         // parts in stage kPending, or being given back
-  bool in_order_ = false;           // the second try: one part after the other
+  bool one_by_one_ = false;         // the second try: one part after the other
   bool repeats_ = false;            // a second try follows when the tokens are given back
   bool is_repaired_ = false;        // the limits of the buckets are stored, or this was tried
   bool in_doubt_ = false;           // a part may have been charged without being reported
   std::optional<Failure> failure_;  // the first one, or that its buckets are divided otherwise
   std::vector<BucketKey> incomplete_;
-  std::optional<Result<Decision>> answer_;
+  std::optional<Result<Decision>> result_;
 };
 
 }  // namespace weir::dynamo

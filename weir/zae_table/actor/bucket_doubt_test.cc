@@ -37,8 +37,8 @@ TEST_F(BucketDoubt, AWriteInDoubtThatIsNeedlessNowIsSettledByAProbe) {
     Wait(milliseconds(10));
     if (Writes("acme") > 0) Apply(Next("acme"));
   }
-  EXPECT_EQ(Said(conform), "admitted");
-  EXPECT_EQ(Said(other), "admitted");
+  EXPECT_EQ(StateOf(conform), "admitted");
+  EXPECT_EQ(StateOf(other), "admitted");
   EXPECT_EQ(protocol_->forfeits(), 0);
 }
 
@@ -53,7 +53,7 @@ TEST_F(BucketDoubt, ATakeInDoubtDoesNotStoreLimitsThatWereReplaced) {
   ReplaceLimit("acme", kSmaller);
   ExpectExact();
   EXPECT_EQ(Number("b_rpm_cp"), kSmaller.capacity);
-  EXPECT_EQ(Said(call), "outdated");
+  EXPECT_EQ(StateOf(call), "outdated");
 }
 
 // As above, for the limits that a refused call stores, if this write is slow.
@@ -65,14 +65,14 @@ TEST_F(BucketDoubt, ASlowRepairDoesNotStoreLimitsThatWereReplaced) {
   constexpr Quota kOther{90'000, 10'000, 1'000};
   const Pending call = Start({{"acme", 50}}, {.limit = {"rpm", kOther}});
   Next("acme");  // gets no response
-  EXPECT_EQ(Said(call), "waits") << "the limits are stored before the refusal";
+  EXPECT_EQ(StateOf(call), "waits") << "the limits are stored before the refusal";
   Wait(milliseconds(20));
   ReplaceLimit("acme", kSmaller);
   Learn("acme");
   Wait(milliseconds(80));
   ExpectExact();
   EXPECT_EQ(Number("b_rpm_cp"), kSmaller.capacity);
-  EXPECT_EQ(Said(call), "outdated");
+  EXPECT_EQ(StateOf(call), "outdated");
 }
 
 // Fails if: limits that another process replaced between the read and the call stay replaced.
@@ -82,9 +82,9 @@ TEST_F(BucketDoubt, AReadThatBeganBeforeAConformDoesNotServeIt) {
   ReplaceLimit("acme", kSmaller);
   const Pending conform = Conform(kRpm.quota);
   Deliver(std::move(before));
-  EXPECT_EQ(Said(conform), "waits");
+  EXPECT_EQ(StateOf(conform), "waits");
   ExpectExact();
-  EXPECT_EQ(Said(conform), "admitted");
+  EXPECT_EQ(StateOf(conform), "admitted");
   EXPECT_EQ(Number("b_rpm_cp"), kRpm.quota.capacity);
 }
 
@@ -102,7 +102,7 @@ TEST_F(BucketDoubt, AReadThatBeganBeforeAWriteDoesNotHideItsItem) {
   ASSERT_EQ(before.size(), 1U);
   Apply(creation);
   Apply(Next("acme"));
-  EXPECT_EQ(Said(look), "admitted");
+  EXPECT_EQ(StateOf(look), "admitted");
   Deliver(std::move(before));
   Start({{"acme", 1}});
   const Request next = Next("acme");
@@ -127,14 +127,14 @@ TEST_F(BucketDoubt, TheReturnsOfOneWriteAreBounded) {
 TEST_F(BucketDoubt, AConformThatLosesToOthersEachTimeFails) {
   const Pending conform = Conform(kSmaller);
   Read();
-  for (int i = 0; i < 5'000 && Said(conform) == "waits"; ++i) {
+  for (int i = 0; i < 5'000 && StateOf(conform) == "waits"; ++i) {
     if (Writes("acme") > 0) {
       Leave("acme", 50);
       Apply(Next("acme"));
     }
     Wait(milliseconds(10));
   }
-  EXPECT_EQ(Said(conform), "UNAVAILABLE");
+  EXPECT_EQ(StateOf(conform), "UNAVAILABLE");
   EXPECT_EQ(Number("b_rpm_cp"), kRpm.quota.capacity);
 }
 
@@ -153,10 +153,10 @@ TEST_F(BucketDoubt, TakesGoBetweenTheTriesOfARecordedAdjust) {
   const Request second = Next("acme");
   EXPECT_EQ(second.write.writes.size(), 1U);
   Apply(second);
-  EXPECT_EQ(Said(take), "admitted");
-  EXPECT_EQ(Said(adjust), "waits");
+  EXPECT_EQ(StateOf(take), "admitted");
+  EXPECT_EQ(StateOf(adjust), "waits");
   ExpectExact();
-  EXPECT_EQ(Said(adjust), "admitted");
+  EXPECT_EQ(StateOf(adjust), "admitted");
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ ActorTerms TermsOf(const Table& table, const Keys& keys, const BucketStoreOption
 
 }  // namespace
 
-DynamoBucketStore::Driver::Driver(Table& table, const Keys& keys, Scheduler& scheduler,
-                                  const BucketStoreOptions& options)
+BucketDriver::BucketDriver(Table& table, const Keys& keys, Scheduler& scheduler,
+                           const BucketStoreOptions& options)
     : table_(table),
       keys_(keys),
       scheduler_(scheduler),
@@ -51,19 +51,19 @@ DynamoBucketStore::Driver::Driver(Table& table, const Keys& keys, Scheduler& sch
       draw_(Random(options)),
       protocol_(TermsOf(table_, keys_, options, draw_), options.remembered_images) {}
 
-Moment DynamoBucketStore::Driver::Now() const {
+ProtocolTime BucketDriver::Now() const {
   const Instant now = scheduler_.clock().Now();
   return {.at = now, .bucket_time = table_.Now(), .round_trip = round_trips_.Median(now)};
 }
 
-// A request may complete before Table returns, on this thread: its event then runs within Do of
-// this one. HeldTurn delays the callbacks of all of these events until the outermost one has left
-// `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to become 0.
-// `self` keeps the driver alive until then.
+// A request may complete before Table returns, on this thread: its event then runs within CarryOut
+// of this one. DeferredCallbacks delays the callbacks of all of these events until the outermost
+// one has left `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to
+// become 0. `self` keeps the driver alive until then.
 template <class Event>
-bool DynamoBucketStore::Driver::On(Event event, bool begins) {
-  const std::shared_ptr<Driver> self = shared_from_this();
-  const HeldTurn held;
+bool BucketDriver::Process(Event event, bool begins) {
+  const std::shared_ptr<BucketDriver> self = shared_from_this();
+  const DeferredCallbacks held;
   Step step;
   bool has_ended = false;
   {
@@ -72,38 +72,38 @@ bool DynamoBucketStore::Driver::On(Event event, bool begins) {
     ++inside_;
     event(protocol_, Now(), step);
     SetAlarm();
-    requests_ += static_cast<int>(step.sends.size() + step.completions.size()) +
+    requests_ += static_cast<int>(step.sends.size() + step.shard_requests.size()) +
                  (step.reads.empty() ? 0 : 1);
-    answers_ += static_cast<int>(step.answers.size());
+    running_callbacks_ += static_cast<int>(step.answers.size());
     has_ended = HasEnded();
   }
-  Do(step);
+  CarryOut(step);
   {
     const MutexLock lock(mutex_);
     --inside_;
-    left_.notify_all();
+    changed_.notify_all();
   }
-  Answer(std::move(step.answers));
-  if (has_ended) EndClose({});
+  RunCallbacks(std::move(step.answers));
+  if (has_ended) EndCloses();
   return true;
 }
 
-void DynamoBucketStore::Driver::Start(CallRequest request, Done<Decision> done) {
-  const auto begin = [&](BucketProtocol& protocol, const Moment& moment, Step& step) {
-    request.came = moment.at;
+void BucketDriver::Start(CallRequest request, Done<Decision> done) {
+  const auto begin = [&](BucketProtocol& protocol, const ProtocolTime& moment, Step& step) {
+    request.began_at = moment.at;
     protocol.Start(std::move(request), std::move(done), moment, step);
   };
-  if (!On(begin, /*begins=*/true)) done(Fail(Code::kUnavailable, "the backend is closed"));
+  if (!Process(begin, /*begins=*/true)) done(Fail(Code::kUnavailable, "the backend is closed"));
 }
 
 // Conforms as many shards as are known. If the images show afterwards that the bucket has more, the
 // call is repeated for that number.
-void DynamoBucketStore::Driver::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
+void BucketDriver::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
   const std::uint32_t known = std::max<std::uint32_t>(ShardsOf(target->key), 1);
   CallRequest request{.kind = CallRequest::Kind::kConform,
                       .charges = {{target, std::vector<std::int64_t>(target->limits.size())}},
                       .now = table_.Now(),
-                      .came = {},
+                      .began_at = {},
                       .deadline = deadline};
   request.charges.front().shard = kSpread | known;
   Start(std::move(request), [self = shared_from_this(), target, known, deadline,
@@ -116,75 +116,89 @@ void DynamoBucketStore::Driver::Conform(TargetPtr target, Deadline deadline, Don
 
 // A callback that destroys the store runs after its event has left `inside_`, so this does not wait
 // for its own thread.
-void DynamoBucketStore::Driver::Stop() {
+void BucketDriver::Stop() {
   shard_work_->Stop();
   mutex_.lock();
   is_stopped_ = true;
-  while (inside_ > 0) left_.wait(mutex_);
+  while (inside_ > 0) changed_.wait(mutex_);
   if (alarm_at_ != kNoTime) scheduler_.Cancel(alarm_);
   mutex_.unlock();
 }
 
-void DynamoBucketStore::Driver::EndRequest() {
+void BucketDriver::EndRequest() {
   const MutexLock lock(mutex_);
   --requests_;
-  left_.notify_all();
+  changed_.notify_all();
 }
 
-void DynamoBucketStore::Driver::AwaitRequests() {
+void BucketDriver::AwaitRequests() {
   mutex_.lock();
-  while (requests_ > 0) left_.wait(mutex_);
+  while (requests_ > 0) changed_.wait(mutex_);
   mutex_.unlock();
 }
 
-void DynamoBucketStore::Driver::Close(Deadline deadline, Done<void> done) {
+void BucketDriver::Close(Deadline deadline, Done<void> done) {
   {
     const MutexLock lock(mutex_);
     is_closed_ = true;
-    closing_.push_back(std::move(done));
-  }
-  if (!deadline.is_never()) {
-    scheduler_.At(deadline.at(), [weak = weak_from_this()] {
-      const auto self = weak.lock();
-      if (self == nullptr) return;
-      self->EndClose(Fail(Code::kDeadlineExceeded,
-                          "writes are in flight whose outcome is not known yet; tokens that they "
-                          "take stay taken"));
-    });
+    const PendingCloses::Id id = closes_.Add(std::move(done));
+    if (!deadline.is_never()) {
+      closes_.SetTimer(id, scheduler_.At(deadline.at(), [weak = weak_from_this(), id] {
+        if (const auto self = weak.lock()) self->OnCloseDeadline(id);
+      }));
+    }
   }
   // If the store is idle, this event completes the Close.
-  On([](BucketProtocol&, const Moment&, Step&) {});
+  Process([](BucketProtocol&, const ProtocolTime&, Step&) {});
 }
 
-bool DynamoBucketStore::Driver::HasEnded() const {
-  return !closing_.empty() && answers_ == 0 && protocol_.is_idle();
+bool BucketDriver::HasEnded() const {
+  return !closes_.is_empty() && running_callbacks_ == 0 && protocol_.is_idle();
 }
 
-void DynamoBucketStore::Driver::EndAnswer() {
+void BucketDriver::OnCallbackReturned() {
   bool has_ended = false;
   {
     const MutexLock lock(mutex_);
-    --answers_;
+    --running_callbacks_;
     has_ended = HasEnded();
   }
-  if (has_ended) EndClose({});
+  if (has_ended) EndCloses();
 }
 
-void DynamoBucketStore::Driver::EndClose(const Status& status) {
-  std::vector<Task> tasks;
+void BucketDriver::EndCloses() {
+  std::vector<PendingCloses::Entry> ended;
   {
     const MutexLock lock(mutex_);
-    for (Done<void>& done : std::exchange(closing_, {})) {
-      tasks.emplace_back([done = std::move(done), status]() mutable { done(status); });
-    }
+    ended = closes_.RemoveAll();
   }
+  std::vector<Task> tasks;
+  for (PendingCloses::Entry& close : ended) {
+    if (close.timer) scheduler_.Cancel(*close.timer);
+    tasks.emplace_back([done = std::move(close.done)]() mutable { done({}); });
+  }
+  RunInTurn(std::move(tasks), scheduler_);
+}
+
+void BucketDriver::OnCloseDeadline(PendingCloses::Id id) {
+  std::optional<PendingCloses::Entry> late = [&] {
+    const MutexLock lock(mutex_);
+    return closes_.Remove(id);
+  }();
+  if (!late) return;
+  std::vector<Task> tasks;
+  tasks.emplace_back([done = std::move(late->done)]() mutable {
+    done(Fail(Code::kDeadlineExceeded,
+              "writes are in flight whose outcome is not known yet; tokens that they take stay "
+              "taken"));
+  });
   RunInTurn(std::move(tasks), scheduler_);
 }
 
 // There is one timer. It is set again only if the protocol needs an earlier time: most of the
 // writes that it is set for complete before it fires, and a timer that fires too early does no
 // harm.
-void DynamoBucketStore::Driver::SetAlarm() {
+void BucketDriver::SetAlarm() {
   const std::optional<Instant> wake = protocol_.wake();
   if (!wake || *wake >= alarm_at_) return;
   if (alarm_at_ != kNoTime) scheduler_.Cancel(alarm_);
@@ -194,26 +208,26 @@ void DynamoBucketStore::Driver::SetAlarm() {
   });
 }
 
-void DynamoBucketStore::Driver::OnAlarm() {
+void BucketDriver::OnAlarm() {
   {
     const MutexLock lock(mutex_);
     alarm_at_ = kNoTime;
   }
-  On([](BucketProtocol& protocol, const Moment& moment, Step& step) {
+  Process([](BucketProtocol& protocol, const ProtocolTime& moment, Step& step) {
     protocol.OnTime(moment, step);
   });
 }
 
-void DynamoBucketStore::Driver::Do(Step& step) {
+void BucketDriver::CarryOut(Step& step) {
   for (Step::Send& send : step.sends) Send(std::move(send));
   if (!step.reads.empty()) Read(std::move(step.reads));
-  for (const Step::Completion& completion : step.completions) Complete(completion);
+  for (const Step::ShardRequest& request : step.shard_requests) CreateShards(request);
   for (const BucketImage& image : step.divides) shard_work_->Double(image);
   AheadReport report(&log_);
   for (const Step::SetBack& back : step.set_back) report.Add(back.bucket, back.ahead);
 }
 
-void DynamoBucketStore::Driver::Send(Step::Send send) {
+void BucketDriver::Send(Step::Send send) {
   const Instant sent = scheduler_.clock().Now();
   auto done = [self = shared_from_this(), key = std::move(send.key), id = send.write.write,
                sent](tl::expected<WriteAnswer, WriteFailure> outcome) {
@@ -221,7 +235,7 @@ void DynamoBucketStore::Driver::Send(Step::Send send) {
     // Throttled and lost writes say nothing of the usual round trip.
     const bool was_judged = outcome || outcome.error().kind == FailureClass::kConditional;
     if (was_judged) self->round_trips_.Add(now - sent, now);
-    self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
+    self->Process([&](BucketProtocol& protocol, const ProtocolTime& moment, Step& step) {
       protocol.OnWrite(key, id, std::move(outcome), moment, step);
     });
     self->EndRequest();
@@ -234,7 +248,7 @@ void DynamoBucketStore::Driver::Send(Step::Send send) {
   table_.Transact(writes, send.write.token, deadline, std::move(done));
 }
 
-void DynamoBucketStore::Driver::Read(std::vector<BucketKey> keys) {
+void BucketDriver::Read(std::vector<BucketKey> keys) {
   std::vector<TableKey> reads;
   for (const BucketKey& key : keys) {
     reads.push_back(keys_.Bucket(key));
@@ -249,9 +263,9 @@ void DynamoBucketStore::Driver::Read(std::vector<BucketKey> keys) {
                   });
 }
 
-void DynamoBucketStore::Driver::OnRead(const std::vector<BucketKey>& keys,
-                                       Result<std::vector<std::optional<Item>>> items) {
-  On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
+void BucketDriver::OnRead(const std::vector<BucketKey>& keys,
+                          Result<std::vector<std::optional<Item>>> items) {
+  Process([&](BucketProtocol& protocol, const ProtocolTime& moment, Step& step) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (!items) {
         protocol.OnRead(keys[i], Fail(items.error()), moment, step);
@@ -265,69 +279,67 @@ void DynamoBucketStore::Driver::OnRead(const std::vector<BucketKey>& keys,
   });
 }
 
-void DynamoBucketStore::Driver::Complete(const Step::Completion& completion) {
-  auto done = [self = shared_from_this(),
-               bucket = completion.bucket](const Result<bool>& is_there) {
-    self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
-      protocol.OnCompleted(bucket, is_there, moment, step);
+void BucketDriver::CreateShards(const Step::ShardRequest& request) {
+  auto done = [self = shared_from_this(), bucket = request.bucket](const Result<bool>& is_there) {
+    self->Process([&](BucketProtocol& protocol, const ProtocolTime& moment, Step& step) {
+      protocol.OnShardsCreated(bucket, is_there, moment, step);
     });
     self->EndRequest();
   };
   const Deadline deadline = Deadline::After(scheduler_.clock(), kRequestTime);
-  shard_work_->Complete(completion.bucket, completion.now, deadline, std::move(done));
+  shard_work_->Complete(request.bucket, request.now, deadline, std::move(done));
 }
 
-void DynamoBucketStore::Driver::ReportIfDamaged(const Error& error) {
+void BucketDriver::ReportIfDamaged(const Error& error) {
   if (error.code != Code::kDataLoss) return;
-  const std::optional<std::int64_t> suppressed = damaged_.Take(scheduler_.clock().Now());
+  const std::optional<std::int64_t> suppressed = damaged_.ShouldWrite(scheduler_.clock().Now());
   if (!suppressed) return;
   const std::array<LogField, 2> fields = {LogField{"message", std::string_view(error.message)},
                                           {"suppressed", *suppressed}};
   log_.Write(LogLevel::kWarning, "bucket.damaged", fields);
 }
 
-void DynamoBucketStore::Driver::Answer(std::vector<Step::Answer> answers) {
+void BucketDriver::RunCallbacks(std::vector<Step::Answer> answers) {
   std::vector<Task> tasks;
   tasks.reserve(answers.size());
   for (Step::Answer& answer : answers) {
     if (!answer.result) ReportIfDamaged(answer.result.error());
     tasks.emplace_back([self = shared_from_this(), answer = std::move(answer)]() mutable {
       answer.done(std::move(answer.result));
-      self->EndAnswer();
+      self->OnCallbackReturned();
     });
   }
   RunInTurn(std::move(tasks), scheduler_);
 }
 
-void DynamoBucketStore::Driver::Learn(BucketImage image) {
+void BucketDriver::Learn(BucketImage image) {
   const MutexLock lock(mutex_);
   if (!is_stopped_) protocol_.Learn(std::move(image), Now());
 }
 
-void DynamoBucketStore::Driver::Forget(const BucketKey& key) {
+void BucketDriver::Forget(const BucketKey& key) {
   const MutexLock lock(mutex_);
   protocol_.Forget(key);
 }
 
-std::uint32_t DynamoBucketStore::Driver::ShardsOf(const BucketKey& key) {
+std::uint32_t BucketDriver::ShardsOf(const BucketKey& key) {
   const MutexLock lock(mutex_);
   return protocol_.ShardsOf(key);
 }
 
-void DynamoBucketStore::Driver::ForgetEntity(std::string_view entity) {
+void BucketDriver::ForgetEntity(std::string_view entity) {
   const MutexLock lock(mutex_);
   protocol_.ForgetEntity(entity);
 }
 
-std::optional<BucketImage> DynamoBucketStore::Driver::FindSince(const BucketKey& key,
-                                                                Instant since) {
+std::optional<BucketImage> BucketDriver::FindSince(const BucketKey& key, Instant since) {
   const MutexLock lock(mutex_);
   const SeenBucket* seen = protocol_.Find(key);
   if (seen == nullptr || seen->image() == nullptr || seen->seen_at() < since) return std::nullopt;
   return *seen->image();
 }
 
-std::int64_t DynamoBucketStore::Driver::forfeits() {
+std::int64_t BucketDriver::forfeits() {
   const MutexLock lock(mutex_);
   return protocol_.forfeits();
 }

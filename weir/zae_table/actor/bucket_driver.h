@@ -10,25 +10,27 @@
 #include "weir/base/mutex.h"
 #include "weir/telemetry/repeated_event.h"
 #include "weir/zae_table/actor/bucket_protocol.h"
+#include "weir/zae_table/actor/pending_closes.h"
 #include "weir/zae_table/actor/round_trips.h"
+#include "weir/zae_table/bucket/bucket_image_cache.h"
 #include "weir/zae_table/bucket/bucket_store.h"
-#include "weir/zae_table/bucket/known_buckets.h"
 #include "weir/zae_table/sharding/shard_splitter.h"
 
 namespace weir::dynamo {
 
 /// One lock guards the protocol. Requests are sent, and callbacks run, outside of the lock:
 ///
-///   event --> On: lock { protocol: event --> Step; SetAlarm } --> Do(Step) --> callbacks
-///              ^                                                     |
-///              +-- responses, the alarm, completed shards -----------+
+///   event --> Process: lock { protocol: event --> Step; SetAlarm } --> CarryOut --> callbacks
+///                ^                                                     |
+///                +-- responses, the alarm, created shards -------------+
 ///
 /// Requests and timers share the ownership of the driver, or hold a weak pointer, so that the store
 /// may be destroyed before they end. After Stop no event is processed. Thread-safe.
-class DynamoBucketStore::Driver final : public KnownBuckets,
-                                        public std::enable_shared_from_this<Driver> {
+class BucketDriver final : public BucketImageCache,
+                           public std::enable_shared_from_this<BucketDriver> {
  public:
-  Driver(Table& table, const Keys& keys, Scheduler& scheduler, const BucketStoreOptions& options);
+  BucketDriver(Table& table, const Keys& keys, Scheduler& scheduler,
+               const BucketStoreOptions& options);
 
   /// Starts a call. kUnavailable after Close or Stop.
   void Start(CallRequest request, Done<Decision> done);
@@ -46,9 +48,8 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   void Learn(BucketImage image) override;
   void Forget(const BucketKey& key) override;
   std::uint32_t ShardsOf(const BucketKey& key) override;
+  std::optional<BucketImage> FindSince(const BucketKey& key, Instant since) override;
   void ForgetEntity(std::string_view entity);
-  /// Returns the cached image if it was seen at `since` or later.
-  std::optional<BucketImage> FindSince(const BucketKey& key, Instant since);
   std::int64_t forfeits();
 
  private:
@@ -57,17 +58,17 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   /// Runs `event(protocol, moment, step)` under the lock, then carries out the step. Returns false,
   /// and does not run it, after Stop; or after Close, if the event `begins` a call.
   template <class Event>
-  bool On(Event event, bool begins = false);
-  Moment Now() const;
+  bool Process(Event event, bool begins = false);
+  ProtocolTime Now() const;
   /// Carries out the step, except Step::answers.
-  void Do(Step& step);
+  void CarryOut(Step& step);
   void Send(Step::Send send);
   void Read(std::vector<BucketKey> keys);
   void OnRead(const std::vector<BucketKey>& keys, Result<std::vector<std::optional<Item>>> items);
   /// Creates the missing shards of a bucket.
-  void Complete(const Step::Completion& completion);
+  void CreateShards(const Step::ShardRequest& request);
   /// Runs the callbacks of calls that have ended.
-  void Answer(std::vector<Step::Answer> answers);
+  void RunCallbacks(std::vector<Step::Answer> answers);
   void ReportIfDamaged(const Error& error);
   /// Sets the timer for the protocol's wake().
   void SetAlarm() WEIR_REQUIRES(mutex_);
@@ -75,11 +76,13 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   /// A request has its response, and its event was processed.
   void EndRequest();
   /// A callback has returned.
-  void EndAnswer();
+  void OnCallbackReturned();
   /// Returns true if a caller of Close waits, and nothing is left to wait for.
   bool HasEnded() const WEIR_REQUIRES(mutex_);
-  /// Completes all calls of Close.
-  void EndClose(const Status& status);
+  /// Completes all calls of Close: nothing is left to wait for.
+  void EndCloses();
+  /// The deadline of one call of Close has passed.
+  void OnCloseDeadline(PendingCloses::Id id);
 
   Table& table_;
   const Keys keys_;
@@ -91,14 +94,14 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   const std::function<std::uint64_t()> draw_;
 
   Mutex mutex_;
-  std::condition_variable_any left_;  // inside_ or requests_ has become less
+  std::condition_variable_any changed_;  // inside_ or requests_ has become less
   BucketProtocol protocol_ WEIR_GUARDED_BY(mutex_);
   bool is_stopped_ WEIR_GUARDED_BY(mutex_) = false;
-  int inside_ WEIR_GUARDED_BY(mutex_) = 0;    // threads in On
+  int inside_ WEIR_GUARDED_BY(mutex_) = 0;    // threads in Process
   int requests_ WEIR_GUARDED_BY(mutex_) = 0;  // in flight
   bool is_closed_ WEIR_GUARDED_BY(mutex_) = false;
-  int answers_ WEIR_GUARDED_BY(mutex_) = 0;                  // callbacks that have not returned yet
-  std::vector<Done<void>> closing_ WEIR_GUARDED_BY(mutex_);  // pending calls of Close
+  int running_callbacks_ WEIR_GUARDED_BY(mutex_) = 0;  // callbacks that have not returned yet
+  PendingCloses closes_ WEIR_GUARDED_BY(mutex_);
   Instant alarm_at_ WEIR_GUARDED_BY(mutex_) = kNoTime;
   TimerId alarm_ WEIR_GUARDED_BY(mutex_){};
 };

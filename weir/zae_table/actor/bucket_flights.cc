@@ -23,7 +23,7 @@ constexpr nanoseconds kSlowUnlessKnown = milliseconds(100);
 constexpr std::size_t kMostFlights = 3;
 
 // Returns the time after which a write counts as slow.
-nanoseconds SlowAfter(const Moment& moment) {
+nanoseconds SlowAfter(const ProtocolTime& moment) {
   if (!moment.round_trip) return kSlowUnlessKnown;
   return std::clamp(*moment.round_trip * kSlowRoundTrips, kLeastSlow, kMostSlow);
 }
@@ -46,7 +46,7 @@ std::uint64_t BucketFlights::Add(Flight flight) {
   return last_id_;
 }
 
-std::optional<Flight> BucketFlights::Take(std::uint64_t id) {
+std::optional<Flight> BucketFlights::Remove(std::uint64_t id) {
   const auto found = std::ranges::find(flights_, id, &Flight::id);
   if (found == flights_.end()) return std::nullopt;
   Flight flight = std::move(*found);
@@ -64,13 +64,13 @@ BucketFlights::Settlement BucketFlights::OnApplied(const Flight& flight) {
 // applied, which the fence finds in the slot of the returned item.
 BucketFlights::Settlement BucketFlights::OnFailed(const Flight& flight,
                                                   const std::optional<Item>& item) {
-  if (!flight.fenced) return OnNotSent(flight);
+  if (!flight.fenced) return OnNotApplied(flight);
   std::optional<FencedItem> fenced;
   if (item) fenced = FencedItem{ReadSlots(*item), {GetNumber(*item, "rf").value_or(0)}};
   return Settled(fence_.OnFailed(*flight.fenced, fenced));
 }
 
-BucketFlights::Settlement BucketFlights::OnNotSent(const Flight& flight) {
+BucketFlights::Settlement BucketFlights::OnNotApplied(const Flight& flight) {
   if (flight.fenced) return Settled(fence_.OnNotSent(*flight.fenced));
   return Settled({.applied = {}, .not_applied = flight.parts, .unknown = {}});
 }
@@ -102,7 +102,7 @@ BucketFlights::Settlement BucketFlights::Settled(Settlement settlement) {
 }
 
 // A write that is not fenced is never superseded: both could be applied.
-Instant BucketFlights::SupersedeAt(const Moment& moment) const {
+Instant BucketFlights::SupersedeAt(const ProtocolTime& moment) const {
   if (flights_.empty()) return moment.at;
   const bool is_fenced = flights_.back().fenced.has_value();
   if (!is_fenced || flights_.size() >= kMostFlights) return kNoTime;
@@ -112,12 +112,12 @@ Instant BucketFlights::SupersedeAt(const Moment& moment) const {
 
 // The oldest write in flight decides: if it is late, a look does not wait for the writes that have
 // superseded it.
-Instant BucketFlights::LookAt(const Moment& moment) const {
+Instant BucketFlights::ReadDueAt(const ProtocolTime& moment) const {
   if (flights_.empty()) return moment.at;
   return flights_.front().sent + std::max(SlowAfter(moment), kSlowUnlessKnown);
 }
 
-std::uint64_t BucketFlights::last_answered_id() const {
+std::uint64_t BucketFlights::last_id_before_flights() const {
   return flights_.empty() ? last_id_ : flights_.front().id - 1;
 }
 

@@ -1,12 +1,13 @@
 // The writes of one bucket's actor that are in flight, and the parts that each one carries.
 //
-//   Begin --> Add --> in flight --> Take --+--> OnApplied, OnFailed, OnNotSent --> Settlement
-//     |                                    |
-//     +--> Cancel                          +--> OnLost: in doubt --> Settlement of the next write,
-//                                                                    or of Abandon after 10 s
+//   Begin --> Add --> in flight --> Remove --+--> OnApplied, OnFailed, OnNotApplied --> Settlement
+//     |                                      |
+//     +--> Cancel                            +--> OnLost: in doubt --> Settlement of the next
+//     write,
+//                                                                      or of Abandon after 10 s
 //
 // A Settlement ends the round if no write of it may be applied any more. Then the writes that are
-// still in flight are dropped, and Take returns nothing for them.
+// still in flight are dropped, and Remove returns nothing for them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 #include "weir/zae_table/actor/bucket_part.h"
 #include "weir/zae_table/actor/write_fence.h"
 #include "weir/zae_table/bucket/bucket_image.h"
-#include "weir/zae_table/bucket/take_view.h"
+#include "weir/zae_table/bucket/take_judge.h"
 
 namespace weir::dynamo {
 
@@ -26,14 +27,15 @@ struct Flight {
   /// The write's identifier in the fence. Nothing: it is not fenced, because other processes hold
   /// all slots of the item.
   std::optional<WriteFence::WriteId> fenced{};
-  std::vector<PartId> parts{};    ///< the parts that it carries
-  PartId last_part = 0;           ///< the latest part of the process when the write was sent
-  Instant sent{};                 ///< when it was sent
-  UnixMillis planned_at{};        ///< rf in the image that it was planned from
-  bool moves_rf = false;          ///< BucketPlan::moves_rf
-  milliseconds set_back{0};       ///< BucketPlan::set_back
-  bool is_tight = false;          ///< BucketBatch::is_tight
-  bool foreseen = false;          ///< planned from an image that a write of this process had left
+  std::vector<PartId> parts{};  ///< the parts that it carries
+  PartId last_part = 0;         ///< the latest part of the process when the write was sent
+  Instant sent{};               ///< when it was sent
+  UnixMillis planned_at{};      ///< rf in the image that it was planned from
+  bool moves_rf = false;        ///< BucketPlan::moves_rf
+  milliseconds set_back{0};     ///< BucketPlan::set_back
+  bool is_tight = false;        ///< BucketBatch::is_tight
+  bool planned_from_own_image =
+      false;                      ///< planned from an image that a write of this process had left
   std::optional<Item> created{};  ///< the item, if the write creates it
   bool records = false;           ///< the last action of its transaction records an adjust
 };
@@ -61,16 +63,16 @@ class BucketFlights {
   /// Adds a write that is sent now. Returns its identifier.
   std::uint64_t Add(Flight flight);
   /// Removes and returns a write whose response has come. Returns nothing if its round is settled.
-  std::optional<Flight> Take(std::uint64_t id);
+  std::optional<Flight> Remove(std::uint64_t id);
 
-  // Each of the following ends a write that was removed by Take.
+  // Each of the following ends a write that was removed by Remove.
 
   /// The write was applied.
   Settlement OnApplied(const Flight& flight);
   /// A condition of the write failed. `item` is the item at that time; nothing: it does not exist.
   Settlement OnFailed(const Flight& flight, const std::optional<Item>& item);
   /// The write was certainly not applied.
-  Settlement OnNotSent(const Flight& flight);
+  Settlement OnNotApplied(const Flight& flight);
   /// The response was lost. A fenced write is in doubt until a later write of the round settles it.
   Settlement OnLost(const Flight& flight, Instant now);
 
@@ -80,10 +82,10 @@ class BucketFlights {
 
   /// Returns when a write that supersedes the latest one may be sent. kNoTime: not before a
   /// response.
-  Instant SupersedeAt(const Moment& moment) const;
+  Instant SupersedeAt(const ProtocolTime& moment) const;
   /// Returns when the item may be read. Before that, the response of a write in flight is expected,
   /// which contains an image too.
-  Instant LookAt(const Moment& moment) const;
+  Instant ReadDueAt(const ProtocolTime& moment) const;
   /// Returns when Abandon gives up; kNoTime: no write is in doubt.
   Instant abandon_at() const;
 
@@ -97,7 +99,7 @@ class BucketFlights {
   std::uint64_t last_id() const { return last_id_; }
   /// The latest write that was sent before all writes in flight. The image of a read that is sent
   /// now is later than this write, and perhaps not later than those in flight.
-  std::uint64_t last_answered_id() const;
+  std::uint64_t last_id_before_flights() const;
 
  private:
   /// Ends the round if no write of it may still be applied. Returns the settlement.

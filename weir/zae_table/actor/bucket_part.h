@@ -46,20 +46,21 @@ struct Part {
   std::size_t index = 0;   ///< among the parts of its call
   TargetPtr target{};
   LimitAmounts amounts{};  ///< by limit of the target
-  UnixMillis now{};        ///< the bucket time at `came`, from the caller
-  Instant came{};          ///< when the request began
+  UnixMillis now{};        ///< the bucket time at `began_at`, from the caller
+  Instant began_at{};      ///< when the request began
   /// The latest time at which the outcome is reported to the call; kNoTime: no limit.
-  Instant answer_by = kNoTime;
-  /// When the part is dropped if no write carries it. May be later than `answer_by`.
-  Instant drop_at = kNoTime;
+  Instant report_by = kNoTime;
+  /// When the part is dropped if no write carries it. May be later than `report_by`.
+  Instant drop_by = kNoTime;
   Instant resolved_at{INT64_MAX};  ///< Charge::resolved_at
   /// The number of shards for which the caller's amounts were chosen; 0: the key names a shard that
   /// is a bucket by itself.
   std::uint32_t shards = 0;
-  AdjustId token{};  ///< of kAdjust
+  AdjustId adjust_id{};  ///< of kAdjust
   /// Of kAdjust: its id is recorded in the table, so that it counts once among all processes.
   bool is_recorded = false;
-  PartId twin = 0;  ///< of a repeated adjust: the pending one, whose outcome it shares; 0: none
+  PartId repetition_of =
+      0;  ///< of a repeated adjust: the pending one, whose outcome it shares; 0: none
 
   /// Returns true for a correction, which no balance refuses.
   bool is_adjust() const { return kind == Kind::kAdjust || kind == Kind::kGiveBack; }
@@ -68,10 +69,11 @@ struct Part {
   }
 
   // Maintained by the actor.
-  bool has_image = false;    ///< an image has arrived that is newer than the part
-  bool carried = false;      ///< a write that may still be applied carries it
-  bool answered = false;     ///< an outcome was reported to the call, or the call needs none
-  bool keeps = false;        ///< of an answered take: its request was admitted, so it stays charged
+  bool has_image = false;  ///< an image has arrived that is newer than the part
+  bool in_flight = false;  ///< a write that may still be applied carries it
+  bool reported = false;   ///< an outcome was reported to the call, or the call needs none
+  bool caller_keeps_tokens =
+      false;                 ///< of an answered take: its request was admitted, so it stays charged
   bool repeated = false;     ///< an earlier write with it may have been applied; it is never known
   int lost = 0;              ///< writes with it that failed, mostly because of other processes
   LimitAmounts available{};  ///< of each limit before the part, in the latest plan
@@ -98,9 +100,9 @@ struct PartOutcome {
   absl::InlinedVector<milliseconds, 4> waits{};  ///< of each limit, of kRefused
   bool in_doubt = false;                         ///< it may have been charged; with kApplied: twice
   bool is_carried = false;       ///< of kFailed: a write still carries it, and the actor settles it
-  bool is_missing = false;       ///< of kDivided: shards are missing, or have an older count
+  bool needs_shards = false;     ///< of kDivided: shards are missing, or have an older count
   std::optional<Error> error{};  ///< of kFailed; nothing if a repair failed
-  std::optional<AdjustId> token{};  ///< of an adjust that ends, also if it was reported before
+  std::optional<AdjustId> adjust_id{};  ///< of an adjust that ends, also if it was reported before
 };
 
 }  // namespace weir::dynamo

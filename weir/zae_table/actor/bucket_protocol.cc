@@ -15,13 +15,13 @@ constexpr int kMostRefusals = 2;
 constexpr int kMostDetours = 20;
 
 // Returns the key of an adjust in the sets of ids: an adjust counts once for each bucket.
-AdjustId TokenAt(AdjustId token, const BucketKey& key) {
-  return {token.high ^ HashOf(key), token.low};
+AdjustId KeyOfAdjust(AdjustId adjust_id, const BucketKey& key) {
+  return {adjust_id.high ^ HashOf(key), adjust_id.low};
 }
 
 // Returns true if the deadline passed before the call began. With `keeps` the caller admits its
 // request, and must be charged all the same; an adjust is tried after its deadline.
-bool IsTooLate(const CallRequest& request, const Moment& moment) {
+bool IsTooLate(const CallRequest& request, const ProtocolTime& moment) {
   return request.kind == CallRequest::Kind::kAcquire && !request.keeps &&
          request.deadline.ExpiredAt(moment.at);
 }
@@ -55,7 +55,7 @@ void BucketProtocol::MakeDue(Entry& entry) {
   if (!std::exchange(entry.is_due, true)) due_.push_back(&entry);
 }
 
-BucketActor& BucketProtocol::Change(const BucketKey& key) {
+BucketActor& BucketProtocol::Modify(const BucketKey& key) {
   Entry& entry = EntryAt(key);
   MakeDue(entry);
   return entry.actor;
@@ -86,9 +86,9 @@ void BucketProtocol::Refresh(const BucketKey& key) {
 }
 
 // A pending adjust is accepted again: PendingParts lets the repetition share the outcome.
-std::optional<Status> BucketProtocol::Counted(const BucketKey& key, AdjustId token) {
-  if (EntryAt(key).actor.HasAdjust(token)) return std::nullopt;
-  const AdjustId here = TokenAt(token, key);
+std::optional<Status> BucketProtocol::FindAdjustResult(const BucketKey& key, AdjustId adjust_id) {
+  if (EntryAt(key).actor.HasAdjust(adjust_id)) return std::nullopt;
+  const AdjustId here = KeyOfAdjust(adjust_id, key);
   if (forfeited_.Contains(here)) {
     return Status(Fail(Code::kUnavailable,
                        fmt::format("{}/{}: the table did not say whether the adjust was written, "
@@ -99,9 +99,9 @@ std::optional<Status> BucketProtocol::Counted(const BucketKey& key, AdjustId tok
   return std::nullopt;
 }
 
-void BucketProtocol::NoteToken(const PartOutcome& outcome, const BucketKey& key) {
-  if (!outcome.token) return;
-  const AdjustId here = TokenAt(*outcome.token, key);
+void BucketProtocol::NoteAdjustId(const PartOutcome& outcome, const BucketKey& key) {
+  if (!outcome.adjust_id) return;
+  const AdjustId here = KeyOfAdjust(*outcome.adjust_id, key);
   if (outcome.kind == PartOutcome::Kind::kApplied) {
     counted_.Insert(here, moment_.bucket_time);
   } else if (outcome.in_doubt) {
@@ -120,7 +120,7 @@ milliseconds BucketProtocol::WaitAt(const BucketKey& shard, const Charge& charge
   using Kind = Opinion::Kind;
   const auto found = actors_.find(shard);
   if (found == actors_.end() || ShardsOf(shard) < shards) return milliseconds(0);
-  Part part{.target = charge.target, .now = now_, .came = moment_.at};
+  Part part{.target = charge.target, .now = now_, .began_at = moment_.at};
   part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
   const Opinion opinion = found->second->actor.Judge(part, moment_);
   return opinion.kind == Kind::kRefused ? opinion.verdict.wait : milliseconds(0);
@@ -131,7 +131,7 @@ const SeenBucket* BucketProtocol::Find(const BucketKey& key) const {
   return found == actors_.end() ? nullptr : &found->second->actor.seen();
 }
 
-void BucketProtocol::Learn(BucketImage image, const Moment& moment) {
+void BucketProtocol::Learn(BucketImage image, const ProtocolTime& moment) {
   BucketActor& actor = EntryAt(image.key).actor;
   actor.Learn(std::move(image), moment);
   Evict();
@@ -195,7 +195,7 @@ Route BucketProtocol::RouteOf(const CallRequest& request, std::span<const Bucket
   return RouteAdjust(request.charges, gone);
 }
 
-void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Moment& moment,
+void BucketProtocol::Start(CallRequest request, Done<Decision> done, const ProtocolTime& moment,
                            Step& step) {
   moment_ = moment;
   if (IsTooLate(request, moment)) {
@@ -204,21 +204,21 @@ void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Momen
   }
   const std::uint64_t id = ++last_call_;
   Route route = RouteOf(request, {});
-  auto running = std::make_unique<Running>(
-      Running{.call = BucketCall(id, std::move(request)), .done = std::move(done)});
+  auto running = std::make_unique<RunningCall>(
+      RunningCall{.call = BucketCall(id, std::move(request)), .done = std::move(done)});
   BucketCall& call = calls_.emplace(id, std::move(running)).first->second->call;
-  Follow(id, call.Begin(std::move(route), *this), step);
-  Run(step);
+  ActOnNext(id, call.Begin(std::move(route), *this), step);
+  ProcessAll(step);
 }
 
-BucketCall::Next BucketProtocol::BeginAgain(Running& running) {
+BucketCall::Next BucketProtocol::BeginAgain(RunningCall& running) {
   return running.call.Begin(RouteOf(running.call.request(), running.call.gone), *this);
 }
 
 // One shard of some bucket has refused the call. Another shard may have the tokens, or have them
 // earlier. If no shard is known to have them, the call is routed a last time: RouteTake then
 // chooses the shard with the shortest wait, whose refusal is the result.
-bool BucketProtocol::TriesAnother(Running& running) {
+bool BucketProtocol::TriesAnother(RunningCall& running) {
   BucketCall& call = running.call;
   if (call.refusals >= kMostRefusals || call.request().deadline.ExpiredAt(moment_.at)) return false;
   const Route route = RouteOf(call.request(), {});
@@ -229,83 +229,85 @@ bool BucketProtocol::TriesAnother(Running& running) {
 
 // A call that begins again may end at once, or be rerouted, so this is recursive; kMostRefusals and
 // kMostDetours bound the depth.
-void BucketProtocol::Follow(std::uint64_t id, Next next, Step& step) {
-  Running& running = *calls_.at(id);
+void BucketProtocol::ActOnNext(std::uint64_t id, Next next, Step& step) {
+  RunningCall& running = *calls_.at(id);
   if (next == Next::kRefused && TriesAnother(running)) {
-    return Follow(id, BeginAgain(running), step);
+    return ActOnNext(id, BeginAgain(running), step);
   }
   if (next == Next::kReroutes) {
     if (++running.call.detours <= kMostDetours) {
-      return Complete(id, running.call.TakeIncomplete(), step);
+      return RequestShards(id, running.call.TakeIncomplete(), step);
     }
     const BucketKey& key = running.call.request().charges.front().target->key;
     running.call.GiveUp(StillBeingDivided(key), *this);
   }
   if (next == Next::kWaits) return;
-  step.answers.push_back({std::move(running.done), running.call.TakeAnswer()});
+  step.answers.push_back({std::move(running.done), running.call.TakeResult()});
   calls_.erase(id);
 }
 
 // The missing shards of several buckets are requested one bucket after the other. Calls that need
 // the same bucket share one request.
-void BucketProtocol::Complete(std::uint64_t id, std::vector<BucketKey> incomplete, Step& step) {
-  Running& running = *calls_.at(id);
+void BucketProtocol::RequestShards(std::uint64_t id, std::vector<BucketKey> incomplete,
+                                   Step& step) {
+  RunningCall& running = *calls_.at(id);
   running.incomplete = std::move(incomplete);
-  if (running.incomplete.empty()) return Follow(id, BeginAgain(running), step);
+  if (running.incomplete.empty()) return ActOnNext(id, BeginAgain(running), step);
   const BucketKey bucket = running.incomplete.back();
   running.incomplete.pop_back();
   running.call.AwaitShards(*this);
-  std::vector<std::uint64_t>& waiting = completing_[bucket];
+  std::vector<std::uint64_t>& waiting = calls_awaiting_shards_[bucket];
   waiting.push_back(id);
   if (waiting.size() > 1) return;
-  step.completions.push_back({.bucket = bucket, .now = running.call.request().now});
+  step.shard_requests.push_back({.bucket = bucket, .now = running.call.request().now});
 }
 
 // Calls that have ended at their deadlines meanwhile are still in the list.
-void BucketProtocol::OnCompleted(const BucketKey& bucket, const Result<bool>& is_there,
-                                 const Moment& moment, Step& step) {
+void BucketProtocol::OnShardsCreated(const BucketKey& bucket, const Result<bool>& is_there,
+                                     const ProtocolTime& moment, Step& step) {
   moment_ = moment;
-  auto waiting = completing_.extract(bucket);
+  auto waiting = calls_awaiting_shards_.extract(bucket);
   if (waiting.empty()) return;
   for (const std::uint64_t id : waiting.mapped()) {
-    if (calls_.contains(id)) Completed(id, bucket, is_there, step);
+    if (calls_.contains(id)) EndShardWait(id, bucket, is_there, step);
   }
-  Run(step);
+  ProcessAll(step);
 }
 
-void BucketProtocol::Completed(std::uint64_t id, const BucketKey& bucket,
-                               const Result<bool>& is_there, Step& step) {
-  Running& running = *calls_.at(id);
+void BucketProtocol::EndShardWait(std::uint64_t id, const BucketKey& bucket,
+                                  const Result<bool>& is_there, Step& step) {
+  RunningCall& running = *calls_.at(id);
   running.call.EndWait(*this);
   if (!is_there) {
     running.call.GiveUp(is_there.error(), *this);
-    return Follow(id, Next::kAnswers, step);
+    return ActOnNext(id, Next::kEnded, step);
   }
   if (!*is_there) running.call.gone.push_back(bucket);
-  Complete(id, std::move(running.incomplete), step);
+  RequestShards(id, std::move(running.incomplete), step);
 }
 
-void BucketProtocol::OnRead(const BucketKey& key, Result<BucketItems> items, const Moment& moment,
-                            Step& step) {
+void BucketProtocol::OnRead(const BucketKey& key, Result<BucketItems> items,
+                            const ProtocolTime& moment, Step& step) {
   moment_ = moment;
   Entry& entry = EntryAt(key);
   BucketActor::Step from;
   entry.actor.OnRead(std::move(items), moment, from);
-  Take(entry, std::move(from), step);
-  Run(step);
+  MergeStep(entry, std::move(from), step);
+  ProcessAll(step);
 }
 
 void BucketProtocol::OnWrite(const BucketKey& key, std::uint64_t write,
-                             BucketActor::WriteOutcome outcome, const Moment& moment, Step& step) {
+                             BucketActor::WriteOutcome outcome, const ProtocolTime& moment,
+                             Step& step) {
   moment_ = moment;
   Entry& entry = EntryAt(key);
   BucketActor::Step from;
   entry.actor.OnWrite(write, std::move(outcome), moment, from);
-  Take(entry, std::move(from), step);
-  Run(step);
+  MergeStep(entry, std::move(from), step);
+  ProcessAll(step);
 }
 
-void BucketProtocol::OnTime(const Moment& moment, Step& step) {
+void BucketProtocol::OnTime(const ProtocolTime& moment, Step& step) {
   moment_ = moment;
   while (!wakes_.empty() && wakes_.begin()->first.first <= moment.at) {
     Entry& entry = *wakes_.begin()->second;
@@ -313,15 +315,15 @@ void BucketProtocol::OnTime(const Moment& moment, Step& step) {
     entry.wake = kNoTime;
     BucketActor::Step from;
     entry.actor.OnTime(moment, from);
-    Take(entry, std::move(from), step);
+    MergeStep(entry, std::move(from), step);
   }
-  Run(step);
+  ProcessAll(step);
 }
 
-void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
+void BucketProtocol::MergeStep(Entry& entry, BucketActor::Step from, Step& step) {
   const BucketKey& key = entry.actor.key();
   for (PartOutcome& outcome : from.reports.outcomes) {
-    NoteToken(outcome, key);
+    NoteAdjustId(outcome, key);
     if (outcome.call != 0) outcomes_.push_back(std::move(outcome));
   }
   for (BucketActor::Outgoing& send : from.sends) step.sends.push_back({key, std::move(send)});
@@ -338,20 +340,20 @@ void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
 // Outcomes end or continue calls, which change other actors; these are continued, and cause further
 // outcomes. All outcomes are processed before an actor continues, so that the parts of several
 // calls share its next write.
-void BucketProtocol::Run(Step& step) {
+void BucketProtocol::ProcessAll(Step& step) {
   while (!due_.empty() || !outcomes_.empty()) {
     while (!outcomes_.empty()) {
       const PartOutcome outcome = std::move(outcomes_.front());
       outcomes_.pop_front();
       const auto found = calls_.find(outcome.call);
       if (found == calls_.end()) continue;
-      Follow(outcome.call, found->second->call.OnOutcome(outcome, *this), step);
+      ActOnNext(outcome.call, found->second->call.OnOutcome(outcome, *this), step);
     }
     for (Entry* entry : std::exchange(due_, {})) {
       entry->is_due = false;
       BucketActor::Step from;
       entry->actor.Continue(moment_, from);
-      Take(*entry, std::move(from), step);
+      MergeStep(*entry, std::move(from), step);
     }
   }
   Evict();

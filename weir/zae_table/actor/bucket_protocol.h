@@ -1,12 +1,12 @@
 // All calls and all bucket actors of one process: a protocol without I/O, locks or clocks.
 // Mechanism: docs/design/actor.md.
 //
-//   Start, OnRead, OnWrite, OnCompleted, OnTime
+//   Start, OnRead, OnWrite, OnShardsCreated, OnTime
 //        |
 //        v
 //   one call or actor -----> outcomes_ ---> BucketCall::OnOutcome --> parts, withdrawals
 //                               ^                                           |
-//                               +------ BucketActor::Continue <--- due_ <---+      (Run)
+//                               +------ BucketActor::Continue <--- due_ <---+  (ProcessAll)
 //
 // Every event runs until outcomes_ and due_ are empty; all requests and results that it causes are
 // in its Step.
@@ -43,7 +43,7 @@ class BucketProtocol final : private CallActors, private ShardView {
       Result<Decision> result;
     };
     /// The missing shards of a bucket are to be created.
-    struct Completion {
+    struct ShardRequest {
       BucketKey bucket;
       UnixMillis now;  ///< bucket time
     };
@@ -52,10 +52,10 @@ class BucketProtocol final : private CallActors, private ShardView {
       BucketKey bucket;
       milliseconds ahead;
     };
-    std::vector<Send> sends{};              ///< writes; each outcome is passed to OnWrite
-    std::vector<BucketKey> reads{};         ///< read in one batch; each item is passed to OnRead
-    std::vector<Completion> completions{};  ///< each result is passed to OnCompleted
-    std::vector<BucketImage> divides{};     ///< images of buckets that should be divided
+    std::vector<Send> sends{};       ///< writes; each outcome is passed to OnWrite
+    std::vector<BucketKey> reads{};  ///< read in one batch; each item is passed to OnRead
+    std::vector<ShardRequest> shard_requests{};  ///< each result is passed to OnShardsCreated
+    std::vector<BucketImage> divides{};          ///< images of buckets that should be divided
     std::vector<SetBack> set_back{};
     std::vector<Answer> answers{};  ///< results of calls; run under no lock, after all else began
   };
@@ -66,19 +66,20 @@ class BucketProtocol final : private CallActors, private ShardView {
       : terms_(std::move(terms)), capacity_(capacity) {}
 
   /// Begins a call. Its result is in Step::answers of this event or of a later one.
-  void Start(CallRequest request, Done<Decision> done, const Moment& moment, Step& step);
-  void OnRead(const BucketKey& key, Result<BucketItems> items, const Moment& moment, Step& step);
+  void Start(CallRequest request, Done<Decision> done, const ProtocolTime& moment, Step& step);
+  void OnRead(const BucketKey& key, Result<BucketItems> items, const ProtocolTime& moment,
+              Step& step);
   void OnWrite(const BucketKey& key, std::uint64_t write, BucketActor::WriteOutcome outcome,
-               const Moment& moment, Step& step);
+               const ProtocolTime& moment, Step& step);
   /// The missing shards of a bucket were created; false: the bucket does not exist.
-  void OnCompleted(const BucketKey& bucket, const Result<bool>& is_there, const Moment& moment,
-                   Step& step);
-  void OnTime(const Moment& moment, Step& step);
+  void OnShardsCreated(const BucketKey& bucket, const Result<bool>& is_there,
+                       const ProtocolTime& moment, Step& step);
+  void OnTime(const ProtocolTime& moment, Step& step);
   /// Returns when OnTime is due; nothing: no actor waits for a time.
   std::optional<Instant> wake() const;
 
   /// Adds an image that was obtained by other means than a read or write of the protocol.
-  void Learn(BucketImage image, const Moment& moment);
+  void Learn(BucketImage image, const ProtocolTime& moment);
   /// Drops the image of a bucket, or of all buckets of an entity.
   void Forget(const BucketKey& key);
   void ForgetEntity(std::string_view entity);
@@ -102,7 +103,7 @@ class BucketProtocol final : private CallActors, private ShardView {
     bool is_due = false;                                // it is in due_
     std::optional<std::list<Entry*>::iterator> idle{};  // its position in idle_
   };
-  struct Running {
+  struct RunningCall {
     BucketCall call;
     Done<Decision> done;
     std::vector<BucketKey> incomplete{};  // buckets whose missing shards are not requested yet
@@ -111,50 +112,50 @@ class BucketProtocol final : private CallActors, private ShardView {
   // CallActors and ShardView.
 
   BucketActor& At(const BucketKey& key) override;
-  BucketActor& Change(const BucketKey& key) override;
+  BucketActor& Modify(const BucketKey& key) override;
   PartId Accept(Part part) override;
   void Refresh(const BucketKey& key) override;
-  std::optional<Status> Counted(const BucketKey& key, AdjustId token) override;
-  const Moment& moment() const override { return moment_; }
+  std::optional<Status> FindAdjustResult(const BucketKey& key, AdjustId adjust_id) override;
+  const ProtocolTime& moment() const override { return moment_; }
   milliseconds WaitAt(const BucketKey& shard, const Charge& charge,
                       std::uint32_t shards) const override;
 
   /// Returns the entry of the bucket; creates it if there is none.
   Entry& EntryAt(const BucketKey& key);
-  /// Run will call Continue of the actor.
+  /// ProcessAll will call Continue of the actor.
   void MakeDue(Entry& entry);
   /// Moves the entry to the end of idle_, or removes it if its actor is not idle.
   void NoteUse(Entry& entry);
   void Evict();
   /// Passes outcomes to calls and continues the actors that these change, until neither is left.
-  void Run(Step& step);
+  void ProcessAll(Step& step);
   /// Adds the step of one actor to the step of the event.
-  void Take(Entry& entry, BucketActor::Step from, Step& step);
+  void MergeStep(Entry& entry, BucketActor::Step from, Step& step);
   /// Updates wakes_ after a change of the actor.
   void Schedule(Entry& entry);
   /// Acts on the result of the call's latest step: waits, routes the call again, or ends it.
-  void Follow(std::uint64_t id, BucketCall::Next next, Step& step);
-  BucketCall::Next BeginAgain(Running& running);
+  void ActOnNext(std::uint64_t id, BucketCall::Next next, Step& step);
+  BucketCall::Next BeginAgain(RunningCall& running);
   /// Returns true if a refused call should try other shards.
-  bool TriesAnother(Running& running);
+  bool TriesAnother(RunningCall& running);
   Route RouteOf(const CallRequest& request, std::span<const BucketKey> gone);
   /// Requests the missing shards of the call's buckets, then begins the call again.
-  void Complete(std::uint64_t id, std::vector<BucketKey> incomplete, Step& step);
+  void RequestShards(std::uint64_t id, std::vector<BucketKey> incomplete, Step& step);
   /// The call no longer waits for shards of this bucket.
-  void Completed(std::uint64_t id, const BucketKey& bucket, const Result<bool>& is_there,
-                 Step& step);
+  void EndShardWait(std::uint64_t id, const BucketKey& bucket, const Result<bool>& is_there,
+                    Step& step);
   /// Remembers the id of an adjust that was counted or forfeited.
-  void NoteToken(const PartOutcome& outcome, const BucketKey& key);
+  void NoteAdjustId(const PartOutcome& outcome, const BucketKey& key);
 
   ActorTerms terms_;
   const std::size_t capacity_;
-  Moment moment_{};   // the time of the event
-  UnixMillis now_{};  // CallRequest::now of the request that is being routed
+  ProtocolTime moment_{};  // the time of the event
+  UnixMillis now_{};       // CallRequest::now of the request that is being routed
   absl::flat_hash_map<BucketKey, std::unique_ptr<Entry>, BucketKeyHash> actors_;
-  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Running>> calls_;
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<RunningCall>> calls_;
   std::uint64_t last_call_ = 0;
   /// By bucket: the calls that wait for its missing shards. The first one requested them.
-  absl::flat_hash_map<BucketKey, std::vector<std::uint64_t>, BucketKeyHash> completing_;
+  absl::flat_hash_map<BucketKey, std::vector<std::uint64_t>, BucketKeyHash> calls_awaiting_shards_;
   std::uint64_t last_entry_ = 0;
   absl::btree_map<std::pair<Instant, std::uint64_t>, Entry*> wakes_;  // by time and serial
   std::list<Entry*> idle_;   // entries that may be evicted, the least recently used one first

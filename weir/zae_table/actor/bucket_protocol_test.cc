@@ -39,7 +39,7 @@ TEST_F(StaleOutcome, OfADivisionDoesNotReachTheNextRound) {
   Divide(4, 24);
   Wait(milliseconds(100));
   ExpectExact();
-  EXPECT_NE(Said(call), "waits");
+  EXPECT_NE(StateOf(call), "waits");
 }
 
 // Two buckets refuse in one event, after a take of the first one was applied. Fails if: the second
@@ -60,7 +60,7 @@ TEST_F(StaleOutcome, OfARefusalDoesNotEndTheReturn) {
   }
   Wait(milliseconds(100));
   ExpectExact();
-  ASSERT_EQ(Said(call), "refused");
+  ASSERT_EQ(StateOf(call), "refused");
   EXPECT_FALSE((*call)->value().maybe_charged_twice);
 }
 
@@ -81,11 +81,11 @@ TEST_F(FullQueue, AReturnIsAccepted) {
   for (std::size_t i = 0; i <= kMostParts; ++i) {
     last = Start({{"parent", 1}}, {.kind = CallRequest::Kind::kAdjust});
   }
-  EXPECT_EQ(Said(last), "UNAVAILABLE") << "the queue is full";
+  EXPECT_EQ(StateOf(last), "UNAVAILABLE") << "the queue is full";
   Leave("child", 1);
   Apply(Next("child"));
   ExpectExact();
-  EXPECT_EQ(Said(call), "refused");
+  EXPECT_EQ(StateOf(call), "refused");
   EXPECT_EQ(protocol_->forfeits(), 0);
 }
 
@@ -98,7 +98,7 @@ TEST_F(FullQueue, ALookIsContended) {
   }
   protocol_->Forget({"parent", "llm", 0});
   const Pending call = Start({{"parent", 50}});
-  EXPECT_EQ(Said(call), "contended");
+  EXPECT_EQ(StateOf(call), "contended");
 }
 
 // Fails if: each write that fails because of another process halves the takes of the next one, even
@@ -111,9 +111,9 @@ TEST_F(BucketProtocolTest, AWriteThatOthersRefilledBeforeCarriesAllItsTakesAgain
   const Request all = Next("acme");
   Leave("acme", 100);
   Apply(all);
-  EXPECT_EQ(Said(calls.front()), "waits");
+  EXPECT_EQ(StateOf(calls.front()), "waits");
   Apply(Next("acme"));
-  for (const Pending& call : calls) EXPECT_EQ(Said(call), "admitted");
+  for (const Pending& call : calls) EXPECT_EQ(StateOf(call), "admitted");
 }
 
 // Fails if: eviction looks for idle actors only among the oldest ones, which may all be busy.
@@ -129,7 +129,7 @@ TEST_F(BucketProtocolTest, BusyActorsDoNotKeepIdleOnes) {
     Start({{fmt::format("busy{}", i), 1}});
   }
   BucketImage image = *ReadImage(item);
-  const Moment now{.at = table_.scheduler.clock().Now(), .bucket_time = image.bucket.time};
+  const ProtocolTime now{.at = table_.scheduler.clock().Now(), .bucket_time = image.bucket.time};
   int known = 0;
   for (int i = 0; i < kOthers; ++i) {
     image.key.entity = fmt::format("idle{}", i);
@@ -148,11 +148,11 @@ TEST_F(BucketProtocolTest, AResponseForAnActorThatWasEvictedTellsNothingOfAnothe
   Put("other", 50);
   const Pending first = Start({{"acme", 30}});
   Read();
-  const auto answer = ApplyAnswerLater(Next("acme"));
+  const auto answer = ApplyHoldingResponse(Next("acme"));
   Wait(milliseconds(150));
   // The second write supersedes the first one, fails, and shows that the first one was applied.
   Apply(Next("acme"));
-  ASSERT_EQ(Said(first), "admitted");
+  ASSERT_EQ(StateOf(first), "admitted");
   Start({{"other", 1}});
   Read();
   Apply(Next("other"));
@@ -160,11 +160,11 @@ TEST_F(BucketProtocolTest, AResponseForAnActorThatWasEvictedTellsNothingOfAnothe
   Read();
   const Request write = Next("acme");
   answer();
-  EXPECT_EQ(Said(second), "waits");
+  EXPECT_EQ(StateOf(second), "waits");
   Leave("acme", 0);
   Apply(write);
   ExpectExact();
-  EXPECT_EQ(Said(second), "refused");
+  EXPECT_EQ(StateOf(second), "refused");
 }
 
 // Fails if: the return creates an item of shard 1 that has the capacity of the whole bucket.
@@ -180,7 +180,7 @@ TEST_F(BucketProtocolTest, AReturnToADeletedShardIsForfeited) {
     if (write.key.shard != 1) Apply(write);
   }
   Wait(milliseconds(50));
-  EXPECT_EQ(Said(call), "DEADLINE_EXCEEDED");
+  EXPECT_EQ(StateOf(call), "DEADLINE_EXCEEDED");
   Apply(write);
   Delete("parent", 1);
   Apply(Next("parent"));

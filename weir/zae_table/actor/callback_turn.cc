@@ -47,11 +47,11 @@ void RunInTurn(std::vector<Task> tasks, Scheduler& scheduler) noexcept {
   if (!own.empty()) Run(std::move(own));
 }
 
-HeldTurn::HeldTurn() noexcept : holds_(current_turn == nullptr) {
+DeferredCallbacks::DeferredCallbacks() noexcept : holds_(current_turn == nullptr) {
   if (holds_) current_turn = &tasks_;
 }
 
-HeldTurn::~HeldTurn() {
+DeferredCallbacks::~DeferredCallbacks() {
   if (!holds_) return;
   current_turn = nullptr;
   if (!tasks_.empty()) Run(std::move(tasks_));

@@ -8,10 +8,10 @@
 
 namespace weir::dynamo {
 
-/// Runs the tasks on this thread. If RunInTurn already runs on this thread, or a HeldTurn lives on
-/// it, the tasks are queued behind the current ones and RunInTurn returns at once. So a caller that
-/// makes a new call in its callback does not get the result within that callback, and the stack
-/// does not grow.
+/// Runs the tasks on this thread. If RunInTurn already runs on this thread, or a DeferredCallbacks
+/// lives on it, the tasks are queued behind the current ones and RunInTurn returns at once. So a
+/// caller that makes a new call in its callback does not get the result within that callback, and
+/// the stack does not grow.
 ///
 /// After kMostInTurn tasks in a row the remaining tasks are posted to their schedulers, so that the
 /// thread that delivers one response does not run the callbacks of all callers. The caller must
@@ -27,12 +27,12 @@ struct TurnTask {
 
 /// Delays the tasks of RunInTurn on this thread until its destructor, which runs them. Does nothing
 /// if another turn runs, or is held, on this thread.
-class HeldTurn {
+class DeferredCallbacks {
  public:
-  HeldTurn() noexcept;
-  ~HeldTurn();
-  HeldTurn(const HeldTurn&) = delete;
-  HeldTurn& operator=(const HeldTurn&) = delete;
+  DeferredCallbacks() noexcept;
+  ~DeferredCallbacks();
+  DeferredCallbacks(const DeferredCallbacks&) = delete;
+  DeferredCallbacks& operator=(const DeferredCallbacks&) = delete;
 
  private:
   std::vector<TurnTask> tasks_;

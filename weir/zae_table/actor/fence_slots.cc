@@ -53,7 +53,7 @@ FenceSlots ReadSlots(const Item& item) {
   return slots;
 }
 
-void Fence(Expression& expression, const WriteFence::Guard& guard) {
+void AddFence(Expression& expression, const WriteFence::Guard& guard) {
   const std::string slot = SlotAttribute(guard.slot);
   expression.RequireSame(slot, guard.expected ? std::optional(Of(*guard.expected)) : std::nullopt);
   if (guard.rf) expression.Require("rf", "=", guard.rf->value);

@@ -23,7 +23,7 @@ Value Of(const FenceValue& value);
 FenceSlots ReadSlots(const Item& item);
 
 /// Makes a write that is applied at most once: adds its condition, and the value that it stores.
-void Fence(Expression& expression, const WriteFence::Guard& guard);
+void AddFence(Expression& expression, const WriteFence::Guard& guard);
 
 /// A slot that no process has written for this duration is removed from the item. Its process
 /// claims a slot again with its next write.

@@ -41,7 +41,7 @@ class FencedTableTest : public testing::Test {
   Write Counting(const WriteFence::Guard& guard) {
     Write write{.key = key_};
     write.expression.Add("counted", 1);
-    Fence(write.expression, guard);
+    AddFence(write.expression, guard);
     return write;
   }
   bool Apply(const Write& write) {

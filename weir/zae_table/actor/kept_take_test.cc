@@ -31,7 +31,7 @@ class KeptTake : public BucketProtocolTest {
     Leave("child", 1);
     Apply(Next("child"));
     Wait(kPatience);
-    EXPECT_EQ(Said(call), "refused");
+    EXPECT_EQ(StateOf(call), "refused");
     return parent;
   }
   /// Other processes write to the bucket before each write of the call, until the call pauses.
@@ -83,7 +83,7 @@ TEST_F(KeptTake, IfItIsContendedThePartThatIsAppliedIsGivenBack) {
   Wait(kPatience - milliseconds(2));
   LoseToOthers("parent");
   Wait(milliseconds(2));
-  EXPECT_EQ(Said(call), "contended");
+  EXPECT_EQ(StateOf(call), "contended");
   ExpectExact();
   EXPECT_EQ(Taken("child"), 0);
 }
@@ -93,7 +93,7 @@ TEST_F(KeptTake, AtItsDeadlineThePartThatIsAppliedLaterCountsOnce) {
   Apply(Next("child"));
   const Request parent = Next("parent");
   Wait(kPatience);
-  EXPECT_EQ(Said(call), kTooLate);
+  EXPECT_EQ(StateOf(call), kTooLate);
   Apply(parent);
   ExpectExact();
 }
@@ -103,7 +103,7 @@ TEST_F(KeptTake, AtItsDeadlineThePartThatIsNotAppliedLaterIsDebited) {
   Apply(Next("child"));
   const Request parent = Next("parent");
   Wait(kPatience);
-  EXPECT_EQ(Said(call), kTooLate);
+  EXPECT_EQ(StateOf(call), kTooLate);
   Leave("parent", 1);
   Apply(parent);
   ExpectExact();
@@ -113,7 +113,7 @@ TEST_F(KeptTake, AtItsDeadlineThePartThatIsNotAppliedLaterIsDebited) {
 TEST_F(KeptTake, AtItsDeadlineInTheSecondTryThePartsOfLaterKeysAreDebited) {
   const Pending call = BeginAgainInOrder();
   Wait(kPatience);
-  EXPECT_EQ(Said(call), kTooLate);
+  EXPECT_EQ(StateOf(call), kTooLate);
   ExpectExact();
 }
 
@@ -124,7 +124,7 @@ TEST_F(KeptTake, AtItsDeadlineInTheSecondTryWhatIsTakenIsNotDebited) {
   Apply(Next("child"));
   EXPECT_FALSE(ReadNow().empty()) << "the parent is read again, without an answer";
   Wait(kPatience);
-  EXPECT_EQ(Said(call), kTooLate);
+  EXPECT_EQ(StateOf(call), kTooLate);
   EXPECT_EQ(Taken("child"), 10);
   Deliver({{{"parent", "llm", 0}, {Stored("parent"), {}, false}}});
   ExpectExact();
@@ -137,7 +137,7 @@ TEST_F(KeptTake, AtItsDeadlineThePartWhoseSlotIsLostInDoubtIsDebited) {
   Apply(Next("child"));
   LoseRequest(Next("parent"));
   Wait(kPatience);
-  EXPECT_EQ(Said(call), kTooLate);
+  EXPECT_EQ(StateOf(call), kTooLate);
   ClaimSlots("parent");
   ExpectExact();
   EXPECT_EQ(protocol_->forfeits(), 1);
@@ -149,7 +149,7 @@ TEST_F(KeptTake, IfAWriteFailsByItsOwnTimeItsPartIsDebited) {
   Apply(Next("child"));
   Fail(Next("parent"), {.kind = FailureClass::kDeadline,
                         .error = {Code::kDeadlineExceeded, "the deadline has passed"}});
-  EXPECT_EQ(Said(call), kTooLate);
+  EXPECT_EQ(StateOf(call), kTooLate);
   ExpectExact();
 }
 
@@ -173,7 +173,7 @@ TEST_P(KeptTakeExpires, InEitherOrder) {
   Wait(kPatience - milliseconds(2));
   LoseToOthers(loser);
   Wait(milliseconds(2));
-  EXPECT_NE(Said(call), "waits");
+  EXPECT_NE(StateOf(call), "waits");
   Apply(carried);
   ExpectExact();
 }

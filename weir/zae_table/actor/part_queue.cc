@@ -8,8 +8,8 @@ namespace weir::dynamo {
 
 void PartQueue::Count(const Part& part, std::int64_t sign) {
   if (part.kind == Part::Kind::kLook) looks_ += static_cast<std::size_t>(sign);
-  if (part.twin != 0) twins_ += static_cast<std::size_t>(sign);
-  if (part.twin != 0) return;
+  if (part.repetition_of != 0) repeats_in_queue_ += static_cast<std::size_t>(sign);
+  if (part.repetition_of != 0) return;
   for (std::size_t i = 0; i < part.amounts.size(); ++i) {
     if (part.amounts[i] <= 0) continue;
     const std::string& limit = part.target->limits[i].name;
@@ -31,7 +31,7 @@ const Part* PartQueue::Find(PartId part) const {
 
 Part* PartQueue::Find(PartId part) { return const_cast<Part*>(std::as_const(*this).Find(part)); }
 
-Part PartQueue::Take(PartId part) {
+Part PartQueue::Remove(PartId part) {
   const auto found = std::ranges::lower_bound(parts_, part, {}, &Part::id);
   Part taken = std::move(*found);
   parts_.erase(found);
@@ -39,9 +39,10 @@ Part PartQueue::Take(PartId part) {
   return taken;
 }
 
-PartId PartQueue::FindAdjust(AdjustId token) const {
+PartId PartQueue::FindAdjust(AdjustId adjust_id) const {
   const auto found = std::ranges::find_if(parts_, [&](const Part& part) {
-    return part.kind == Part::Kind::kAdjust && part.twin == 0 && part.token == token;
+    return part.kind == Part::Kind::kAdjust && part.repetition_of == 0 &&
+           part.adjust_id == adjust_id;
   });
   return found == parts_.end() ? 0 : found->id;
 }
@@ -51,11 +52,11 @@ const Part* PartQueue::FindLook() const {
   return &*std::ranges::find(parts_, Part::Kind::kLook, &Part::kind);
 }
 
-std::vector<Part> PartQueue::TwinsOf(PartId adjust) const {
+std::vector<Part> PartQueue::RepeatsOf(PartId adjust) const {
   std::vector<Part> twins;
-  if (twins_ == 0) return twins;
+  if (repeats_in_queue_ == 0) return twins;
   std::ranges::copy_if(parts_, std::back_inserter(twins),
-                       [&](const Part& part) { return part.twin == adjust; });
+                       [&](const Part& part) { return part.repetition_of == adjust; });
   return twins;
 }
 

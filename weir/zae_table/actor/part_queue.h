@@ -18,18 +18,18 @@ class PartQueue {
  public:
   void Add(Part part);
   /// Removes the part and returns it. REQUIRES: it is here.
-  Part Take(PartId part);
+  Part Remove(PartId part);
   Part* Find(PartId part);
   const Part* Find(PartId part) const;
-  /// Returns the pending adjust with this token, which is not a repetition itself; 0 if there is
+  /// Returns the pending adjust with this id, which is not a repetition itself; 0 if there is
   /// none.
-  PartId FindAdjust(AdjustId token) const;
+  PartId FindAdjust(AdjustId adjust_id) const;
 
   bool HasLook() const { return looks_ > 0; }
   /// Returns the first look; null if there is none.
   const Part* FindLook() const;
   /// Returns the repetitions of this adjust.
-  std::vector<Part> TwinsOf(PartId adjust) const;
+  std::vector<Part> RepeatsOf(PartId adjust) const;
 
   /// Returns the sum that all parts together may use of each limit of the target, by takes and
   /// debits, at most kMaxDebt. Returns do not count before they are stored, and repetitions never.
@@ -46,7 +46,7 @@ class PartQueue {
 
   std::vector<Part> parts_;  // ascending by id
   std::size_t looks_ = 0;
-  std::size_t twins_ = 0;
+  std::size_t repeats_in_queue_ = 0;
   std::map<std::string, absl::int128, std::less<>> used_;  // by limit; no entry is 0
 };
 

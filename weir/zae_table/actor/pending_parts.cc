@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/zae_table/bucket/take_view.h"
+#include "weir/zae_table/bucket/take_judge.h"
 
 namespace weir::dynamo {
 namespace {
@@ -40,39 +40,40 @@ bool MayPass(FailureClass kind) {
 
 }  // namespace
 
-// A repetition of a pending adjust becomes its twin: it is never written itself, and the pending
+// A repetition of a pending adjust refers to it: it is never written itself, and the pending
 // one is tried until the later end of both.
 void PendingParts::Accept(Part part) {
-  if (part.kind == Part::Kind::kAdjust) part.twin = queue_.FindAdjust(part.token);
-  if (Part* first = queue_.Find(part.twin)) first->drop_at = std::max(first->drop_at, part.drop_at);
+  if (part.kind == Part::Kind::kAdjust) part.repetition_of = queue_.FindAdjust(part.adjust_id);
+  Part* const first = queue_.Find(part.repetition_of);
+  if (first != nullptr) first->drop_by = std::max(first->drop_by, part.drop_by);
   queue_.Add(std::move(part));
 }
 
 bool PendingParts::IsWaiting(PartId id) const {
   const Part* part = queue_.Find(id);
-  return part != nullptr && !part->answered;
+  return part != nullptr && !part->reported;
 }
 
 // A part that a write carries, or that has ended in this step, cannot be withdrawn.
 PendingParts::Withdrawal PendingParts::Withdraw(PartId id) {
   const Part* part = queue_.Find(id);
-  if (part == nullptr || part->carried) return {};
-  return {.is_gone = true, .in_doubt = queue_.Take(id).repeated};
+  if (part == nullptr || part->in_flight) return {};
+  return {.is_gone = true, .in_doubt = queue_.Remove(id).repeated};
 }
 
 PendingParts::Withdrawal PendingParts::Drop(PartId id, bool keeps) {
   Part* part = queue_.Find(id);
   if (part == nullptr) return {.is_gone = true};
-  part->answered = true;
-  part->keeps = keeps;
-  if (part->carried) return {.in_doubt = true};
-  return {.is_gone = true, .in_doubt = queue_.Take(id).repeated};
+  part->reported = true;
+  part->caller_keeps_tokens = keeps;
+  if (part->in_flight) return {.in_doubt = true};
+  return {.is_gone = true, .in_doubt = queue_.Remove(id).repeated};
 }
 
 // Adds the opposite of a take whose caller has its result. A take that its caller keeps was not
 // charged: it is debited.
-void PendingParts::GiveBack(Part part, Instant now) {
-  if (!part.keeps) {
+void PendingParts::QueueReturn(Part part, Instant now) {
+  if (!part.caller_keeps_tokens) {
     for (std::int64_t& amount : part.amounts) amount = -amount;
   }
   queue_.Add({.id = ++last_part_,
@@ -80,14 +81,14 @@ void PendingParts::GiveBack(Part part, Instant now) {
               .target = std::move(part.target),
               .amounts = std::move(part.amounts),
               .now = DateOf(part, now),
-              .came = now,
-              .drop_at = now + kReturnLifetime,
+              .began_at = now,
+              .drop_by = now + kReturnLifetime,
               .shards = part.shards,
-              .answered = true});
+              .reported = true});
 }
 
 void PendingParts::Carry(const std::vector<PartId>& parts) {
-  for (const PartId id : parts) queue_.Find(id)->carried = true;
+  for (const PartId id : parts) queue_.Find(id)->in_flight = true;
 }
 
 void PendingParts::Settle(const WriteFence::Settlement& settled, bool is_final, Instant now,
@@ -96,7 +97,7 @@ void PendingParts::Settle(const WriteFence::Settlement& settled, bool is_final, 
     if (Part* part = queue_.Find(id)) OnApplied(*part, now, reports);
   }
   for (const PartId id : settled.unknown) {
-    if (Part* part = queue_.Find(id)) Unknown(*part, is_final, now, reports);
+    if (Part* part = queue_.Find(id)) OnUnknown(*part, is_final, now, reports);
   }
   for (const PartId id : settled.not_applied) {
     if (Part* part = queue_.Find(id)) NotApplied(*part, now);
@@ -105,9 +106,9 @@ void PendingParts::Settle(const WriteFence::Settlement& settled, bool is_final, 
 
 // A take that lost its caller becomes a return of its tokens.
 void PendingParts::OnApplied(Part& part, Instant now, PartReports& reports) {
-  part.carried = false;
-  if (part.kind == Part::Kind::kTake && part.answered && !part.keeps) {
-    return GiveBack(queue_.Take(part.id), now);
+  part.in_flight = false;
+  if (part.kind == Part::Kind::kTake && part.reported && !part.caller_keeps_tokens) {
+    return QueueReturn(queue_.Remove(part.id), now);
   }
   End(part.id, {.kind = PartOutcome::Kind::kApplied, .available = part.available}, reports);
 }
@@ -115,21 +116,21 @@ void PendingParts::OnApplied(Part& part, Instant now, PartReports& reports) {
 // Queues the part again. A take that lost its caller leaves instead, and is debited if the caller
 // keeps its tokens.
 void PendingParts::NotApplied(Part& part, Instant now) {
-  part.carried = false;
-  if (part.is_adjust() || !part.answered) return;
-  if (part.keeps) return GiveBack(queue_.Take(part.id), now);
-  queue_.Take(part.id);
+  part.in_flight = false;
+  if (part.is_adjust() || !part.reported) return;
+  if (part.caller_keeps_tokens) return QueueReturn(queue_.Remove(part.id), now);
+  queue_.Remove(part.id);
 }
 
 // A repetition may charge tokens twice, and the decision says so. Tokens are never given back
 // twice.
-void PendingParts::Unknown(Part& part, bool is_final, Instant now, PartReports& reports) {
-  part.carried = false;
-  if (part.keeps) {
+void PendingParts::OnUnknown(Part& part, bool is_final, Instant now, PartReports& reports) {
+  part.in_flight = false;
+  if (part.caller_keeps_tokens) {
     ++reports.forfeits;
-    return GiveBack(queue_.Take(part.id), now);
+    return QueueReturn(queue_.Remove(part.id), now);
   }
-  const bool is_wanted = !part.answered || part.is_adjust();
+  const bool is_wanted = !part.reported || part.is_adjust();
   const bool may_repeat = !is_final && !part.repeated && is_wanted && OnlyDebits(part);
   if (std::exchange(part.repeated, true); may_repeat) return;
   if (part.kind == Part::Kind::kTake) ++reports.forfeits;
@@ -137,22 +138,22 @@ void PendingParts::Unknown(Part& part, bool is_final, Instant now, PartReports& 
       reports);
 }
 
-// Adjusts are not given up here, but at their drop_at.
+// Adjusts are not given up here, but at their drop_by.
 void PendingParts::OnLost(const std::vector<PartId>& parts, PartReports& reports) {
   for (const PartId id : parts) {
     Part* part = queue_.Find(id);
-    if (part == nullptr || part->carried) continue;
+    if (part == nullptr || part->in_flight) continue;
     const int most = part->kind == Part::Kind::kRepair ? kMostRepairs : kMostLost;
     if (++part->lost < most || part->is_adjust()) continue;
     End(id, {.kind = PartOutcome::Kind::kContended}, reports);
   }
 }
 
-void PendingParts::OnNotSent(const std::vector<PartId>& parts, const WriteFailure& failure,
-                             PartReports& reports) {
+void PendingParts::OnNotApplied(const std::vector<PartId>& parts, const WriteFailure& failure,
+                                PartReports& reports) {
   for (const PartId id : parts) {
     Part* part = queue_.Find(id);
-    if (part == nullptr || part->carried) continue;
+    if (part == nullptr || part->in_flight) continue;
     ++part->lost;
     if (part->is_adjust() && MayPass(failure.kind)) continue;
     if (failure.kind == FailureClass::kConflict && part->lost < kMostLost) continue;
@@ -163,17 +164,17 @@ void PendingParts::OnNotSent(const std::vector<PartId>& parts, const WriteFailur
 void PendingParts::AnswerRepairs(const std::vector<PartId>& parts, PartReports& reports) {
   for (const PartId id : parts) {
     Part* part = queue_.Find(id);
-    if (part == nullptr || part->kind != Part::Kind::kRepair || part->answered) continue;
+    if (part == nullptr || part->kind != Part::Kind::kRepair || part->reported) continue;
     Report(*part, {.kind = PartOutcome::Kind::kFailed}, reports);
-    part->answered = true;
+    part->reported = true;
   }
 }
 
 void PendingParts::Expire(Instant now, PartReports& reports) {
   std::vector<PartId> expired;
   for (const Part& part : queue_.all()) {
-    const bool is_answer_due = !part.answered && part.answer_by <= now;
-    if (is_answer_due || part.drop_at <= now) expired.push_back(part.id);
+    const bool is_answer_due = !part.reported && part.report_by <= now;
+    if (is_answer_due || part.drop_by <= now) expired.push_back(part.id);
   }
   for (const PartId id : expired) Expired(id, now, reports);
 }
@@ -182,19 +183,19 @@ void PendingParts::Expired(PartId id, Instant now, PartReports& reports) {
   Part* found = queue_.Find(id);
   if (found == nullptr) return;  // it left with the adjust that it repeats
   Part& part = *found;
-  // An adjust whose caller got a result is tried until its drop_at.
-  const bool ends = !part.carried && (part.drop_at <= now || !part.is_adjust());
-  if (!part.answered) {
+  // An adjust whose caller got a result is tried until its drop_by.
+  const bool ends = !part.in_flight && (part.drop_by <= now || !part.is_adjust());
+  if (!part.reported) {
     PartOutcome late{.kind = PartOutcome::Kind::kFailed,
                      .in_doubt = part.repeated || !ends,
-                     .is_carried = part.carried,
-                     .error = part.answer_by > now && last_error_ ? *last_error_ : TooLate(key_)};
+                     .is_carried = part.in_flight,
+                     .error = part.report_by > now && last_error_ ? *last_error_ : TooLate(key_)};
     // Only writes of other processes were in the way.
     const bool is_contended = part.kind == Part::Kind::kTake && part.lost > 0 && !late.in_doubt;
     if (is_contended) late = {.kind = PartOutcome::Kind::kContended};
     if (ends) return End(id, std::move(late), reports);
     Report(part, std::move(late), reports);
-    part.answered = true;
+    part.reported = true;
     return;
   }
   if (!ends) return;
@@ -206,7 +207,7 @@ void PendingParts::Fail(const Error& error, PartReports& reports) {
   std::vector<PartId> failed;
   for (const Part& part : queue_.all()) {
     const bool stays = part.kind == Part::Kind::kWait || (may_pass && part.is_adjust());
-    if (!part.carried && !stays) failed.push_back(part.id);
+    if (!part.in_flight && !stays) failed.push_back(part.id);
   }
   for (const PartId id : failed) {
     End(id, {.kind = PartOutcome::Kind::kFailed, .error = error}, reports);
@@ -225,35 +226,35 @@ void PendingParts::NoteImage(PartId last) {
 }
 
 void PendingParts::Report(const Part& part, PartOutcome outcome, PartReports& reports) {
-  // The outcome of an adjust is also reported without a caller: its token is to be remembered.
-  outcome.call = part.answered ? 0 : part.call;
+  // The outcome of an adjust is also reported without a caller: its id is to be remembered.
+  outcome.call = part.reported ? 0 : part.call;
   outcome.in_doubt |= part.repeated;
   outcome.part = part.id;
   outcome.index = part.index;
-  if (outcome.call != 0 || outcome.token) reports.outcomes.push_back(std::move(outcome));
+  if (outcome.call != 0 || outcome.adjust_id) reports.outcomes.push_back(std::move(outcome));
 }
 
 void PendingParts::End(PartId id, PartOutcome outcome, PartReports& reports) {
   if (queue_.Find(id) == nullptr) return;  // it left with the adjust that it repeats
-  const Part part = queue_.Take(id);
+  const Part part = queue_.Remove(id);
   const bool has_no_caller =
-      part.kind == Part::Kind::kGiveBack || part.answered || outcome.in_doubt;
-  const bool is_lost = outcome.kind != PartOutcome::Kind::kApplied && part.twin == 0;
+      part.kind == Part::Kind::kGiveBack || part.reported || outcome.in_doubt;
+  const bool is_lost = outcome.kind != PartOutcome::Kind::kApplied && part.repetition_of == 0;
   // No caller learns for certain that the tokens were not adjusted.
   if (part.is_adjust() && is_lost && has_no_caller) ++reports.forfeits;
-  for (const Part& other : std::vector<Part>(queue_.TwinsOf(id))) {
-    queue_.Take(other.id);
+  for (const Part& other : std::vector<Part>(queue_.RepeatsOf(id))) {
+    queue_.Remove(other.id);
     Report(other, outcome, reports);
   }
-  if (part.kind == Part::Kind::kAdjust) outcome.token = part.token;
+  if (part.kind == Part::Kind::kAdjust) outcome.adjust_id = part.adjust_id;
   Report(part, std::move(outcome), reports);
 }
 
 Instant PendingParts::wake() const {
   Instant wake = kNoTime;
   for (const Part& part : queue_.all()) {
-    if (!part.answered) wake = std::min(wake, part.answer_by);
-    if (!part.carried) wake = std::min(wake, part.drop_at);
+    if (!part.reported) wake = std::min(wake, part.report_by);
+    if (!part.in_flight) wake = std::min(wake, part.drop_by);
   }
   return wake;
 }

@@ -8,7 +8,7 @@
 //                     +--> outcome, if the part fails, expires or is withdrawn
 //
 // A caller may leave first (Drop, Expire). Then a queued take is removed. A carried take is
-// settled: if it was applied, its tokens are given back by another part (GiveBack).
+// settled: if it was applied, its tokens are given back by another part (QueueReturn).
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,9 @@ class PendingParts {
   /// back. If its request was admitted (`keeps`), the take stays charged instead, and is debited if
   /// the write was not applied.
   Withdrawal Drop(PartId part, bool keeps);
-  /// Returns the part's tokens to the bucket. If the part `keeps` them, they were not taken, and
+  /// Returns the part's tokens to the bucket. If its caller keeps them, they were not taken, and
   /// are debited instead.
-  void GiveBack(Part taken, Instant now);
+  void QueueReturn(Part taken, Instant now);
 
   /// A write that carries these parts is sent.
   void Carry(const std::vector<PartId>& parts);
@@ -64,14 +64,14 @@ class PendingParts {
   /// A write with these parts failed because of writes of other processes.
   void OnLost(const std::vector<PartId>& parts, PartReports& reports);
   /// A write with these parts was certainly not applied, for another reason.
-  void OnNotSent(const std::vector<PartId>& parts, const WriteFailure& failure,
-                 PartReports& reports);
+  void OnNotApplied(const std::vector<PartId>& parts, const WriteFailure& failure,
+                    PartReports& reports);
   /// A write with these parts has no response. Reports the repairs among them: a caller that is
   /// refused anyway does not wait for it.
   void AnswerRepairs(const std::vector<PartId>& parts, PartReports& reports);
 
   /// Reports parts whose deadline has passed. Removes those that no write carries, but adjusts only
-  /// at their `drop_at`.
+  /// at their `drop_by`.
   void Expire(Instant now, PartReports& reports);
   /// A read failed, or the item cannot be used. Ends all parts that no write carries, except
   /// adjusts if a retry may help, and waits.
@@ -100,10 +100,10 @@ class PendingParts {
   void NotApplied(Part& part, Instant now);
   // The part may have been applied. A take or debit is written once more; otherwise it ends in
   // doubt.
-  void Unknown(Part& part, bool is_final, Instant now, PartReports& reports);
+  void OnUnknown(Part& part, bool is_final, Instant now, PartReports& reports);
   // Ends a part whose time is over; if a write carries it, only its caller gets a result.
   void Expired(PartId part, Instant now, PartReports& reports);
-  // Adds an outcome, if a caller waits for it or an adjust's token must be recorded.
+  // Adds an outcome, if a caller waits for it or an adjust's id must be recorded.
   static void Report(const Part& part, PartOutcome outcome, PartReports& reports);
 
   const BucketKey& key_;

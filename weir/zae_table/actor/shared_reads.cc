@@ -4,8 +4,8 @@
 
 namespace weir::dynamo {
 
-SharedReads::Share SharedReads::Join(const std::vector<BucketKey>& buckets, Deadline deadline,
-                                     Done<Records>& done) {
+SharedReads::Share SharedReads::JoinRead(const std::vector<BucketKey>& buckets, Deadline deadline,
+                                         Done<Records>& done) {
   const MutexLock lock(mutex_);
   const auto [flight, is_first] = flights_.try_emplace(buckets, Flight{.deadline = deadline});
   if (deadline < flight->second.deadline) return Share::kAlone;

@@ -24,7 +24,7 @@ class SharedReads {
     kAlone,   ///< `done` was not taken: the read in flight may end too late for this deadline
   };
   /// Joins the read in flight of these buckets, or begins one.
-  Share Join(const std::vector<BucketKey>& buckets, Deadline deadline, Done<Records>& done);
+  Share JoinRead(const std::vector<BucketKey>& buckets, Deadline deadline, Done<Records>& done);
   /// Reports the result to all callers that joined, without a lock. The last of their callbacks may
   /// destroy this object.
   void End(const std::vector<BucketKey>& buckets, const Result<Records>& records);

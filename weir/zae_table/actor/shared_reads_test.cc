@@ -81,11 +81,11 @@ TEST_F(RecentReadTest, D12ABucketThatIsNotThereIsLookedForEachTime) {
 
 class SharedReadsTest : public testing::Test {
  protected:
-  SharedReads::Share Join(nanoseconds at, const BucketKey& key = kSharedBucket) {
+  SharedReads::Share JoinRead(nanoseconds at, const BucketKey& key = kSharedBucket) {
     Done<Records> done([this](const Result<Records>& records) {
       answers_.push_back(records ? "records" : std::string(CodeName(records.error().code)));
     });
-    return reads_.Join({key}, Deadline::At(Instant{} + at), done);
+    return reads_.JoinRead({key}, Deadline::At(Instant{} + at), done);
   }
   SharedReads reads_;
   std::vector<std::string> answers_;
@@ -93,20 +93,21 @@ class SharedReadsTest : public testing::Test {
 
 // Fails if: requests that arrive while the bucket is being read start reads of their own.
 TEST_F(SharedReadsTest, D12OneReadAnswersAllThatCameMeanwhile) {
-  EXPECT_EQ(Join(milliseconds(10)), SharedReads::Share::kFirst);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(Join(milliseconds(10 + i)), SharedReads::Share::kShared);
-  EXPECT_EQ(Join(milliseconds(10), {"other", "llm", 0}), SharedReads::Share::kFirst);
+  EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(JoinRead(milliseconds(10 + i)), SharedReads::Share::kShared);
+  EXPECT_EQ(JoinRead(milliseconds(10), {"other", "llm", 0}), SharedReads::Share::kFirst);
   reads_.End({kSharedBucket}, Records(1));
   EXPECT_THAT(answers_, SizeIs(6));
-  EXPECT_EQ(Join(milliseconds(10)), SharedReads::Share::kFirst) << "the read is over";
+  EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst) << "the read is over";
   reads_.End({kSharedBucket}, Fail(Code::kUnavailable, "away"));
   EXPECT_EQ(answers_.back(), "UNAVAILABLE");
 }
 
 // Fails if: a caller waits for a read that may take longer than its deadline.
 TEST_F(SharedReadsTest, D12OneWithLessTimeReadsForItself) {
-  EXPECT_EQ(Join(milliseconds(10)), SharedReads::Share::kFirst);
-  EXPECT_EQ(Join(milliseconds(9)), SharedReads::Share::kAlone);
+  EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst);
+  EXPECT_EQ(JoinRead(milliseconds(9)), SharedReads::Share::kAlone);
   reads_.End({kSharedBucket}, Records(1));
   EXPECT_THAT(answers_, SizeIs(1));
 }

@@ -14,7 +14,7 @@ constexpr int kLapsesAfterRoundTrips = 2;
 }  // namespace
 
 void WriteGathering::OnApplied(std::size_t answered, std::size_t pending, std::size_t most,
-                               const Moment& moment) {
+                               const ProtocolTime& moment) {
   expected_ = 0;
   if (answered < 2 || !moment.round_trip) return;
   if (skips_ > 0) {

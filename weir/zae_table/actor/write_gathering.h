@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "weir/zae_table/bucket/take_view.h"
+#include "weir/zae_table/bucket/take_judge.h"
 
 namespace weir::dynamo {
 
@@ -21,7 +21,8 @@ class WriteGathering {
  public:
   /// A write was applied, and its response completed the requests of `answered` callers. `pending`:
   /// parts that are queued already. `most`: parts that one write carries.
-  void OnApplied(std::size_t answered, std::size_t pending, std::size_t most, const Moment& moment);
+  void OnApplied(std::size_t answered, std::size_t pending, std::size_t most,
+                 const ProtocolTime& moment);
   /// Returns false if no part is pending yet, or if more parts are expected before until().
   bool MaySend(std::size_t pending, Instant now);
   bool is_holding() const { return expected_ > 0; }

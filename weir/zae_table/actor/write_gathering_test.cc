@@ -21,7 +21,7 @@ class WriteGatheringTest : public testing::Test {
 
   static constexpr std::size_t kMost = 256;  ///< parts of a write
 
-  Moment now_{.at = {1'000'000'000}, .bucket_time = {}, .round_trip = milliseconds(2)};
+  ProtocolTime now_{.at = {1'000'000'000}, .bucket_time = {}, .round_trip = milliseconds(2)};
   WriteGathering gathering_;
 };
 

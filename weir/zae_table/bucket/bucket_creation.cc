@@ -91,7 +91,7 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
   WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
   plan.settled = StoresNothing(lines);
   if (plan.settled) return plan;
-  WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
+  WEIR_RETURN_IF_ERROR(EvictExtras(lines, request));
   Write put{.kind = Write::Kind::kPut, .item = NewItem(keys, owner, request, now)};
   AddMeters(put.item, lines);
   AddMeter(put.item, kWriteLimit, request.writes, request.writes.capacity - kWriteCost, kWriteCost);

@@ -86,7 +86,7 @@ bool IsSound(const Quota& quota) { return Validate(quota).has_value(); }
 
 // Reads all limits that have a balance and a capacity; zae-limiter's parameter sync writes the
 // parameters of a new limit first. A damaged quota of `wcu` is replaced by the default.
-Status ReadLimits(const Item& item, BucketImage& image) {
+void ReadLimits(const Item& item, BucketImage& image) {
   for (const auto& [attribute, value] : item) {
     const auto name = LimitOf(attribute);
     if (!name) continue;
@@ -102,7 +102,6 @@ Status ReadLimits(const Item& item, BucketImage& image) {
     image.stored.push_back(meter->quota);
     image.bucket.meters.push_back(*std::move(meter));
   }
-  return {};
 }
 
 // The end of the year 9999, in ms since 1970. No client writes a later time.
@@ -229,14 +228,14 @@ Result<BucketImage> ReadImage(const Item& item) {
   image.ttl_seconds = GetNumber(item, "ttl");
   image.valid_until = GetNumber(item, "vu");
   image.write_units = WriteUnits(item);
-  WEIR_RETURN_IF_ERROR(ReadLimits(item, image));
+  ReadLimits(item, image);
   WEIR_RETURN_IF_ERROR(CheckFeatures(item, image));
   WEIR_RETURN_IF_ERROR(Divide(image));
   if (const auto* text = GetText(item, kRemainders)) ReadRemainders(*text, image);
   ReadAdjusts(item, image);
   image.slots = ReadSlots(item);
   if (const auto* extras = GetText(item, kExtras)) image.extras = *extras;
-  if (const auto* gone = GetText(item, kGone)) image.gone = ReadTimes<EarlyLeavers>(*gone);
+  if (const auto* gone = GetText(item, kGone)) image.evicted = ReadTimes<EvictedLimits>(*gone);
   if (const auto ahead = item.find(kAhead); ahead != item.end()) image.stored_ahead = ahead->second;
   if (const auto* ahead = GetText(item, kAhead)) image.ahead = ReadTimes<AheadMark>(*ahead);
   if (const auto back = GetNumber(item, kLastSetBack)) image.last_set_back = UnixMillis{*back};
@@ -254,9 +253,9 @@ BucketRecord ToRecord(const BucketImage& image) {
       record.bucket.meters.push_back(meter);
     }
   }
-  if (image.gone) {
-    record.extras.last_left = image.gone->last_left;
-    record.extras.left_full = image.gone->left_full;
+  if (image.evicted) {
+    record.extras.last_left = image.evicted->last_left;
+    record.extras.left_full = image.evicted->left_full;
   }
   return record;
 }
@@ -282,7 +281,7 @@ std::optional<std::string> FormatExtras(std::vector<std::string> names) {
   return fmt::format("{}", fmt::join(names, ";"));
 }
 
-std::string FormatGone(const EarlyLeavers& gone) {
+std::string FormatGone(const EvictedLimits& gone) {
   return fmt::format("{};{}", gone.last_left.value, gone.left_full.value);
 }
 

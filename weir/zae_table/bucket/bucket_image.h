@@ -36,11 +36,11 @@
 namespace weir::dynamo {
 
 /// Limits that were removed before they were full, because others needed the space.
-struct EarlyLeavers {
+struct EvictedLimits {
   UnixMillis last_left;  ///< when the latest of them was removed
   UnixMillis left_full;  ///< when the last of them would have been full
 
-  friend bool operator==(const EarlyLeavers&, const EarlyLeavers&) = default;
+  friend bool operator==(const EvictedLimits&, const EvictedLimits&) = default;
 };
 
 /// The mark of an `rf` that is far ahead.
@@ -70,7 +70,7 @@ struct BucketImage {
   std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attribute names, ms
   FenceSlots slots;                                           ///< attributes w_0 to w_f
   std::optional<std::string> extras;                          ///< attribute w_extra
-  std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
+  std::optional<EvictedLimits> evicted;                       ///< attribute w_gone
   std::optional<AheadMark> ahead;           ///< attribute w_ahead; nothing if it is malformed
   std::optional<Value> stored_ahead;        ///< attribute w_ahead as it is stored
   std::optional<UnixMillis> last_set_back;  ///< attribute w_back: when rf was last set back
@@ -105,7 +105,7 @@ BucketRecord ToRecord(const BucketImage& image);
 std::string LimitAttribute(std::string_view limit, std::string_view field);
 /// Returns the text of w_extra; nothing if `names` is empty.
 std::optional<std::string> FormatExtras(std::vector<std::string> names);
-std::string FormatGone(const EarlyLeavers& gone);
+std::string FormatGone(const EvictedLimits& gone);
 std::string FormatAhead(const AheadMark& ahead);
 /// Returns the text of w_rem for this shard of a bucket.
 std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>& names,

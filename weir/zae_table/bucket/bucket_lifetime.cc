@@ -23,7 +23,7 @@ constexpr std::int64_t kLongestLife = 100'000'000'000'000;
 // Computes in floating point, because the products do not fit into 64 bits. The result is capped at
 // kLongestLife and rounded up to seconds.
 std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& lines, double fills,
-                       const std::optional<EarlyLeavers>& gone) {
+                       const std::optional<EvictedLimits>& gone) {
   double longest = 0;
   for (const LimitUpdate& line : lines) {
     if (line.absent) continue;
@@ -41,16 +41,16 @@ std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& lines, do
 }
 
 std::int64_t TtlAt(UnixMillis now, const std::vector<LimitUpdate>& lines,
-                   const std::optional<EarlyLeavers>& gone) {
+                   const std::optional<EvictedLimits>& gone) {
   return FullSince(now, lines, kFillTimes, gone);
 }
 
 std::optional<Lifetime> LifetimeOfAdd(const BucketImage& image,
                                       const std::vector<LimitUpdate>& lines, UnixMillis now) {
   if (!image.ttl_seconds) return std::nullopt;
-  const std::int64_t needed = FullSince(now, lines, kSpareFills, image.gone);
+  const std::int64_t needed = FullSince(now, lines, kSpareFills, image.evicted);
   if (*image.ttl_seconds >= needed) return Lifetime{needed, false};
-  return Lifetime{TtlAt(now, lines, image.gone), true};
+  return Lifetime{TtlAt(now, lines, image.evicted), true};
 }
 
 std::int64_t LeastFullBy(std::int64_t ttl_seconds, const LimitUpdate& line, UnixMillis now) {

@@ -14,10 +14,10 @@ namespace weir::dynamo {
 /// the time that fills it, if `lines` are written at `now`. The time is not before the limits in
 /// `gone` would have been full.
 std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& lines, double fills,
-                       const std::optional<EarlyLeavers>& gone);
+                       const std::optional<EvictedLimits>& gone);
 /// Returns the ttl, in seconds since 1970, of an item that is written at `now`.
 std::int64_t TtlAt(UnixMillis now, const std::vector<LimitUpdate>& lines,
-                   const std::optional<EarlyLeavers>& gone);
+                   const std::optional<EvictedLimits>& gone);
 
 /// The ttl that a write requires, or writes.
 struct Lifetime {

@@ -13,7 +13,7 @@ namespace {
 
 // Earlier versions stored the id of each adjust in the item, to recognize its repetition for ten
 // minutes. Writes that move rf remove older ones, at most kMostForgotten in one write.
-constexpr std::int64_t kTokenLifeMillis = 600'000;
+constexpr std::int64_t kAdjustIdLifeMillis = 600'000;
 constexpr std::size_t kMostForgotten = 40;
 
 // Composes the update and the conditions of one write, by one call of Add or Move.
@@ -49,7 +49,7 @@ class Planner {
                     image_.valid_until ? std::optional(Of(*image_.valid_until)) : std::nullopt);
     RequireShards(e(), image_);
     e().RequireAbsent("disabled").Set("rf", Of(now_.value));
-    const std::optional<EarlyLeavers> gone = GoneAfter(image_, lines, now_);
+    const std::optional<EvictedLimits> gone = EvictedAfter(image_, lines, now_);
     RelyOn(image_.ttl_seconds ? std::optional(Lifetime{TtlAt(now_, lines, gone), true})
                               : std::nullopt);
     if (image_.valid_until) e().Remove("vu");
@@ -71,14 +71,11 @@ class Planner {
     return Finish();
   }
 
-  /// The write sets a new ttl.
-  bool moves_ttl() const { return lifetime_ && lifetime_->moves; }
-
  private:
   Expression& e() { return write_.expression; }
 
   Write Finish() {
-    if (request_.guard != nullptr) Fence(e(), *request_.guard);
+    if (request_.guard != nullptr) AddFence(e(), *request_.guard);
     return std::move(write_);
   }
 
@@ -127,7 +124,7 @@ class Planner {
   // Returns true, and removes the limit from the item, if it is an extra that is full and not
   // charged, or one whose space is needed.
   bool Leaves(const LimitUpdate& line) {
-    const bool is_idle = line.extra && line.amounts.is_nothing() && line.old_index != kNowhere;
+    const bool is_idle = line.extra && line.amounts.is_nothing() && line.old_index != kNotInImage;
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
     if (!line.evicted && !(is_idle && is_full)) return false;
     const std::string tokens = LimitAttribute(line.name, "tk");
@@ -156,13 +153,14 @@ class Planner {
 
   // Updates w_gone, if it changes. A limit that joins begins with a balance that depends on w_gone,
   // so the write then requires that this is as in the image.
-  void NoteGone(const std::vector<LimitUpdate>& lines, const std::optional<EarlyLeavers>& gone) {
-    const bool joins = std::ranges::any_of(
-        lines, [](const LimitUpdate& line) { return line.old_index == kNowhere && !line.absent; });
-    if (!joins && gone == image_.gone) return;
+  void NoteGone(const std::vector<LimitUpdate>& lines, const std::optional<EvictedLimits>& gone) {
+    const bool joins = std::ranges::any_of(lines, [](const LimitUpdate& line) {
+      return line.old_index == kNotInImage && !line.absent;
+    });
+    if (!joins && gone == image_.evicted) return;
     e().RequireSame(kGone,
-                    image_.gone ? std::optional(Of(FormatGone(*image_.gone))) : std::nullopt);
-    if (gone == image_.gone) return;
+                    image_.evicted ? std::optional(Of(FormatGone(*image_.evicted))) : std::nullopt);
+    if (gone == image_.evicted) return;
     if (gone) {
       e().Set(kGone, Of(FormatGone(*gone)));
     } else {
@@ -189,7 +187,7 @@ class Planner {
   // The update of one limit in the form "refill" or "full". Returns the meter that it leaves, of
   // which only the remainder is exact.
   Meter MoveLine(const LimitUpdate& line) {
-    if (line.old_index == kNowhere) return JoinLimit(line);
+    if (line.old_index == kNotInImage) return JoinLimit(line);
     RepairQuota(line);
     const std::string tokens = LimitAttribute(line.name, "tk");
     if (Overflows(line)) {
@@ -257,7 +255,7 @@ class Planner {
   void ForgetAdjusts() {
     std::size_t removed = 0;
     for (const auto& [name, at] : image_.adjusts) {
-      if (now_.value - at < kTokenLifeMillis || removed == kMostForgotten) continue;
+      if (now_.value - at < kAdjustIdLifeMillis || removed == kMostForgotten) continue;
       e().Remove(name);
       ++removed;
     }
@@ -320,7 +318,7 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
   const UnixMillis at = std::max(now, image.bucket.time);
   std::vector<LimitUpdate> lines = LimitUpdatesOf(image, request, at);
   WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
-  WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
+  WEIR_RETURN_IF_ERROR(EvictExtras(lines, request));
   BucketPlan plan{.conforms = Conforms(image, lines)};
   Planner planner(keys, image, request, now);
   const bool add = plan.conforms && !request.is_nothing() && MayAdd(image, request, lines, at);
@@ -332,15 +330,15 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
 Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard& guard) {
   Write write{.key = keys.Bucket(key), .item = {}, .expression = {}, .want_new = true};
   write.expression.RequireExists("PK");
-  Fence(write.expression, guard);
+  AddFence(write.expression, guard);
   return write;
 }
 
-Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustId token, UnixMillis now) {
+Write PlanAdjustRecord(const Keys& keys, const BucketKey& key, AdjustId adjust_id, UnixMillis now) {
   TableKey record = keys.Bucket(key);
-  record.sk = fmt::format("#WEIR#TOKEN#{:016x}{:016x}", token.high, token.low);
+  record.sk = fmt::format("#WEIR#TOKEN#{:016x}{:016x}", adjust_id.high, adjust_id.low);
   Write write{.kind = Write::Kind::kPut, .key = {}, .item = ToItem(record), .expression = {}};
-  write.item.emplace("ttl", Of((now + kTokenRecordLife).value / 1000 + 1));
+  write.item.emplace("ttl", Of((now + kAdjustRecordLife).value / 1000 + 1));
   write.expression.RequireAbsent("PK");
   return write;
 }

@@ -102,10 +102,10 @@ Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard&
 
 /// How long the table remembers the id of a recorded adjust. DynamoDB deletes the record some time
 /// after that.
-inline constexpr milliseconds kTokenRecordLife{900'000};
+inline constexpr milliseconds kAdjustRecordLife{900'000};
 /// Returns the put of the record of an adjust, in the partition of the bucket's item, on the
 /// condition that the adjust is not recorded.
-Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustId token, UnixMillis now);
+Write PlanAdjustRecord(const Keys& keys, const BucketKey& key, AdjustId adjust_id, UnixMillis now);
 
 /// Plans the creation of a bucket that does not exist, and so is full. Errors as PlanWrite.
 [[nodiscard]] Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner,

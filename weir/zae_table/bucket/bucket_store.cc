@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "weir/zae_table/actor/bucket_driver.h"
+#include "weir/zae_table/bucket/bucket_listing.h"
+#include "weir/zae_table/bucket/bucket_reader.h"
 
 namespace weir::dynamo {
 namespace {
@@ -13,7 +15,7 @@ CallRequest RequestOf(CallRequest::Kind kind, std::span<const Charge> charges, U
   return {.kind = kind,
           .charges = {charges.begin(), charges.end()},
           .now = now,
-          .came = {},
+          .began_at = {},
           .deadline = deadline};
 }
 
@@ -23,9 +25,10 @@ DynamoBucketStore::DynamoBucketStore(Table& table, Keys keys, Scheduler& schedul
                                      const BucketStoreOptions& options)
     : table_(table),
       keys_(std::move(keys)),
-      scheduler_(scheduler),
-      refusal_age_(std::clamp(options.refusal_age, milliseconds(0), kLongestRefusalAge)),
-      driver_(std::make_shared<Driver>(table, keys_, scheduler, options)) {}
+      driver_(std::make_shared<BucketDriver>(table, keys_, scheduler, options)),
+      reader_(std::make_shared<BucketReader>(
+          table, keys_, scheduler.clock(),
+          std::clamp(options.refusal_age, milliseconds(0), kLongestRefusalAge), driver_)) {}
 
 DynamoBucketStore::~DynamoBucketStore() { driver_->Stop(); }
 
@@ -53,17 +56,17 @@ void DynamoBucketStore::AcquireAndKeep(std::span<const Charge> charges, UnixMill
   driver_->Start(std::move(request), std::move(done));
 }
 
-void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
+void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustId adjust_id, UnixMillis now,
                                Deadline deadline, Done<void> done) {
   CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
-  request.token = token;
+  request.adjust_id = adjust_id;
   StartAdjust(std::move(request), std::move(done));
 }
 
-void DynamoBucketStore::AdjustShared(std::span<const Charge> charges, AdjustId token,
+void DynamoBucketStore::AdjustShared(std::span<const Charge> charges, AdjustId adjust_id,
                                      UnixMillis now, Deadline deadline, Done<void> done) {
   CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
-  request.token = token;
+  request.adjust_id = adjust_id;
   request.is_recorded = true;
   StartAdjust(std::move(request), std::move(done));
 }
@@ -77,6 +80,21 @@ void DynamoBucketStore::StartAdjust(CallRequest request, Done<void> done) {
 
 void DynamoBucketStore::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
   driver_->Conform(std::move(target), deadline, std::move(done));
+}
+
+void DynamoBucketStore::Read(std::span<const BucketKey> keys, Deadline deadline,
+                             Done<std::vector<std::optional<BucketRecord>>> done) {
+  reader_->Read(keys, deadline, std::move(done));
+}
+
+void DynamoBucketStore::ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                                   Done<std::vector<std::optional<BucketRecord>>> done) {
+  reader_->ReadRecent(keys, deadline, std::move(done));
+}
+
+void DynamoBucketStore::List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
+                             Done<Page<BucketRecord>> done) {
+  ListBuckets(table_, keys_, filter, page, deadline, std::move(done));
 }
 
 }  // namespace weir::dynamo

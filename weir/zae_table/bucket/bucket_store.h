@@ -8,13 +8,14 @@
 #include "weir/runtime/scheduler.h"
 #include "weir/store/bucket/bucket_store.h"
 #include "weir/telemetry/log.h"
-#include "weir/zae_table/actor/shared_reads.h"
 #include "weir/zae_table/bucket/bucket_limits.h"
 #include "weir/zae_table/bucket/bucket_plan.h"
 #include "weir/zae_table/keys.h"
 
 namespace weir::dynamo {
 
+class BucketDriver;
+class BucketReader;
 struct CallRequest;
 
 struct BucketStoreOptions {
@@ -62,8 +63,7 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
   /// Drops the cached images of the entity's buckets. To be called when the entity was deleted.
   void Forget(std::string_view entity);
   /// Calls that begin after this fail with kUnavailable. Runs `done` when no call is pending and no
-  /// write is in doubt, or with kDeadlineExceeded at the deadline, which also ends other pending
-  /// Closes.
+  /// write is in doubt, or with kDeadlineExceeded at the deadline. Each Close has its own deadline.
   void Close(Deadline deadline, Done<void> done);
   /// Blocks until every request that Acquire, Adjust and Conform have sent has its response or has
   /// timed out (5 s); their calls may have completed before. Does not wait for Read, ReadRecent,
@@ -79,11 +79,11 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
                Done<Decision> done) override;
   void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                       Done<Decision> done) override;
-  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
-              Done<void> done) override;
-  /// Records the id of the adjust in the table for kTokenRecordLife, in the transaction that
+  void Adjust(std::span<const Charge> charges, AdjustId adjust_id, UnixMillis now,
+              Deadline deadline, Done<void> done) override;
+  /// Records the id of the adjust in the table for kAdjustRecordLife, in the transaction that
   /// adjusts the bucket.
-  void AdjustShared(std::span<const Charge> charges, AdjustId token, UnixMillis now,
+  void AdjustShared(std::span<const Charge> charges, AdjustId adjust_id, UnixMillis now,
                     Deadline deadline, Done<void> done) override;
   /// Relies only on images that are read after the call began.
   void Conform(TargetPtr target, Deadline deadline, Done<void> done) override;
@@ -97,20 +97,13 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
             Done<Page<BucketRecord>> done) override;
 
  private:
-  class Driver;
-
   void StartAdjust(CallRequest request, Done<void> done);
-  /// Return the records from cached images; nothing if one is missing or too old.
-  std::optional<BucketRecord> FindRecent(const BucketKey& key);
-  std::optional<SharedReads::Records> FindRecent(std::span<const BucketKey> keys);
 
   Table& table_;
   const Keys keys_;
-  Scheduler& scheduler_;
-  const milliseconds refusal_age_;
   /// Shared with requests in flight and timers, which may outlive the store.
-  const std::shared_ptr<Driver> driver_;
-  SharedReads reads_;
+  const std::shared_ptr<BucketDriver> driver_;
+  const std::shared_ptr<BucketReader> reader_;
 };
 
 }  // namespace weir::dynamo

@@ -1,5 +1,5 @@
 // The cost of decisions in the process, without a network: refusals from a cached image, and takes
-// on a table that responds at once. For comparison, a read of one item of that table.
+// on a table that responds at once. For comparison, a batch that reads one item of that table.
 #include <benchmark/benchmark.h>
 
 #include "weir/zae_table/bucket/bucket_store.h"
@@ -69,7 +69,7 @@ void Ask(benchmark::State& state, const std::string& tokens, bool is_admitted) {
 void DynamoRefusal(benchmark::State& state) { Ask(state, "0", false); }
 void DynamoTake(benchmark::State& state) { Ask(state, "500000", true); }
 
-void DynamoGetItem(benchmark::State& state) {
+void DynamoBatchGet(benchmark::State& state) {
   OneItemClient client(ItemWith("500000"));
   IdleScheduler scheduler;
   Table table(client, scheduler, "t", 1, ZaeLayout());
@@ -81,6 +81,6 @@ void DynamoGetItem(benchmark::State& state) {
 
 BENCHMARK(DynamoRefusal)->Name("dynamo_refusal");
 BENCHMARK(DynamoTake)->Name("dynamo_take");
-BENCHMARK(DynamoGetItem)->Name("dynamo_get_item");
+BENCHMARK(DynamoBatchGet)->Name("dynamo_batch_get");
 
 }  // namespace

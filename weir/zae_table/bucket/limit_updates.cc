@@ -15,9 +15,9 @@ bool IsOverride(const BucketRequest& request) {
 }
 
 /// Computes the updates of one request on one image.
-class LineMaker {
+class UpdateBuilder {
  public:
-  LineMaker(const BucketImage& image, const BucketRequest& request, UnixMillis now)
+  UpdateBuilder(const BucketImage& image, const BucketRequest& request, UnixMillis now)
       : image_(image), request_(request), now_(now), elapsed_((now - image.bucket.time).count()) {}
 
   std::vector<LimitUpdate> Make() {
@@ -107,8 +107,8 @@ class LineMaker {
     line.before = FullMeter(line.share);
     // It may have been removed from the item before it was full: then it fills as slowly as the
     // last of those (docs/adr/0017).
-    if (image_.gone && image_.gone->left_full > now_) {
-      const auto& [left, full] = *image_.gone;
+    if (image_.evicted && image_.evicted->left_full > now_) {
+      const auto& [left, full] = *image_.evicted;
       line.before = MeterFullIn(line.share, full - std::min(left, now_));
       Refill(line.before, left, now_);
     }
@@ -130,8 +130,8 @@ milliseconds TimeToFull(const LimitUpdate& line) {
 
 // `in_debt`: a limit in debt may be evicted, too.
 bool MayBeEvicted(const LimitUpdate& line, bool in_debt) {
-  return line.extra && line.old_index != kNowhere && line.amounts.is_nothing() && !line.evicted &&
-         (in_debt || line.conformed.tokens >= 0);
+  return line.extra && line.old_index != kNotInImage && line.amounts.is_nothing() &&
+         !line.evicted && (in_debt || line.conformed.tokens >= 0);
 }
 
 LimitUpdate* NearestToFull(std::vector<LimitUpdate>& lines, bool in_debt) {
@@ -148,7 +148,7 @@ std::size_t CountStored(const std::vector<LimitUpdate>& lines) {
       lines, [](const LimitUpdate& line) { return !line.absent && !line.evicted; }));
 }
 
-bool Joins(const LimitUpdate& line) { return line.old_index == kNowhere && !line.absent; }
+bool Joins(const LimitUpdate& line) { return line.old_index == kNotInImage && !line.absent; }
 
 // Limits in debt can be evicted later, when the debt is repaid; configured limits stay.
 std::string WhyNoRoom(const std::vector<LimitUpdate>& lines) {
@@ -179,7 +179,7 @@ Error NoRoom(const std::vector<LimitUpdate>& lines, const BucketKey& key) {
 
 std::vector<LimitUpdate> LimitUpdatesOf(const BucketImage& image, const BucketRequest& request,
                                         UnixMillis now) {
-  return LineMaker(image, request, std::max(now, image.bucket.time)).Make();
+  return UpdateBuilder(image, request, std::max(now, image.bucket.time)).Make();
 }
 
 std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request) {
@@ -193,7 +193,7 @@ std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request) {
   return lines;
 }
 
-Status MakeRoom(std::vector<LimitUpdate>& lines, const BucketRequest& request) {
+Status EvictExtras(std::vector<LimitUpdate>& lines, const BucketRequest& request) {
   const bool is_override = IsOverride(request) && !request.adjusts;
   // A limit in debt is evicted as a last resort, and never for a take with an override.
   while (CountStored(lines) > kMostMeters) {
@@ -206,14 +206,14 @@ Status MakeRoom(std::vector<LimitUpdate>& lines, const BucketRequest& request) {
   return {};
 }
 
-std::optional<EarlyLeavers> GoneAfter(const BucketImage& image,
-                                      const std::vector<LimitUpdate>& lines, UnixMillis now) {
-  std::optional<EarlyLeavers> gone = image.gone;
+std::optional<EvictedLimits> EvictedAfter(const BucketImage& image,
+                                          const std::vector<LimitUpdate>& lines, UnixMillis now) {
+  std::optional<EvictedLimits> gone = image.evicted;
   if (gone && gone->left_full <= now) gone.reset();
   for (const LimitUpdate& line : lines) {
     if (!line.evicted || TimeToFull(line) == milliseconds(0)) continue;
     const UnixMillis full = now + TimeToFull(line);
-    gone = EarlyLeavers{now, gone ? std::max(gone->left_full, full) : full};
+    gone = EvictedLimits{now, gone ? std::max(gone->left_full, full) : full};
   }
   return gone;
 }
@@ -221,7 +221,7 @@ std::optional<EarlyLeavers> GoneAfter(const BucketImage& image,
 bool Conforms(const BucketImage& image, const std::vector<LimitUpdate>& lines) {
   return std::ranges::all_of(lines, [&](const LimitUpdate& line) {
     if (line.absent) return true;
-    return line.old_index != kNowhere && line.extra == image.IsExtra(line.name) &&
+    return line.old_index != kNotInImage && line.extra == image.IsExtra(line.name) &&
            image.stored[static_cast<std::size_t>(line.old_index)] == line.quota;
   });
 }

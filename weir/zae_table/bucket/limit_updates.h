@@ -11,22 +11,22 @@
 
 namespace weir::dynamo {
 
-inline constexpr int kNowhere = -1;
+inline constexpr int kNotInImage = -1;
 
 /// One limit in the image and after the planned write. A value.
 struct LimitUpdate {
   std::string name;
-  int old_index = kNowhere;  ///< in the image; kNowhere: it joins
-  bool asked = false;        ///< the request names it
-  bool extra = false;        ///< after the write it is not configured
-  bool absent = false;       ///< it is not in the image, and the request does not create it
-  bool evicted = false;      ///< removed before it is full, since the item has too many limits
-  Quota quota;               ///< of the whole bucket, after the write
-  Quota share;               ///< of this shard, after the write
-  Meter before;              ///< in the image; of a limit that joins, its first state
-  std::int64_t gain = 0;     ///< refill since the image, not bounded by the capacity
-  std::int64_t gain_up = 0;  ///< the same, rounded up
-  Meter conformed;           ///< `before`, refilled until now and changed to the new quota
+  int old_index = kNotInImage;  ///< in the image; kNotInImage: it joins
+  bool asked = false;           ///< the request names it
+  bool extra = false;           ///< after the write it is not configured
+  bool absent = false;          ///< it is not in the image, and the request does not create it
+  bool evicted = false;         ///< removed before it is full, since the item has too many limits
+  Quota quota;                  ///< of the whole bucket, after the write
+  Quota share;                  ///< of this shard, after the write
+  Meter before;                 ///< in the image; of a limit that joins, its first state
+  std::int64_t gain = 0;        ///< refill since the image, not bounded by the capacity
+  std::int64_t gain_up = 0;     ///< the same, rounded up
+  Meter conformed;              ///< `before`, refilled until now and changed to the new quota
   Meter judged;  ///< the meter that takes are judged by: `conformed`, or a copy for an override
   MeterAmounts amounts;  ///< of the request, for this limit
   /// The least balance that a take may leave: 0, or for a copy the capacity that is stored minus
@@ -52,11 +52,11 @@ std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request);
 
 /// Evicts extras, the nearest to full first, until kMostMeters limits remain. A take with an
 /// override evicts none that is in debt, and kFailedPrecondition is returned if that is not enough.
-[[nodiscard]] Status MakeRoom(std::vector<LimitUpdate>& lines, const BucketRequest& request);
+[[nodiscard]] Status EvictExtras(std::vector<LimitUpdate>& lines, const BucketRequest& request);
 /// Returns the item's record of limits that were evicted early, after these lines are written at
 /// `now`.
-std::optional<EarlyLeavers> GoneAfter(const BucketImage& image,
-                                      const std::vector<LimitUpdate>& lines, UnixMillis now);
+std::optional<EvictedLimits> EvictedAfter(const BucketImage& image,
+                                          const std::vector<LimitUpdate>& lines, UnixMillis now);
 
 /// Returns true if a refill at this time, with the returns of the request, would exceed the
 /// capacity.

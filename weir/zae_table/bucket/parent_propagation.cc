@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPasses = 2;
 constexpr std::size_t kMostAtOnce = 100;
-constexpr int kMostStampTries = 10;
+constexpr int kMostWriteTries = 10;
 
 // Returns the incarnation for the buckets. An entity that was created before incarnations existed
 // is identified by its creation.
@@ -29,7 +29,7 @@ std::string IncarnationOf(const Owner& owner) {
 
 // The write on one bucket. It fails if the bucket is gone, or has a higher pgen of this
 // incarnation.
-Write StampOf(TableKey bucket, const Owner& owner, bool cascade) {
+Write PropagationWrite(TableKey bucket, const Owner& owner, bool cascade) {
   Write write{.kind = Write::Kind::kUpdate, .key = std::move(bucket), .item = {}, .expression = {}};
   Expression& e = write.expression;
   const std::string incarnation = IncarnationOf(owner);
@@ -49,14 +49,14 @@ Write StampOf(TableKey bucket, const Owner& owner, bool cascade) {
 
 // One call of PropagateParent. The request in flight keeps it alive.
 //
-//   ReadBuckets --> ReadOwner --> ReadPolicies --> StampNext --> TakeStamp --> GoOn --> done
-//        ^                                             ^             |           |
-//        |                                             +-------------+           |
-//        |                                              next bucket              |
-//        +-------------------- next page, or the second pass --------------------+
-class Stamper : public std::enable_shared_from_this<Stamper> {
+//   ReadBuckets --> ReadOwner --> ReadPolicies --> WriteNext --> OnWritten --> EndPage --> done
+//        ^                                             ^             |            |
+//        |                                             +-------------+            |
+//        |                                               next bucket              |
+//        +-------------------- next page, or the second pass ---------------------+
+class Propagator : public std::enable_shared_from_this<Propagator> {
  public:
-  Stamper(Table& table, Keys keys, PropagationTarget target, Deadline deadline, Done<void> done)
+  Propagator(Table& table, Keys keys, PropagationTarget target, Deadline deadline, Done<void> done)
       : table_(table),
         keys_(std::move(keys)),
         target_(std::move(target)),
@@ -73,7 +73,7 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
   void ReadBuckets() {
     table_.Query(buckets_, deadline_, [self = shared_from_this()](Result<QueryAnswer> page) {
       if (!page) return self->End(std::move(page.error()));
-      for (const Item& item : page->items) self->Found(KeyOf(item).pk);
+      for (const Item& item : page->items) self->AddBucket(KeyOf(item).pk);
       self->buckets_.start_after = std::move(page->last_key);
       self->ReadOwner();
     });
@@ -86,15 +86,15 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
   };
 
   // Adds a bucket of the page, unless an earlier page or pass has dealt with it.
-  void Found(std::string pk) {
+  void AddBucket(std::string pk) {
     auto bucket = ParseBucketPartition(pk);
     if (!bucket || seen_.contains(pk)) return;
-    left_.push_back({std::move(pk), std::move(bucket->resource)});
+    unwritten_.push_back({std::move(pk), std::move(bucket->resource)});
   }
 
   // Reads the entity's record, once in each pass.
   void ReadOwner() {
-    if (owner_ || left_.empty()) return ReadPolicies();
+    if (owner_ || unwritten_.empty()) return ReadPolicies();
     table_.Get(keys_.Entity(target_.entity), deadline_,
                [self = shared_from_this()](Result<std::optional<Item>> meta) {
                  if (!meta) return self->End(std::move(meta.error()));
@@ -108,10 +108,10 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
   // says.
   void ReadPolicies() {
     std::set<std::string> resources;
-    for (const Bucket& bucket : left_) {
+    for (const Bucket& bucket : unwritten_) {
       if (!cascades_.contains(bucket.resource)) resources.insert(bucket.resource);
     }
-    if (resources.empty() || !owner_->parent) return StampNext();
+    if (resources.empty() || !owner_->parent) return WriteNext();
     std::vector<TableKey> keys;
     for (const std::string& resource : resources) {
       for (const Level& level : LevelsOf(resource)) keys.push_back(keys_.Config(level));
@@ -120,8 +120,8 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
                     [self = shared_from_this(), resources = std::move(resources)](
                         Result<std::vector<std::optional<Item>>> items) {
                       if (!items) return self->End(std::move(items.error()));
-                      self->TakePolicies(resources, *items);
-                      self->StampNext();
+                      self->SetCascades(resources, *items);
+                      self->WriteNext();
                     });
   }
 
@@ -132,8 +132,8 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
   }
 
   // `items`: those of LevelsOf for each resource, in this order.
-  void TakePolicies(const std::set<std::string>& resources,
-                    const std::vector<std::optional<Item>>& items) {
+  void SetCascades(const std::set<std::string>& resources,
+                   const std::vector<std::optional<Item>>& items) {
     auto item = items.begin();
     for (const std::string& resource : resources) {
       std::optional<bool> policy;
@@ -144,36 +144,36 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
     }
   }
 
-  // Writes the last bucket of `left_`.
-  void StampNext() {
-    if (left_.empty()) return GoOn();
-    const Bucket& bucket = left_.back();
+  // Writes the last bucket of `unwritten_`.
+  void WriteNext() {
+    if (unwritten_.empty()) return EndPage();
+    const Bucket& bucket = unwritten_.back();
     const auto cascade = cascades_.find(bucket.resource);
     const bool cascades = cascade != cascades_.end() && cascade->second;
     table_.Apply(
-        StampOf({bucket.pk, std::string(kBucketSort)}, *owner_, cascades), true, deadline_,
+        PropagationWrite({bucket.pk, std::string(kBucketSort)}, *owner_, cascades), true, deadline_,
         [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
-          self->TakeStamp(answer);
+          self->OnWritten(answer);
         });
   }
 
-  void TakeStamp(const tl::expected<WriteAnswer, WriteFailure>& answer) {
+  void OnWritten(const tl::expected<WriteAnswer, WriteFailure>& answer) {
     const FailureClass kind = answer ? FailureClass::kPermanent : answer.error().kind;
     // If the condition fails, the bucket is gone, or a process that knows a later record has
     // written it.
     if (answer || kind == FailureClass::kConditional) {
       tries_ = 0;
-      if (answer) ++stamped_;
-      seen_.insert(std::move(left_.back().pk));
-      left_.pop_back();
-      return StampNext();
+      if (answer) ++written_;
+      seen_.insert(std::move(unwritten_.back().pk));
+      unwritten_.pop_back();
+      return WriteNext();
     }
-    if (kind == FailureClass::kConflict && ++tries_ < kMostStampTries) return StampNext();
+    if (kind == FailureClass::kConflict && ++tries_ < kMostWriteTries) return WriteNext();
     End(answer.error().error);
   }
 
   // Ends a page.
-  void GoOn() {
+  void EndPage() {
     if (buckets_.start_after) return ReadBuckets();
     if (++passes_ == kPasses || (target_.is_new && seen_.empty())) return done_({});
     // The record may have changed since, by a process that does not find the buckets that this pass
@@ -186,9 +186,9 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
   void End(Error error) {
     error.message = fmt::format(
         "entity {}: it is stored, but clients of zae-limiter may still go by its old parent or "
-        "cascade: {} of its buckets are told, others may not be; put it and what else is in the "
+        "cascade: {} of its buckets are updated, others may not be; put it and what else is in the "
         "list again: {}",
-        target_.entity, stamped_, error.message);
+        target_.entity, written_, error.message);
     done_(Fail(std::move(error)));
   }
 
@@ -200,9 +200,9 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
   QueryRequest buckets_;
   std::optional<Owner> owner_;
   std::map<std::string, bool> cascades_;  // by resource
-  std::vector<Bucket> left_;              // of this page, not written yet
+  std::vector<Bucket> unwritten_;         // of this page, not written yet
   std::set<std::string> seen_;            // keys of partitions that are written, or need no write
-  std::size_t stamped_ = 0;
+  std::size_t written_ = 0;
   int tries_ = 0;
   int passes_ = 0;
 };
@@ -211,7 +211,7 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
 
 void PropagateParent(Table& table, const Keys& keys, PropagationTarget target, Deadline deadline,
                      Done<void> done) {
-  std::make_shared<Stamper>(table, keys, std::move(target), deadline, std::move(done))
+  std::make_shared<Propagator>(table, keys, std::move(target), deadline, std::move(done))
       ->ReadBuckets();
 }
 

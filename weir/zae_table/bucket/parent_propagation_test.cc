@@ -8,7 +8,7 @@
 namespace weir::dynamo {
 namespace {
 
-TEST(BucketStampTest, EveryShardOfEveryResourceIsToldAndNothingElseIsTouched) {
+TEST(ParentPropagationTest, EveryShardOfEveryResourceIsToldAndNothingElseIsTouched) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex", false)}}));
   const auto buckets = rig.PutBuckets("acme", {"llm", "llm2", "_default_", "a#b"});
@@ -28,16 +28,16 @@ TEST(BucketStampTest, EveryShardOfEveryResourceIsToldAndNothingElseIsTouched) {
   EXPECT_EQ(rig.At(others.front()), bare);
 }
 
-TEST(BucketStampTest, TheFlagAloneIsToldToo) {
+TEST(ParentPropagationTest, TheFlagAloneIsToldToo) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex", false)}}));
   const auto buckets = rig.PutBuckets("acme", {"llm"});
   ASSERT_TRUE(rig.Apply({PutEntity{Acme("globex")}}));
-  EXPECT_TRUE(rig.AllTold(buckets));
+  EXPECT_TRUE(rig.AllPropagated(buckets));
   EXPECT_EQ(GetFlag(rig.At(buckets[2]), "cascade"), true);
 }
 
-TEST(BucketStampTest, WithoutAParentNothingCascades) {
+TEST(ParentPropagationTest, WithoutAParentNothingCascades) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
   const TableKey bucket = rig.PutBucket({"acme", "llm", 0});
@@ -50,7 +50,7 @@ TEST(BucketStampTest, WithoutAParentNothingCascades) {
   EXPECT_EQ(rig.StampOf(bucket), rig.Stamp());
 }
 
-TEST(BucketStampTest, WhatALevelSaysComesBeforeTheFlag) {
+TEST(ParentPropagationTest, WhatALevelSaysComesBeforeTheFlag) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex", false)}}));
   const auto buckets = rig.PutBuckets("acme", {"a", "b", "c"});
@@ -72,7 +72,7 @@ TEST(BucketStampTest, WhatALevelSaysComesBeforeTheFlag) {
   EXPECT_EQ(told(), "000111000");
 }
 
-TEST(BucketStampTest, ALaterStampOfTheSameIncarnationStays) {
+TEST(ParentPropagationTest, ALaterStampOfTheSameIncarnationStays) {
   struct Case {
     std::optional<std::string> pinc;
     std::optional<std::int64_t> pgen;
@@ -96,7 +96,7 @@ TEST(BucketStampTest, ALaterStampOfTheSameIncarnationStays) {
   }
 }
 
-TEST(BucketStampTest, AnEntityOfBeforeThereWereIncarnationsIsKnownByItsCreation) {
+TEST(ParentPropagationTest, AnEntityOfBeforeThereWereIncarnationsIsKnownByItsCreation) {
   for (const char* expected : {"2026-01-01T00:00:00Z", "-"}) {
     Shared rig;
     Item meta = {{"entity_id", Of("acme")}, {"parent_id", Of("globex")}, {"cascade", Of(true)}};
@@ -111,7 +111,7 @@ TEST(BucketStampTest, AnEntityOfBeforeThereWereIncarnationsIsKnownByItsCreation)
   }
 }
 
-TEST(BucketStampTest, ABucketThatIsGoneMeanwhileStaysGone) {
+TEST(ParentPropagationTest, ABucketThatIsGoneMeanwhileStaysGone) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
   const auto buckets = rig.PutBuckets("acme", {"llm"});
@@ -123,7 +123,7 @@ TEST(BucketStampTest, ABucketThatIsGoneMeanwhileStaysGone) {
   for (const TableKey& bucket : buckets) EXPECT_FALSE(rig.Has(bucket));
 }
 
-TEST(BucketStampTest, WhatIsNoBucketIsLeftAlone) {
+TEST(ParentPropagationTest, WhatIsNoBucketIsLeftAlone) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
   const TableKey odd = {"ns/BUCKET#acme#llm#first", "#STATE"};
@@ -134,7 +134,7 @@ TEST(BucketStampTest, WhatIsNoBucketIsLeftAlone) {
   EXPECT_EQ(rig.StampOf(odd), Item{});
 }
 
-TEST(BucketStampTest, MoreThanAPageIsTold) {
+TEST(ParentPropagationTest, MoreThanAPageIsTold) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
   std::vector<TableKey> buckets;
@@ -142,29 +142,29 @@ TEST(BucketStampTest, MoreThanAPageIsTold) {
     buckets.push_back(rig.PutBucket({"acme", fmt::format("r{}", i), 0}, {}));
   }
   ASSERT_TRUE(rig.Apply({PutEntity{Acme("initech")}}));
-  EXPECT_TRUE(rig.AllTold(buckets));
+  EXPECT_TRUE(rig.AllPropagated(buckets));
   // Each bucket is written once.
   EXPECT_EQ(rig.client.Count("UpdateItem"), 230);
 }
 
-TEST(BucketStampTest, BucketsThatAreThereBeforeTheirEntityAreToldWhenItComes) {
+TEST(ParentPropagationTest, BucketsThatAreThereBeforeTheirEntityAreToldWhenItComes) {
   Shared rig;
   const auto buckets = rig.PutBuckets("acme", {"llm"});
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
-  EXPECT_TRUE(rig.AllTold(buckets));
+  EXPECT_TRUE(rig.AllPropagated(buckets));
   // An entity that is deleted and created again in the same list loses its old buckets.
   ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}, CreateEntity{Acme("initech")}}));
   for (const TableKey& bucket : buckets) EXPECT_FALSE(rig.Has(bucket));
 }
 
-TEST(BucketStampTest, ANewEntityWithoutBucketsCostsOneQuery) {
+TEST(ParentPropagationTest, ANewEntityWithoutBucketsCostsOneQuery) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
   EXPECT_EQ(rig.client.Count("Query"), 1);
   EXPECT_EQ(rig.client.Count("GetItem") + rig.client.Count("UpdateItem"), 0);
 }
 
-TEST(BucketStampTest, ANameAloneIsNotToldAndTheSameRecordIs) {
+TEST(ParentPropagationTest, ANameAloneIsNotToldAndTheSameRecordIs) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
   const auto buckets = rig.PutBuckets("acme", {"llm"});
@@ -173,7 +173,7 @@ TEST(BucketStampTest, ANameAloneIsNotToldAndTheSameRecordIs) {
   ASSERT_TRUE(rig.Apply({PutEntity{renamed}}));
   EXPECT_EQ(rig.client.Count("UpdateItem"), 0);
   ASSERT_TRUE(rig.Apply({PutEntity{renamed}}));
-  EXPECT_TRUE(rig.AllTold(buckets));
+  EXPECT_TRUE(rig.AllPropagated(buckets));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ bool IsSetBack(const BucketImage& from, UnixMillis rf) {
 }  // namespace
 
 bool SeenBucket::Learn(BucketImage image, Source source, Sequence sent, Instant now) {
+  if (is_absent() && sent < sent_) return false;
   const bool differs = !image_ || !SameParameters(*image_, image);
   if (image_) {
     const bool is_late = now - seen_at_ < kNewerFor && !IsSetBack(*image_, image.bucket.time);

@@ -25,10 +25,10 @@ class SeenBucket {
   using Sequence = std::uint64_t;
   static constexpr milliseconds kContendedFor{2000};
 
-  /// Replaces the image. Returns false, and keeps the last image, if that one is of a later request
-  /// or of a later refill. An image of an earlier refill is accepted if the last one is older than
-  /// a second: the item was deleted and created again. It is accepted at once if `rf` was set back
-  /// (time_ahead.h).
+  /// Replaces the image. Returns false, and keeps the last state, if that one is of a later
+  /// request, which may also have shown that the item does not exist, or of a later refill. An
+  /// image of an earlier refill is accepted if the last one is older than a second: the item was
+  /// deleted and created again. It is accepted at once if `rf` was set back (time_ahead.h).
   bool Learn(BucketImage image, Source source, Sequence sent, Instant now);
   /// Records that the item does not exist, unless the last image is of a later request. `divided`:
   /// shard 1 of its bucket exists.

@@ -46,6 +46,16 @@ TEST(SeenBucketTest, OfOneRefillTheImageOfTheLaterRequestStays) {
   EXPECT_TRUE(seen.Learn(ImageAt(0, 1), Source::kRead, 3, kSeenAt));
 }
 
+// Fails if: an image of an earlier request replaces the knowledge that the item was deleted.
+TEST(SeenBucketTest, AnImageOfAnEarlierRequestDoesNotReplaceAnAbsentItem) {
+  SeenBucket seen;
+  seen.LearnAbsent({}, false, 2, kSeenAt);
+  EXPECT_FALSE(seen.Learn(ImageAt(0), Source::kRead, 1, kSeenAt));
+  EXPECT_TRUE(seen.is_absent());
+  EXPECT_TRUE(seen.Learn(ImageAt(0), Source::kRead, 3, kSeenAt)) << "it was created";
+  EXPECT_FALSE(seen.is_absent());
+}
+
 TEST(SeenBucketTest, IsContendedWhileOthersMoveRfAndTwoSecondsLonger) {
   SeenBucket seen;
   std::int64_t rf = 0;

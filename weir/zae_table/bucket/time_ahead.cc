@@ -13,6 +13,9 @@ constexpr milliseconds kLongAgo = std::chrono::hours(24 * 3650);
 // it.
 constexpr milliseconds kLeastAhead{10'000};
 
+// The process that wrote a mark may have a time that is ahead by this much.
+constexpr milliseconds kMarkLead{2'000};
+
 // Returns true if a mark or a set-back may have been made at this time.
 bool IsPlausible(UnixMillis past, UnixMillis now) {
   return past >= now - kLongAgo && !IsFarAhead(past, now);
@@ -28,7 +31,7 @@ std::optional<UnixMillis> MarkedAt(const BucketImage& image, UnixMillis now) {
 
 // For a mark of another rf: it is so young that the client which moves rf is still active.
 bool IsMarkedLately(const BucketImage& image, UnixMillis now) {
-  return image.ahead && image.ahead->seen <= now && image.ahead->seen > now - kMarkRest;
+  return image.ahead && image.ahead->seen <= now + kMarkLead && image.ahead->seen > now - kMarkRest;
 }
 
 // Returns the time in which the slowest limit fills.
@@ -46,7 +49,7 @@ milliseconds FillTime(const BucketImage& image) {
 
 // Limits that left at a time far ahead are recorded as having left at the new rf. The time that
 // they need to be full stays the same.
-void SetBackGone(Expression& e, const EarlyLeavers& gone, UnixMillis rf) {
+void SetBackGone(Expression& e, const EvictedLimits& gone, UnixMillis rf) {
   e.RequireEqual(kGone, Of(FormatGone(gone)));
   const bool is_over = gone.left_full <= gone.last_left;
   const milliseconds until_full =
@@ -58,7 +61,8 @@ void SetBackGone(Expression& e, const EarlyLeavers& gone, UnixMillis rf) {
 // of writes was not refilled while rf was ahead, and shows nothing of the load.
 void SetBack(Expression& e, const BucketImage& image, UnixMillis rf, UnixMillis now) {
   e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders).Set(kLastSetBack, Of(now.value));
-  if (image.gone && IsFarAhead(image.gone->last_left, now)) SetBackGone(e, *image.gone, rf);
+  if (image.evicted && IsFarAhead(image.evicted->last_left, now))
+    SetBackGone(e, *image.evicted, rf);
   if (image.wcu) e.Set(LimitAttribute(kWriteLimit, "tk"), Of(image.wcu->quota.capacity));
 }
 
@@ -99,7 +103,7 @@ BucketPlan PlanAheadStep(const Keys& keys, const BucketImage& image, const Ahead
     SetBack(e, image, *SetBackAt(image, now), now);
     plan.set_back = image.bucket.time - now;
   }
-  if (guard != nullptr) Fence(e, *guard);
+  if (guard != nullptr) AddFence(e, *guard);
   plan.writes.push_back(std::move(write));
   return plan;
 }

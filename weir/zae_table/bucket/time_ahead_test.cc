@@ -74,7 +74,7 @@ TEST(TimeAhead, AMarkIsReadAsItIsWritten) {
 // Fails if: the time for which a joining limit counts as used grows by as much as rf was ahead.
 TEST(TimeAhead, LimitsThatLeftEarlyAreSetBackToo) {
   BucketImage image = BucketMarkedAt(kPresent - minutes(1));
-  image.gone = EarlyLeavers{.last_left = kFarAhead, .left_full = kFarAhead + minutes(5)};
+  image.evicted = EvictedLimits{.last_left = kFarAhead, .left_full = kFarAhead + minutes(5)};
   const BucketPlan plan = PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kPresent});
   EXPECT_THAT(TextOfFirstWrite(plan), HasSubstr(FormatGone({kPresent, kPresent + minutes(5)})));
   EXPECT_EQ(plan.set_back, hours(1));
@@ -108,7 +108,7 @@ TEST(TimeAhead, DamagedTimesAreNoMarks) {
               rf < 0 ? AheadStep::kNone : AheadStep::kMark);
   }
   BucketImage image = BucketMarkedAt(kPresent - minutes(1));
-  image.gone = EarlyLeavers{.last_left = {INT64_MAX}, .left_full = {INT64_MIN}};
+  image.evicted = EvictedLimits{.last_left = {INT64_MAX}, .left_full = {INT64_MIN}};
   EXPECT_THAT(TextOfFirstWrite(PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kPresent})),
               HasSubstr(FormatGone({kPresent, kPresent})));
 }
@@ -137,6 +137,14 @@ TEST(TimeAhead, AMarkOfAnotherTimeIsReplacedAfterTenSeconds) {
   image.ahead->rf = kFarAhead - milliseconds(1);
   EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kNone);
   EXPECT_EQ(NextAheadStep(image, kPresent + milliseconds(1)), AheadStep::kMark);
+}
+
+// Fails if: a usual difference of clocks makes a mark look old.
+TEST(TimeAhead, AMarkOfAProcessThatIsTwoSecondsAheadIsYoung) {
+  BucketImage image = BucketMarkedAt(kPresent + milliseconds(2'000));
+  image.ahead->rf = kFarAhead - milliseconds(1);
+  EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kNone);
+  EXPECT_EQ(NextAheadStep(image, kPresent - milliseconds(1)), AheadStep::kMark);
 }
 
 // Fails if: two processes mark the same time one after the other.

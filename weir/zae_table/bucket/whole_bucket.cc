@@ -27,10 +27,10 @@ class ShardSum {
  private:
   void Add(const BucketImage& shard) {
     for (std::size_t i = 0; i < shard.names.size(); ++i) Add(shard, i);
-    if (!shard.gone) return;
-    const EarlyLeavers before = whole_.gone.value_or(EarlyLeavers{});
-    whole_.gone = EarlyLeavers{std::max(before.last_left, shard.gone->last_left),
-                               std::max(before.left_full, shard.gone->left_full)};
+    if (!shard.evicted) return;
+    const EvictedLimits before = whole_.evicted.value_or(EvictedLimits{});
+    whole_.evicted = EvictedLimits{std::max(before.last_left, shard.evicted->last_left),
+                                   std::max(before.left_full, shard.evicted->left_full)};
   }
 
   // Adds one limit of a shard, as that shard could pay it at `now`.

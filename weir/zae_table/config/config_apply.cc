@@ -32,20 +32,21 @@ bool IsWorthAnotherTry(const WriteFailure& failure) {
 
 // One call of ApplyConfig. Pending requests own it.
 //
-//   Start --> Round: read the state <---------------------+------------------+
-//               |                                         | conflict         |
-//               v                                         |                  |
-//             Choose: plan as many changes as fit --> Write: transaction     |
-//                                                         | applied          |
-//                                                         v                  |
-//             GoOn: erase records --> DropNext --> StampNext --> Advance ----+
+//   Start --> Round: read the state <---------------------+--------------------------------+
+//               |                                         | conflict                       |
+//               v                                         |                                |
+//             Choose: plan as many changes as fit --> Write: transaction                   |
+//                                                         | applied                        |
+//                                                         v                                |
+//             EraseNext: erase records --> DropNext --> PropagateNext --> StartNextStep ---+
 //               |
 //               +-- plan_.partial: more limits to delete --> Round
 //
 // Round completes the call when all changes are made; End completes it with an error.
-class Applying : public std::enable_shared_from_this<Applying> {
+class ConfigApplication : public std::enable_shared_from_this<ConfigApplication> {
  public:
-  Applying(Table& table, Keys keys, ConfigSources sources, std::vector<ConfigChange> changes)
+  ConfigApplication(Table& table, Keys keys, ConfigSources sources,
+                    std::vector<ConfigChange> changes)
       : table_(table),
         keys_(std::move(keys)),
         sources_(std::move(sources)),
@@ -106,12 +107,12 @@ class Applying : public std::enable_shared_from_this<Applying> {
   }
 
   void Write() {
-    if (plan_.writes.empty()) return GoOn();
+    if (plan_.writes.empty()) return EraseNext();
     const std::string token = Hex(sources_.random()) + Hex(sources_.random());
     table_.TransactPatiently(
         plan_.writes, token, deadline_,
         [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> answer) {
-          if (answer) return self->GoOn();
+          if (answer) return self->EraseNext();
           self->TryAgain(answer.error());
         });
   }
@@ -127,7 +128,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
 
   // After the transaction: erases the other records of deleted entities, one entity after the
   // other.
-  void GoOn() {
+  void EraseNext() {
     tries_ = 0;
     if (plan_.partial) {
       first_is_audited_ = true;
@@ -135,21 +136,21 @@ class Applying : public std::enable_shared_from_this<Applying> {
       return Round();
     }
     dropped_ = 0;
-    if (plan_.erased.empty()) return DropNext();
-    std::string id = std::move(plan_.erased.back());
-    plan_.erased.pop_back();
+    if (plan_.erased_entities.empty()) return DropNext();
+    std::string id = std::move(plan_.erased_entities.back());
+    plan_.erased_entities.pop_back();
     EraseRecords(table_, keys_, id, deadline_,
                  [self = shared_from_this(), id](Status erased) mutable {
-                   if (erased) return self->GoOn();
+                   if (erased) return self->EraseNext();
                    self->EndErasing(id, std::move(erased.error()));
                  });
   }
 
   // Deletes the items of deleted entities, one after the other.
   void DropNext() {
-    if (plan_.last.empty()) return StampNext();
+    if (plan_.deleted_items.empty()) return PropagateNext();
     table_.Apply(
-        plan_.last.back(), true, deadline_,
+        plan_.deleted_items.back(), true, deadline_,
         [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
           self->TakeDrop(answer);
         });
@@ -160,27 +161,27 @@ class Applying : public std::enable_shared_from_this<Applying> {
     // If the condition failed, another client has deleted the entity too, and may have created it
     // again.
     if (answer || kind == FailureClass::kConditional) {
-      plan_.last.pop_back();
+      plan_.deleted_items.pop_back();
       return DropNext();
     }
     if (kind == FailureClass::kConflict && ++tries_ < kMostTries) return DropNext();
-    const std::string& pk = plan_.last.back().key.pk;
+    const std::string& pk = plan_.deleted_items.back().key.pk;
     EndErasing(pk.substr(pk.find('#') + 1), answer.error().error);
   }
 
   // Copies parent and cascade of entities into their buckets, one entity after the other.
-  void StampNext() {
-    if (plan_.stamped.empty()) return Advance();
-    PropagationTarget target = std::move(plan_.stamped.back());
-    plan_.stamped.pop_back();
+  void PropagateNext() {
+    if (plan_.propagated.empty()) return StartNextStep();
+    PropagationTarget target = std::move(plan_.propagated.back());
+    plan_.propagated.pop_back();
     PropagateParent(table_, keys_, std::move(target), deadline_,
                     [self = shared_from_this()](Status stamped) {
-                      if (stamped) return self->StampNext();
+                      if (stamped) return self->PropagateNext();
                       self->End(std::move(stamped.error()));
                     });
   }
 
-  void Advance() {
+  void StartNextStep() {
     made_ += part_;
     first_is_audited_ = false;
     Round();
@@ -233,7 +234,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
 
 void ApplyConfig(Table& table, const Keys& keys, const ConfigSources& sources,
                  std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {
-  std::make_shared<Applying>(table, keys, sources, std::move(changes))
+  std::make_shared<ConfigApplication>(table, keys, sources, std::move(changes))
       ->Start(deadline, std::move(done));
 }
 

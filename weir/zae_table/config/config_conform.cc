@@ -11,8 +11,8 @@
 #include <utility>
 #include <variant>
 
-#include "weir/dynamodb/ask_all.h"
 #include "weir/dynamodb/done_chain.h"
+#include "weir/dynamodb/start_all.h"
 #include "weir/store/config/limit_levels.h"
 #include "weir/zae_table/config/config_reader.h"
 
@@ -46,7 +46,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
       if (level.kind == Level::Kind::kEntity) found_.push_back({{level.entity, level.resource}});
       if (level.kind == Level::Kind::kEntityDefault) listings_.push_back(QueryOf(level.entity));
     }
-    GoOn();
+    EraseNext();
   }
 
  private:
@@ -70,7 +70,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   }
 
   // Conforms the buckets that are found before it reads further pages, to bound the memory.
-  void GoOn() {
+  void EraseNext() {
     if (failed_ >= kMostFailures) return End();
     if (!found_.empty()) return ConformSome();
     if (!listings_.empty()) return ListSome();
@@ -81,19 +81,19 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
     std::vector<Listing> some = TakeSome(listings_);
     const auto self = shared_from_this();
     const auto asked = std::make_shared<const std::vector<Listing>>(std::move(some));
-    AskAll<QueryAnswer>(
+    StartAll<QueryAnswer>(
         asked->size(),
         [&](std::size_t i, Done<QueryAnswer> done) {
           table_.Query((*asked)[i].query, deadline_, std::move(done));
         },
         [self, asked](std::vector<Result<QueryAnswer>> pages) {
           for (std::size_t i = 0; i < pages.size(); ++i) self->TakePage((*asked)[i], pages[i]);
-          self->GoOn();
+          self->EraseNext();
         });
   }
 
   void TakePage(Listing listing, Result<QueryAnswer>& page) {
-    if (!page) return Missed(NameOf(listing), page.error());
+    if (!page) return NoteFailure(NameOf(listing), page.error());
     failed_ = 0;
     std::set<std::string> resources;  // once each, although each shard is an item
     for (const Item& item : page->items) {
@@ -111,17 +111,17 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   void ConformSome() {
     const auto self = shared_from_this();
     const auto some = std::make_shared<const std::vector<Found>>(TakeSome(found_));
-    AskAll<void>(
+    StartAll<void>(
         some->size(), [&](std::size_t i, Done<void> done) { Conform((*some)[i], std::move(done)); },
         [self, some](const std::vector<Status>& answers) {
           for (std::size_t i = 0; i < answers.size(); ++i) {
             if (answers[i]) {
               self->failed_ = 0;
             } else {
-              self->Missed(NameOf((*some)[i]), answers[i].error());
+              self->NoteFailure(NameOf((*some)[i]), answers[i].error());
             }
           }
-          self->GoOn();
+          self->EraseNext();
         });
   }
 
@@ -158,7 +158,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   }
 
   // Notes a failure.
-  void Missed(std::string what, const Error& error) {
+  void NoteFailure(std::string what, const Error& error) {
     if (missed_++ < kMostNamed) named_.push_back(std::move(what));
     if (!first_) first_ = error;
     if (!ConcernsOne(error.code)) ++failed_;
@@ -168,8 +168,8 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   void End() {
     if (!first_) return done_({});
     const Error error = *first_;
-    for (const Found& found : found_) Missed(NameOf(found), error);
-    for (const Listing& listing : listings_) Missed(NameOf(listing), error);
+    for (const Found& found : found_) NoteFailure(NameOf(found), error);
+    for (const Listing& listing : listings_) NoteFailure(NameOf(listing), error);
     const std::size_t others = missed_ - named_.size();
     const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
     done_(Fail(error.code,

@@ -52,7 +52,7 @@ bool FitsOurs(const StoredQuota& stored);
 
 struct StoredField {
   std::string_view name;
-  std::int64_t StoredQuota::* place;
+  std::int64_t StoredQuota::* member;
 };
 inline constexpr std::array kStoredFields = {StoredField{"cp", &StoredQuota::capacity},
                                              StoredField{"ra", &StoredQuota::amount},

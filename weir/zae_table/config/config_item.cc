@@ -59,7 +59,7 @@ Result<StoredLimits> ReadNumbers(const Level& level, const Item& item) {
       return Fail(Code::kDataLoss, fmt::format("{}: {} is no whole positive number",
                                                Describe(level), Quoted(attribute)));
     }
-    limits[std::string(name->limit)].*(field->place) = *number;
+    limits[std::string(name->limit)].*(field->member) = *number;
   }
   return limits;
 }

@@ -75,15 +75,16 @@ class ConfigPlanner {
 
   Result<ConfigPlan> Make() {
     WEIR_RETURN_IF_ERROR(Load());
-    WEIR_RETURN_IF_ERROR(
-        table_.Apply(changes_, [this](const std::string& id) { return remainders_.contains(id); }));
+    WEIR_RETURN_IF_ERROR(table_.Apply(
+        changes_, [this](const std::string& id) { return with_other_records_.contains(id); }));
     PlanLevels();
     PlanEntities();
     const RegistryChanges::Read read{.resources = state_.Find(keys_.ResourceRegistry()),
                                      .counts = state_.Find(keys_.EntityConfigRegistry())};
     registries_.AppendTo(keys_, read, plan_.writes);
-    plan_.erased.assign(touched_.deleted.begin(), touched_.deleted.end());
-    const bool changes_nothing = plan_.writes.empty() && plan_.erased.empty() && plan_.last.empty();
+    plan_.erased_entities.assign(touched_.deleted.begin(), touched_.deleted.end());
+    const bool changes_nothing =
+        plan_.writes.empty() && plan_.erased_entities.empty() && plan_.deleted_items.empty();
     if (!changes_nothing) PlanAudit();
     return std::move(plan_);
   }
@@ -91,7 +92,7 @@ class ConfigPlanner {
  private:
   // Loads the state into the table that the changes are applied to.
   Status Load() {
-    remainders_ = state_.with_buckets;
+    with_other_records_ = state_.with_buckets;
     for (const auto& [key, item] : state_.items) {
       if (!item) continue;
       if (const auto level = LevelAt(keys_, key)) {
@@ -120,7 +121,7 @@ class ConfigPlanner {
       if (Check(load)) {
         loads_.emplace_back(load);
       } else {
-        remainders_.insert(level.entity);
+        with_other_records_.insert(level.entity);
       }
     }
     return {};
@@ -173,18 +174,18 @@ class ConfigPlanner {
       const Item* old = state_.Find(keys_.Entity(id));
       const auto after = table_.GetEntity(id);
       if (!after) {
-        if (old != nullptr) plan_.last.push_back(DropEntity(keys_, id, *old));
+        if (old != nullptr) plan_.deleted_items.push_back(DropEntity(keys_, id, *old));
         continue;
       }
       const bool anew = old == nullptr || touched_.deleted.contains(id);
-      plan_.writes.push_back(anew ? Bear(*after, old) : ChangeEntity(keys_, *after, *old));
+      plan_.writes.push_back(anew ? CreateItem(*after, old) : ChangeEntity(keys_, *after, *old));
       const EntityRecord before = anew ? EntityRecord{} : *ReadEntity(*old);
       const bool moves = anew || before.entity.parent != after->entity.parent;
-      if (moves && after->entity.parent) HoldChain(*after->entity.parent);
+      if (moves && after->entity.parent) RequireAncestors(*after->entity.parent);
       const bool flips = before.entity.cascade != after->entity.cascade;
       const bool concerns =
           anew ? after->entity.parent.has_value() : moves || flips || before == *after;
-      if (concerns) plan_.stamped.push_back({id, anew});
+      if (concerns) plan_.propagated.push_back({id, anew});
     }
   }
 
@@ -210,7 +211,7 @@ class ConfigPlanner {
   }
 
   // Returns the write that creates the entity, or creates it again over its old item.
-  Write Bear(const EntityRecord& record, const Item* old) {
+  Write CreateItem(const EntityRecord& record, const Item* old) {
     const Birth birth{.now = sources_.now(), .random = sources_.random()};
     if (old == nullptr) return MakeEntity(keys_, record, birth);
     return RemakeEntity(keys_, record, *old, birth);
@@ -219,7 +220,7 @@ class ConfigPlanner {
   // Two writers that each make the other's entity a parent must not both succeed, or the chain of
   // parents would be a cycle. So a write that gives an entity a parent requires that all ancestors
   // of the parent are as they were read.
-  void HoldChain(std::string id) {
+  void RequireAncestors(std::string id) {
     while (held_.insert(id).second) {
       if (!touched_.entities.contains(id)) {
         plan_.writes.push_back(CheckEntity(keys_, id, state_.Find(keys_.Entity(id))));
@@ -238,9 +239,9 @@ class ConfigPlanner {
   ConfigTable table_;
   std::vector<ConfigChange> loads_;
   std::set<std::string>
-      remainders_;              // entities with records or limits that table_ does not contain
+      with_other_records_;      // entities with records or limits that table_ does not contain
   std::set<Level> dropped_;     // levels that are deleted with their entities
-  std::set<std::string> held_;  // entities that HoldChain has visited
+  std::set<std::string> held_;  // entities that RequireAncestors has visited
   RegistryChanges registries_;
   ConfigPlan plan_;
 };

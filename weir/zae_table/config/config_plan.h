@@ -52,19 +52,19 @@ struct ConfigState {
 std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> changes);
 
 /// The writes of a list of changes, in the order in which they are made: `writes`, then the erasure
-/// of `erased`, then `last`, then `stamped`.
+/// of `erased_entities`, then `deleted_items`, then `propagated`.
 struct ConfigPlan {
   /// One transaction, on the condition that the state is as it was read. It contains the event of
   /// each audited change, so that neither is stored without the other.
   std::vector<Write> writes;
   /// Deleted entities, whose buckets and other records are deleted after `writes`.
-  std::vector<std::string> erased;
+  std::vector<std::string> erased_entities;
   /// Entities whose parent and cascade are copied into their buckets at the very end
   /// (PropagateParent): new entities with a parent, entities whose parent or cascade changes, and
   /// entities whose record stays the same, so that applying it again continues after a failure.
-  std::vector<PropagationTarget> stamped;
+  std::vector<PropagationTarget> propagated;
   /// Writes that are made after the erasure, one by one: they delete the items of entities.
-  std::vector<Write> last;
+  std::vector<Write> deleted_items;
   /// `writes` do not delete all limits of the one entity to be deleted: after them the change must
   /// be planned again, before its other steps.
   bool partial = false;

@@ -101,11 +101,11 @@ class ConfigScan {
                           [self](Result<std::vector<std::optional<Item>>> items) {
                             if (!items) return self->done_(Fail(std::move(items.error())));
                             self->Take(*items);
-                            GoOn(self);
+                            EraseNext(self);
                           });
   }
 
-  static void GoOn(const Ptr& self) {
+  static void EraseNext(const Ptr& self) {
     const bool all = !self->query_.start_after && self->keys_.empty();
     const bool is_full = self->found_.records.size() >= self->want_;
     if (all || is_full) return self->done_(std::move(self->found_));

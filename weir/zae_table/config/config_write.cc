@@ -40,8 +40,8 @@ Item Contents(const LevelLimits& limits) {
   Item item;
   for (const Limit& limit : limits.limits) {
     const StoredQuota stored = ToStored(limit.quota);
-    for (const auto& [field, place] : kStoredFields) {
-      item.emplace(LimitField(limit.name, field), Of(stored.*place));
+    for (const auto& [field, member] : kStoredFields) {
+      item.emplace(LimitField(limit.name, field), Of(stored.*member));
     }
     if (limit.allowance != milliseconds(0)) {
       item.emplace(fmt::format("{}{}", kAllowancePrefix, limit.name), Of(limit.allowance.count()));

@@ -15,8 +15,8 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // An entity with every kind of item that one can have, and a second one with the same items.
-struct Crowded {
-  explicit Crowded(ConfigRig& rig, int configs = 3) {
+struct EntityWithEverything {
+  explicit EntityWithEverything(ConfigRig& rig, int configs = 3) {
     for (const std::string id : {"acme", "acme2"}) {
       EXPECT_TRUE(rig.Apply({CreateEntity{Named(id)}}));
       for (int i = 0; i < configs; ++i) {
@@ -53,11 +53,11 @@ void FailInPart(ConfigRig& rig, const std::string& operation, std::size_t part) 
 
 TEST(DeleteEntityTest, TakesEverythingOfTheEntityAndNothingElse) {
   ConfigRig rig;
-  const Crowded crowded(rig);
+  const EntityWithEverything entity(rig);
   const std::size_t registry = 1;
-  ASSERT_EQ(rig.CountItems(), 2 * (Crowded::kWithoutConfigs + 3) + registry);
+  ASSERT_EQ(rig.CountItems(), 2 * (EntityWithEverything::kWithoutConfigs + 3) + registry);
   ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}}));
-  EXPECT_EQ(rig.CountItems(), Crowded::kWithoutConfigs + 3 + registry);
+  EXPECT_EQ(rig.CountItems(), EntityWithEverything::kWithoutConfigs + 3 + registry);
   EXPECT_EQ(rig.ListIds(), std::vector<std::string>{"acme2"});
   EXPECT_EQ(GetNumber(rig.At(rig.keys.EntityConfigRegistry()), "r0"), 1);
   EXPECT_EQ(rig.Apply({DeleteEntity{"acme"}}).error().code, Code::kNotFound);
@@ -65,9 +65,9 @@ TEST(DeleteEntityTest, TakesEverythingOfTheEntityAndNothingElse) {
 
 TEST(DeleteEntityTest, MoreLimitsThanFitAreDeletedInParts) {
   ConfigRig rig;
-  const Crowded crowded(rig, 230);
+  const EntityWithEverything entity(rig, 230);
   ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}}));
-  EXPECT_EQ(rig.CountItems(), Crowded::kWithoutConfigs + 230 + 1);
+  EXPECT_EQ(rig.CountItems(), EntityWithEverything::kWithoutConfigs + 230 + 1);
   EXPECT_EQ(GetNumber(rig.At(rig.keys.EntityConfigRegistry()), "r229"), 1);
   // In a list of changes a deletion has its own parts.
   ASSERT_TRUE(rig.Apply(
@@ -82,7 +82,7 @@ TEST(DeleteEntityTest, ADeletionInPartsThatFailsSaysHowManyLimitsItDeleted) {
     for (const std::size_t part : {2U, 3U}) {
       SCOPED_TRACE(fmt::format("{} {}", operation, part));
       ConfigRig rig;
-      const Crowded crowded(rig, 230);
+      const EntityWithEverything entity(rig, 230);
       FailInPart(rig, operation, part);
       const Status first = rig.Apply({DeleteEntity{"acme"}});
       rig.client.before = nullptr;
@@ -95,14 +95,14 @@ TEST(DeleteEntityTest, ADeletionInPartsThatFailsSaysHowManyLimitsItDeleted) {
                                          90 * (part - 1))));
       EXPECT_EQ(rig.ListLimits({.entity = "acme"}).size(), 230 - 90 * (part - 1));
       ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}}));
-      EXPECT_EQ(rig.CountItems(), Crowded::kWithoutConfigs + 230 + 1);
+      EXPECT_EQ(rig.CountItems(), EntityWithEverything::kWithoutConfigs + 230 + 1);
     }
   }
 }
 
 TEST(DeleteEntityTest, ADeletionThatFailsInItsFirstPartSaysNothingOfDeletedLimits) {
   ConfigRig rig;
-  const Crowded crowded(rig, 230);
+  const EntityWithEverything entity(rig, 230);
   rig.client.FailFrom("TransactWriteItems", 1, FailureClass::kTransient);
   EXPECT_THAT(rig.Apply({DeleteEntity{"acme"}}).error().message, Not(HasSubstr("deleted")));
 }
@@ -110,7 +110,7 @@ TEST(DeleteEntityTest, ADeletionThatFailsInItsFirstPartSaysNothingOfDeletedLimit
 // Fails if: the limits of one entity are counted for the next one, too.
 TEST(DeleteEntityTest, InAListTheErrorCountsTheLimitsOfOneEntity) {
   ConfigRig rig;
-  const Crowded crowded(rig, 100);
+  const EntityWithEverything entity(rig, 100);
   rig.client.FailFrom("TransactWriteItems", 4, FailureClass::kTransient);
   const Status applied = rig.Apply({DeleteEntity{"acme"}, DeleteEntity{"acme2"}});
   ASSERT_FALSE(applied);
@@ -126,14 +126,14 @@ TEST(DeleteEntityTest, WhereverItIsCutOffDeletingAgainCompletesIt) {
     for (int nth = 1; nth < 20; ++nth) {
       SCOPED_TRACE(fmt::format("{} {}", operation, nth));
       ConfigRig rig;
-      const Crowded crowded(rig);
+      const EntityWithEverything entity(rig);
       rig.client.FailFrom(operation, nth, FailureClass::kTransient);
       const Status first = rig.Apply({DeleteEntity{"acme"}});
       rig.client.FailNoMore();
       if (first) break;
       EXPECT_TRUE(rig.Has(rig.keys.Entity("acme")));
       EXPECT_TRUE(rig.Apply({DeleteEntity{"acme"}}));
-      EXPECT_EQ(rig.CountItems(), Crowded::kWithoutConfigs + 3 + 1);
+      EXPECT_EQ(rig.CountItems(), EntityWithEverything::kWithoutConfigs + 3 + 1);
       EXPECT_EQ(GetNumber(rig.At(rig.keys.EntityConfigRegistry()), "r0"), 1);
     }
   }
@@ -141,7 +141,7 @@ TEST(DeleteEntityTest, WhereverItIsCutOffDeletingAgainCompletesIt) {
 
 TEST(DeleteEntityTest, AFailedListLeavesTheBuckets) {
   ConfigRig rig;
-  const Crowded crowded(rig);
+  const EntityWithEverything entity(rig);
   const std::size_t before = rig.CountItems();
   EXPECT_FALSE(rig.Apply({DeleteEntity{"acme"}, DeleteEntity{"nobody"}}));
   rig.client.FailFrom("TransactWriteItems", 1, FailureClass::kTransient);

@@ -55,7 +55,9 @@ Result<std::vector<Write>> DecidePurge(std::string_view id, NamespaceRecords& re
                           "is active: 'weir namespace delete' comes before a purge");
   }
   if (records.reverse->status == NamespaceStatus::kPurging) return std::vector<Write>{};
-  return BeginPurgeWrites(records);
+  std::vector<Write> writes = BeginPurgeWrites(records);
+  records.reverse->status = NamespaceStatus::kPurging;
+  return writes;
 }
 
 // The name of an orphan leads to another id or to none. If Python was stopped between its two

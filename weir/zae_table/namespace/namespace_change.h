@@ -12,7 +12,7 @@
 namespace weir::dynamo {
 
 /// Each returns the writes of one change; none if all is as wanted already. `records` become what
-/// they are after the writes, except by DecidePurge. The errors are those of Namespaces' methods.
+/// they are after the writes. The errors are those of Namespaces' methods.
 using DecidedWrites = Result<std::vector<Write>>;
 [[nodiscard]] DecidedWrites DecideRegister(const Namespace& wanted, NamespaceRecords& records);
 [[nodiscard]] DecidedWrites DecideDelete(std::string_view name, NamespaceRecords& records,

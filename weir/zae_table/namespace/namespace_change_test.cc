@@ -129,6 +129,7 @@ TEST(NamespaceChange, APurgeBeginsWithAnOrphanOnly) {
     EXPECT_EQ((*writes)[0].kind, Write::Kind::kCheck);
     EXPECT_THAT(TextOf((*writes)[0]), HasSubstr("(attribute_not_exists(#0) OR #1 <> :0)"));
     EXPECT_THAT(TextOf((*writes)[1]), HasSubstr("purging"));
+    EXPECT_EQ(orphan.reverse->status, NamespaceStatus::kPurging);
   }
   NamespaceRecords purging = Purging();
   EXPECT_THAT(DecidePurge("x", purging).value(), IsEmpty());

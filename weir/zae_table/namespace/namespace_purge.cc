@@ -1,5 +1,6 @@
 #include "weir/zae_table/namespace/namespace_purge.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,6 +20,14 @@ void AddNames(const List& list, std::vector<std::string>& names) {
   }
 }
 
+// Other programs write these lists too, and DynamoDB refuses a batch that names a key twice.
+std::vector<TableKey> Distinct(std::vector<TableKey> keys) {
+  std::ranges::sort(keys);
+  const auto repeated = std::ranges::unique(keys);
+  keys.erase(repeated.begin(), repeated.end());
+  return keys;
+}
+
 // Returns the keys of the limits that a provisioner's record lists as managed.
 std::vector<TableKey> ManagedBy(const Item& provisioner, const Keys& keys) {
   std::vector<TableKey> managed;
@@ -29,7 +38,7 @@ std::vector<TableKey> ManagedBy(const Item& provisioner, const Keys& keys) {
     managed.push_back(keys.Config(Level::Resource(std::move(resource))));
   }
   const Item* entities = GetMap(provisioner, "managed_entities");
-  if (entities == nullptr) return managed;
+  if (entities == nullptr) return Distinct(std::move(managed));
   for (const auto& [entity, value] : *entities) {
     std::vector<std::string> on;
     if (const List* list = std::get_if<List>(&value.held)) AddNames(*list, on);
@@ -38,7 +47,7 @@ std::vector<TableKey> ManagedBy(const Item& provisioner, const Keys& keys) {
       managed.push_back(keys.Config(Level::Entity(entity, std::move(resource))));
     }
   }
-  return managed;
+  return Distinct(std::move(managed));
 }
 
 std::vector<TableKey> KeysOf(const std::vector<Item>& items) {
@@ -50,27 +59,29 @@ std::vector<TableKey> KeysOf(const std::vector<Item>& items) {
 
 // One purge. Each step starts the next one.
 //
-//   DeleteManaged --> Sweep --> Take --> DeleteListed --> EndSweep --> DeleteSystem --> done
-//                       ^                     |              |
-//                       +----- next page -----+--------------+
-//                                                an item was found
-struct Purging : std::enable_shared_from_this<Purging> {
-  Purging(Table& the_table, std::string_view id) : table(the_table), keys(std::string(id)) {}
+//   DeleteManaged --> Sweep --> FindExisting --> DeleteListed --> EndSweep --> DeleteSystem -->
+//   done
+//                       ^                             |              |
+//                       +--------- next page ---------+--------------+
+//                                                      an item was found
+struct PurgeCall : std::enable_shared_from_this<PurgeCall> {
+  PurgeCall(Table& the_table, std::string_view id) : table(the_table), keys(std::string(id)) {}
 
   Table& table;
   Keys keys;
   Deadline deadline = Deadline::Never();
   Done<std::uint64_t> done;
   std::uint64_t deleted = 0;
-  bool is_first_sweep = true;
   bool sweep_found_some = false;
 
   // Deletes the limits that the provisioner's record names.
   void DeleteManaged();
+  // Deletes these limits, as they were read.
+  void DeleteLimits(std::vector<TableKey> managed, const std::vector<std::optional<Item>>& items);
   // Reads a page of the index.
   void Sweep(std::optional<Item> start_after);
-  // Finds out which items of the page still exist; the first sweep does not check that.
-  void Take(QueryAnswer page);
+  // Finds out which items of the page still exist.
+  void FindExisting(QueryAnswer page);
   // Deletes the items of a page that exist.
   void DeleteListed(std::vector<TableKey> listed, std::optional<Item> last_key);
   // Sweeps again if this sweep found an item.
@@ -94,46 +105,56 @@ struct Purging : std::enable_shared_from_this<Purging> {
   }
 };
 
-void Purging::Delete(std::vector<TableKey> some, Done<void> next) {
+void PurgeCall::Delete(std::vector<TableKey> some, Done<void> next) {
   deleted += some.size();
   table.DeleteAll(std::move(some), deadline, std::move(next));
 }
 
-void Purging::DeleteManaged() {
+void PurgeCall::DeleteManaged() {
   const TableKey provisioner{keys.SystemPartition(), "#PROVISIONER"};
   table.Get(provisioner, deadline,
-            OrEnd<std::optional<Item>>([](Purging& self, const std::optional<Item>& record) {
+            OrEnd<std::optional<Item>>([](PurgeCall& self, const std::optional<Item>& record) {
               if (!record) return self.Sweep(std::nullopt);
-              // Some may be gone, or be listed in the index too, so only the items that the sweeps
-              // find are counted.
-              self.table.DeleteAll(
-                  ManagedBy(*record, self.keys), self.deadline,
-                  self.OrEnd<void>([](Purging& purging) { purging.Sweep(std::nullopt); }));
+              std::vector<TableKey> managed = ManagedBy(*record, self.keys);
+              std::vector<TableKey> read = managed;
+              self.table.BatchGet(std::move(read), self.deadline,
+                                  self.OrEnd<std::vector<std::optional<Item>>>(
+                                      [managed = std::move(managed)](PurgeCall& purging,
+                                                                     const auto& items) mutable {
+                                        purging.DeleteLimits(std::move(managed), items);
+                                      }));
             }));
 }
 
-void Purging::Sweep(std::optional<Item> start_after) {
+// The sweeps do not find these limits any more, so those that the index lists are counted here.
+void PurgeCall::DeleteLimits(std::vector<TableKey> managed,
+                             const std::vector<std::optional<Item>>& items) {
+  deleted += static_cast<std::uint64_t>(std::ranges::count_if(
+      items, [](const auto& item) { return item && item->contains("GSI4PK"); }));
+  table.DeleteAll(std::move(managed), deadline,
+                  OrEnd<void>([](PurgeCall& self) { self.Sweep(std::nullopt); }));
+}
+
+void PurgeCall::Sweep(std::optional<Item> start_after) {
   table.Query({.index = "GSI4",
                .partition = keys.namespace_id(),
                .sort_prefix = {},
                .limit = kPageOfKeys,
                .start_after = std::move(start_after)},
-              deadline, OrEnd<QueryAnswer>([](Purging& self, QueryAnswer page) {
-                self.Take(std::move(page));
+              deadline, OrEnd<QueryAnswer>([](PurgeCall& self, QueryAnswer page) {
+                self.FindExisting(std::move(page));
               }));
 }
 
-void Purging::Take(QueryAnswer page) {
+void PurgeCall::FindExisting(QueryAnswer page) {
   std::vector<TableKey> listed = KeysOf(page.items);
-  if (is_first_sweep || listed.empty()) {
-    return DeleteListed(std::move(listed), std::move(page.last_key));
-  }
-  // The index may still list items that an earlier sweep deleted.
+  if (listed.empty()) return DeleteListed({}, std::move(page.last_key));
+  // The index may still list items that an earlier sweep, or an earlier purge, has deleted.
   std::vector<TableKey> asked = listed;
   table.BatchGet(std::move(asked), deadline,
                  OrEnd<std::vector<std::optional<Item>>>(
                      [listed = std::move(listed), last_key = std::move(page.last_key)](
-                         Purging& self, const std::vector<std::optional<Item>>& items) mutable {
+                         PurgeCall& self, const std::vector<std::optional<Item>>& items) mutable {
                        std::vector<TableKey> there;
                        for (std::size_t i = 0; i < items.size(); ++i) {
                          if (items[i]) there.push_back(std::move(listed[i]));
@@ -142,26 +163,25 @@ void Purging::Take(QueryAnswer page) {
                      }));
 }
 
-void Purging::DeleteListed(std::vector<TableKey> listed, std::optional<Item> last_key) {
+void PurgeCall::DeleteListed(std::vector<TableKey> listed, std::optional<Item> last_key) {
   if (!listed.empty()) sweep_found_some = true;
-  Delete(std::move(listed), OrEnd<void>([last_key = std::move(last_key)](Purging& self) mutable {
+  Delete(std::move(listed), OrEnd<void>([last_key = std::move(last_key)](PurgeCall& self) mutable {
            if (last_key) return self.Sweep(std::move(last_key));
            self.EndSweep();
          }));
 }
 
-void Purging::EndSweep() {
-  is_first_sweep = false;
+void PurgeCall::EndSweep() {
   if (!std::exchange(sweep_found_some, false)) return DeleteSystem();
   Sweep(std::nullopt);
 }
 
-void Purging::DeleteSystem() {
+void PurgeCall::DeleteSystem() {
   table.QueryAll(
       {.index = {}, .partition = keys.SystemPartition(), .sort_prefix = {}}, kMostSystemItems,
-      deadline, OrEnd<std::vector<Item>>([](Purging& self, const std::vector<Item>& items) {
+      deadline, OrEnd<std::vector<Item>>([](PurgeCall& self, const std::vector<Item>& items) {
         self.Delete(KeysOf(items),
-                    self.OrEnd<void>([](Purging& purging) { purging.done(purging.deleted); }));
+                    self.OrEnd<void>([](PurgeCall& purging) { purging.done(purging.deleted); }));
       }));
 }
 
@@ -169,7 +189,7 @@ void Purging::DeleteSystem() {
 
 void PurgeData(Table& table, std::string_view namespace_id, Deadline deadline,
                Done<std::uint64_t> done) {
-  const auto purging = std::make_shared<Purging>(table, namespace_id);
+  const auto purging = std::make_shared<PurgeCall>(table, namespace_id);
   purging->deadline = deadline;
   purging->done = std::move(done);
   purging->DeleteManaged();

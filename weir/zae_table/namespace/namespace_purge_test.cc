@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // A deleted namespace with `items` items, and another one that must not change.
-struct Purged : Spaces {
+struct Purged : NamespaceRig {
   explicit Purged(int items) {
     id = Register("gone")->id;
     other = Register("other")->id;
@@ -108,6 +108,37 @@ TEST(NamespacePurge, AnIndexThatLagsDoesNotKeepItFromEnding) {
   const auto purged = t.Purge(t.id);
   ASSERT_TRUE(purged) << purged.error().message;
   EXPECT_EQ(*purged, 3U);
+  EXPECT_TRUE(t.OnlyTheOtherIsLeft());
+}
+
+// Fails if: items that an index still lists are counted although an earlier purge has deleted them.
+TEST(NamespacePurge, ARepeatedPurgeCountsOnlyWhatItDeletes) {
+  Purged t(60);
+  t.sim.server.faults.longest_index_lag = std::chrono::hours(1);
+  int batches = 0;
+  t.sim.client.before_each = [&](const JsonCall& call) {
+    if (call.operation == "BatchWriteItem" && ++batches == 2) {
+      t.sim.client.FailFrom(0, DirectClient::Fault::kUnsent);
+    }
+  };
+  ASSERT_FALSE(t.Purge(t.id));
+  t.sim.client.Heal();
+  const auto rest = t.Purge(t.id);
+  ASSERT_TRUE(rest) << rest.error().message;
+  EXPECT_EQ(*rest, 35U) << "a batch has 25";
+  EXPECT_TRUE(t.OnlyTheOtherIsLeft());
+}
+
+// Fails if: the limits that are deleted first are not counted.
+TEST(NamespacePurge, LimitsOfAProvisionerThatTheIndexListsAreCounted) {
+  Purged t(1);
+  const Keys keys(t.id);
+  t.PutItem(keys.Config(Level::Resource("api")), t.id, false);
+  t.PutItem(keys.Config(Level::Resource("llm")), t.id, true);
+  Item state = ToItem({keys.SystemPartition(), "#PROVISIONER"});
+  state.emplace("managed_resources", Value{List{Of("api"), Of("llm"), Of("gone"), Of("api")}});
+  t.sim.Put(state);
+  EXPECT_EQ(t.Purge(t.id), 3U) << "an entity, llm, and the record";
   EXPECT_TRUE(t.OnlyTheOtherIsLeft());
 }
 

@@ -101,7 +101,7 @@ void ReadById(Table& table, std::string_view id, Deadline deadline, Done<Namespa
 // A change of both records. Another process may change them between the read and the write; then
 // the write fails, and the change begins again, at most kMostTries times.
 //
-//   Begin (read) --> Make (decide, write) --> done
+//   Begin (read) --> DecideAndWrite (decide, write) --> done
 //        ^                   |
 //        +-------------------+
 //          the write conflicts
@@ -118,7 +118,7 @@ struct Change {
 
 void Begin(std::unique_ptr<Change> owned);
 
-void Make(std::unique_ptr<Change> owned, NamespaceRecords records) {
+void DecideAndWrite(std::unique_ptr<Change> owned, NamespaceRecords records) {
   Change& change = *owned;
   const DecidedWrites writes = change.decide(records);
   if (!writes) return change.done(Fail(writes.error()));
@@ -143,15 +143,15 @@ void Begin(std::unique_ptr<Change> owned) {
   change.read(change.table, change.name_or_id, change.deadline,
               [owned = std::move(owned)](Result<NamespaceRecords> records) mutable {
                 if (!records) return owned->done(Fail(std::move(records.error())));
-                Make(std::move(owned), std::move(*records));
+                DecideAndWrite(std::move(owned), std::move(*records));
               });
 }
 
 void Start(Change change) { Begin(std::make_unique<Change>(std::move(change))); }
 
 // Returns a Done that reports one of the two records.
-Done<NamespaceRecords> Telling(std::optional<Namespace> NamespaceRecords::* which,
-                               Done<Namespace> done) {
+Done<NamespaceRecords> ReportRecord(std::optional<Namespace> NamespaceRecords::* which,
+                                    Done<Namespace> done) {
   return Then<NamespaceRecords>(std::move(done),
                                 [which](NamespaceRecords records, Done<Namespace> told) {
                                   told(std::move(*(records.*which)));
@@ -181,7 +181,7 @@ void Namespaces::Register(std::string_view name, Deadline deadline, Done<Namespa
         {.id = NewNamespaceId(random_), .name = name, .created_at = clock_.WallNow()}, records);
   };
   Start({table_, random_, std::string(name), ReadByName, std::move(decide), deadline,
-         Telling(&NamespaceRecords::forward, std::move(done))});
+         ReportRecord(&NamespaceRecords::forward, std::move(done))});
 }
 
 void Namespaces::Get(std::string_view name, Deadline deadline,
@@ -210,7 +210,7 @@ void Namespaces::Delete(std::string_view name, Deadline deadline, Done<Namespace
     return DecideDelete(name, records, clock_.WallNow());
   };
   Start({table_, random_, std::string(name), ReadByName, std::move(decide), deadline,
-         Telling(&NamespaceRecords::reverse, std::move(done))});
+         ReportRecord(&NamespaceRecords::reverse, std::move(done))});
 }
 
 void Namespaces::Recover(std::string_view id, Deadline deadline, Done<Namespace> done) {
@@ -219,7 +219,7 @@ void Namespaces::Recover(std::string_view id, Deadline deadline, Done<Namespace>
     return DecideRecover(id, records);
   };
   Start({table_, random_, std::string(id), ReadById, std::move(decide), deadline,
-         Telling(&NamespaceRecords::reverse, std::move(done))});
+         ReportRecord(&NamespaceRecords::reverse, std::move(done))});
 }
 
 void Namespaces::Orphans(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) {
@@ -262,7 +262,7 @@ void Namespaces::Resolve(std::string_view name_or_id, Deadline deadline, Done<st
   if (Status valid = CheckNameOrId(name_or_id); !valid) {
     return done(Fail(std::move(valid.error())));
   }
-  if (const auto id = IdIn(name_or_id)) {
+  if (const auto id = ParseIdReference(name_or_id)) {
     return GetRecord(
         table_, NamespaceReverse(*id), deadline,
         Then<std::optional<Namespace>>(

@@ -23,7 +23,7 @@ std::vector<std::string> NamesIn(const Result<Page<Namespace>>& page) {
 }
 
 TEST(Namespaces, RegisteringWritesBothRecords) {
-  Spaces t;
+  NamespaceRig t;
   const auto space = t.Register("team-a");
   ASSERT_TRUE(space) << space.error().message;
   EXPECT_EQ(space->id.size(), 11U);
@@ -42,7 +42,7 @@ TEST(Namespaces, RegisteringWritesBothRecords) {
 }
 
 TEST(Namespaces, RegisteringTwiceAnswersTheSameId) {
-  Spaces t;
+  NamespaceRig t;
   const auto first = t.Register("team-a");
   const auto second = t.Register("team-a");
   ASSERT_TRUE(first && second);
@@ -51,7 +51,7 @@ TEST(Namespaces, RegisteringTwiceAnswersTheSameId) {
 }
 
 TEST(Namespaces, NamesThatNobodyMayHaveAreRefused) {
-  Spaces t;
+  NamespaceRig t;
   for (const char* name : {"_", "", "a b"}) {
     EXPECT_EQ(t.Register(name).error().code, Code::kInvalidArgument) << name;
   }
@@ -59,7 +59,7 @@ TEST(Namespaces, NamesThatNobodyMayHaveAreRefused) {
 }
 
 TEST(Namespaces, AnIdNeverBeginsWithADash) {
-  Spaces t;
+  NamespaceRig t;
   t.next_random = 0xF800'0000'0000'0000;
   const auto space = t.Register("team-a");
   ASSERT_TRUE(space);
@@ -67,7 +67,7 @@ TEST(Namespaces, AnIdNeverBeginsWithADash) {
 }
 
 TEST(Namespaces, TheIdOfAnotherIsNotTakenOver) {
-  Spaces t;
+  NamespaceRig t;
   const Namespace first = *t.Register("team-a");
   t.next_random = 0x1234'5678'9ABC'DEF1;  // as the first one was drawn
   const auto second = t.Register("team-b");
@@ -76,7 +76,7 @@ TEST(Namespaces, TheIdOfAnotherIsNotTakenOver) {
 }
 
 TEST(Namespaces, WhoRegistersAtTheSameTimeGetsTheSameId) {
-  Spaces t;
+  NamespaceRig t;
   std::optional<Namespace> other;
   t.sim.client.before_each = [&](const JsonCall& call) {
     if (call.operation == "TransactWriteItems" && !other) other = *t.Register("team-a");
@@ -87,13 +87,13 @@ TEST(Namespaces, WhoRegistersAtTheSameTimeGetsTheSameId) {
 }
 
 TEST(Namespaces, ConflictsThatDoNotEndAreToldAsSuch) {
-  Spaces t;
+  NamespaceRig t;
   t.sim.server.faults.conflict = 1;
   EXPECT_EQ(t.Register("team-a").error().code, Code::kAborted);
 }
 
 TEST(Namespaces, AreListedInOrderPageByPage) {
-  Spaces t;
+  NamespaceRig t;
   for (const char* name : {"delta", "alpha", "charlie", "bravo"}) ASSERT_TRUE(t.Register(name));
   EXPECT_THAT(NamesIn(t.List()), ElementsAre("alpha", "bravo", "charlie", "delta"));
   const auto first = t.List({.cursor = "", .limit = 2});
@@ -105,7 +105,7 @@ TEST(Namespaces, AreListedInOrderPageByPage) {
 }
 
 TEST(Namespaces, GetTellsWhatIsRegistered) {
-  Spaces t;
+  NamespaceRig t;
   const Namespace space = *t.Register("team-a");
   const auto found = t.Get("team-a");
   ASSERT_TRUE(found && *found);
@@ -115,7 +115,7 @@ TEST(Namespaces, GetTellsWhatIsRegistered) {
 }
 
 TEST(Namespaces, DeletingFreesTheNameAndKeepsTheData) {
-  Spaces t;
+  NamespaceRig t;
   const Namespace space = *t.Register("team-a");
   t.PutItem(Keys(space.id).Entity("acme"), space.id);
   const auto deleted = t.Delete("team-a");
@@ -131,12 +131,12 @@ TEST(Namespaces, DeletingFreesTheNameAndKeepsTheData) {
 }
 
 TEST(Namespaces, DeletingWhatIsNotRegisteredIsNotFound) {
-  Spaces t;
+  NamespaceRig t;
   EXPECT_EQ(t.Delete("team-a").error().code, Code::kNotFound);
 }
 
 TEST(Namespaces, OrphansAreThoseThatNoNameLeadsTo) {
-  Spaces t;
+  NamespaceRig t;
   const Namespace kept = *t.Register("kept");
   const Namespace gone = *t.Register("gone");
   const Namespace purged = *t.Register("purged");
@@ -172,7 +172,7 @@ TEST(Namespaces, OrphansAreThoseThatNoNameLeadsTo) {
 }
 
 TEST(Namespaces, RecoveringGivesTheNameBack) {
-  Spaces t;
+  NamespaceRig t;
   const Namespace space = *t.Register("team-a");
   ASSERT_TRUE(t.Delete("team-a"));
   const auto recovered = t.Recover(space.id);
@@ -186,7 +186,7 @@ TEST(Namespaces, RecoveringGivesTheNameBack) {
 }
 
 TEST(Namespaces, WhatCannotBeRecoveredIsRefusedAndStays) {
-  Spaces t;
+  NamespaceRig t;
   EXPECT_EQ(t.Recover("unknown").error().code, Code::kNotFound);
   EXPECT_EQ(t.Recover("_").error().code, Code::kInvalidArgument);
 
@@ -208,7 +208,7 @@ TEST(Namespaces, WhatCannotBeRecoveredIsRefusedAndStays) {
 }
 
 TEST(Namespaces, WhatPythonLeftHalfDoneIsCompleted) {
-  Spaces t;
+  NamespaceRig t;
   Namespace space = *t.Register("team-a");
   space.status = NamespaceStatus::kDeleted;
   t.SetReverse(space);  // recovered by name, and not yet by id
@@ -221,7 +221,7 @@ TEST(Namespaces, WhatPythonLeftHalfDoneIsCompleted) {
 }
 
 TEST(Namespaces, WhatOthersDoBetweenTwoReadsIsNotTakenForHalfDone) {
-  Spaces t;
+  NamespaceRig t;
   const Namespace space = *t.Register("team-a");
   ASSERT_TRUE(t.Delete("team-a"));
   int reads = 0;
@@ -242,7 +242,7 @@ TEST(Namespaces, WhatOthersDoBetweenTwoReadsIsNotTakenForHalfDone) {
 }
 
 TEST(Namespaces, ANameResolvesToItsIdAndNothingIsRegistered) {
-  Spaces t;
+  NamespaceRig t;
   const auto unknown = t.Resolve("team-a");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, Code::kNotFound);
@@ -253,7 +253,7 @@ TEST(Namespaces, ANameResolvesToItsIdAndNothingIsRegistered) {
 }
 
 TEST(Namespaces, TheIdOfADeletedOneDoesNotResolve) {
-  Spaces t;
+  NamespaceRig t;
   const Namespace space = *t.Register("team-a");
   EXPECT_EQ(*t.Resolve("id:" + space.id), space.id);
   ASSERT_TRUE(t.Delete("team-a"));
@@ -264,7 +264,7 @@ TEST(Namespaces, TheIdOfADeletedOneDoesNotResolve) {
 }
 
 TEST(Namespaces, ADamagedRecordIsNamed) {
-  Spaces t;
+  NamespaceRig t;
   Item record = ToItem(NamespaceForward("team-a"));
   record.emplace("namespace_id", Of("x"));
   t.sim.Put(record);
@@ -281,7 +281,7 @@ TEST(Namespaces, NoChangeIsEverHalfDone) {
       bool succeeded = false;
       for (std::uint64_t nth = 1; !succeeded; ++nth) {
         ASSERT_LT(nth, 10U);
-        Spaces t;
+        NamespaceRig t;
         std::string id;
         if (change > 0) id = t.Register("team-a")->id;
         if (change > 1) {

@@ -35,7 +35,7 @@ struct DetailWriter {
   Value operator()(const AuditDetail::Parts& parts) const { return {ToParts(parts)}; }
 };
 
-Value ToValue(const AuditDetail& detail) { return std::visit(DetailWriter{}, detail.held); }
+Value ToValue(const AuditDetail& detail) { return std::visit(DetailWriter{}, detail.value); }
 
 AuditDetail ToDetail(const Value& value);
 

@@ -117,7 +117,7 @@ std::optional<UsageSnapshot> ReadUsage(const Item& item) {
   return snapshot;
 }
 
-void UsageReader::Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) {
+void UsageTable::Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) {
   if (Status valid = Check(added); !valid) return done(std::move(valid));
   table_.Apply(AddWrite(keys_, added), /*repeatable=*/false, deadline,
                [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
@@ -126,8 +126,8 @@ void UsageReader::Add(const UsageSnapshot& added, Deadline deadline, Done<void> 
                });
 }
 
-void UsageReader::List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
-                       Done<Page<UsageSnapshot>> done) {
+void UsageTable::List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
+                      Done<Page<UsageSnapshot>> done) {
   if (Status valid = Check(filter); !valid) return done(Fail(std::move(valid.error())));
   PagedQuery<UsageSnapshot> query;
   query.request = RequestFor(keys_, filter);

@@ -23,9 +23,9 @@ std::optional<UsageSnapshot> ReadUsage(const Item& item);
 /// The table must outlive it and every call. List reads as many pages of the table as it needs, so
 /// a filter that few snapshots pass is slow, but yields no empty pages. The snapshots of an entity
 /// on all resources are in descending order of the resources.
-class UsageReader final : public UsageStore {
+class UsageTable final : public UsageStore {
  public:
-  UsageReader(Table& table, Keys keys) : table_(table), keys_(std::move(keys)) {}
+  UsageTable(Table& table, Keys keys) : table_(table), keys_(std::move(keys)) {}
 
   /// The table adds, so a sum beyond 64 bits is stored and causes no error.
   void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;

@@ -71,17 +71,17 @@ struct Usage {
 
   ZaeSimTable sim;
   Keys keys{"ns"};
-  UsageReader reader{sim.table, keys};
+  UsageTable reader{sim.table, keys};
 };
 
-TEST(UsageReader, ReadsASnapshotAsTheAggregatorWritesIt) {
+TEST(UsageTable, ReadsASnapshotAsTheAggregatorWritesIt) {
   UsageSnapshot snapshot = Hour("acme", "models/gpt-4", 5);
   snapshot.used["tpm"] = 12'000;
   snapshot.overdrawn["tpm"] = 3;
   EXPECT_EQ(ReadUsage(UsageItem(Keys("ns"), snapshot)), snapshot);
 }
 
-TEST(UsageReader, WhatIsNoSnapshotIsPassedOver) {
+TEST(UsageTable, WhatIsNoSnapshotIsPassedOver) {
   for (const char* field : {"entity_id", "resource", "window", "window_start"}) {
     Item item = UsageItem(Keys("ns"), Hour("acme", "api", 1));
     item.erase(field);
@@ -95,7 +95,7 @@ TEST(UsageReader, WhatIsNoSnapshotIsPassedOver) {
   EXPECT_THAT(t.List({.entity = "acme"})->items, SizeIs(1));
 }
 
-TEST(UsageReader, OfAnEntityTheNewestComesFirst) {
+TEST(UsageTable, OfAnEntityTheNewestComesFirst) {
   Usage t;
   for (int hour = 0; hour < 3; ++hour) t.Put(Hour("acme", "api", hour));
   t.Put(Hour("acme", "api-2", 9));
@@ -107,7 +107,7 @@ TEST(UsageReader, OfAnEntityTheNewestComesFirst) {
   EXPECT_THAT(t.List({.entity = "acme"})->items, SizeIs(4));
 }
 
-TEST(UsageReader, OfAResourceAllEntitiesAreRead) {
+TEST(UsageTable, OfAResourceAllEntitiesAreRead) {
   Usage t;
   for (int hour = 0; hour < 3; ++hour) {
     for (const char* entity : {"acme", "bolt"}) t.Put(Hour(entity, "api", hour));
@@ -120,7 +120,7 @@ TEST(UsageReader, OfAResourceAllEntitiesAreRead) {
 }
 
 // zae-limiter returns an empty page with a cursor here.
-TEST(UsageReader, AFilterThatFewPassLeavesNoPageEmpty) {
+TEST(UsageTable, AFilterThatFewPassLeavesNoPageEmpty) {
   Usage t;
   for (int hour = 0; hour < 240; ++hour) t.Put(Hour("acme", "api", hour));
   const auto before = t.sim.client.calls();
@@ -133,7 +133,7 @@ TEST(UsageReader, AFilterThatFewPassLeavesNoPageEmpty) {
   EXPECT_THAT(t.All({.entity = "acme", .window = UsageWindow::kMonthly}, 2), IsEmpty());
 }
 
-TEST(UsageReader, NothingIsReadBeforeTheTimeAskedFor) {
+TEST(UsageTable, NothingIsReadBeforeTheTimeAskedFor) {
   Usage t;
   for (int hour = 0; hour < 100; ++hour) t.Put(Hour("acme", "api", hour));
   const UsageFilter filter{.resource = "api", .from = kNewYear + 98 * kHour};
@@ -145,7 +145,7 @@ TEST(UsageReader, NothingIsReadBeforeTheTimeAskedFor) {
   EXPECT_EQ(t.sim.client.calls() - before, 1U);
 }
 
-TEST(UsageReader, BadRequestsAreRefused) {
+TEST(UsageTable, BadRequestsAreRefused) {
   Usage t;
   t.Put(Hour("acme", "api", 0));
   const auto code = [&](const UsageFilter& filter, const PageRequest& page) {
@@ -166,7 +166,7 @@ TEST(UsageReader, BadRequestsAreRefused) {
 
 // Fails if: a cursor skips or repeats a snapshot at the border of two pages, or the search for the
 // beginning of a time span stops too early.
-RC_GTEST_PROP(UsageReader, PagesTogetherAreWhatMatches, ()) {
+RC_GTEST_PROP(UsageTable, PagesTogetherAreWhatMatches, ()) {
   Usage t;
   std::vector<UsageSnapshot> stored;
   for (const char* entity : {"acme", "bolt"}) {

@@ -49,7 +49,7 @@ class Splitter {
         lines_(LimitUpdatesOf(
             image_, {.target = *MakeTarget(image_.key, {}), .sums = {}, .adjusts = true}, now_)),
         ttl_(Ttl()),
-        locked_(now_ - image_.bucket.time > kFresh || HasDebt() || ExpiresEarly()) {}
+        moves_rf_(now_ - image_.bucket.time > kFresh || HasDebt() || ExpiresEarly()) {}
 
   /// The write on the donor, then one for each heir.
   void AppendTo(std::vector<Write>& writes) {
@@ -62,7 +62,7 @@ class Splitter {
 
   // After the split the donor refills more slowly, and may not be full yet at its ttl.
   bool ExpiresEarly() const {
-    return image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, Halved(), 0, image_.gone);
+    return image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, Halved(), 0, image_.evicted);
   }
 
   // At half the rate, deep debt takes longer to repay than the ttl allows, so the ttl must move.
@@ -77,8 +77,9 @@ class Splitter {
     RequireAsSeen();
     e().Set("shard_count", Of(Count()));
     Bucket left{.time = now_, .meters = {}};
-    for (const LimitUpdate& line : lines_) left.meters.push_back(locked_ ? Move(line) : Add(line));
-    if (locked_) {
+    for (const LimitUpdate& line : lines_)
+      left.meters.push_back(moves_rf_ ? SplitRefilled(line) : SplitStored(line));
+    if (moves_rf_) {
       e().Require("rf", "=", image_.bucket.time.value).Set("rf", Of(now_.value));
       e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, image_.names, left)));
       if (image_.ttl_seconds) {
@@ -118,9 +119,9 @@ class Splitter {
 
   // Takes the heirs' parts from the refilled balance. Returns the meter that the donor keeps, for
   // its remainder.
-  Meter Move(const LimitUpdate& line) {
+  Meter SplitRefilled(const LimitUpdate& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
-    const std::int64_t moved = Part(line, line.conformed.tokens) * heirs();
+    const std::int64_t moved = TokensPerHeir(line, line.conformed.tokens) * heirs();
     if (Overflows(line)) {
       e().Require(tokens, ">=", line.before.quota.capacity - line.gain);
       e().Set(tokens, Of(line.before.quota.capacity - moved));
@@ -133,8 +134,8 @@ class Splitter {
   }
 
   // Takes the heirs' parts from the stored balance.
-  Meter Add(const LimitUpdate& line) {
-    const std::int64_t moved = Part(line, line.before.tokens) * heirs();
+  Meter SplitStored(const LimitUpdate& line) {
+    const std::int64_t moved = TokensPerHeir(line, line.before.tokens) * heirs();
     const std::string tokens = LimitAttribute(line.name, "tk");
     e().Require(tokens, ">=", moved);
     if (moved > 0) e().Add(tokens, -moved);
@@ -144,7 +145,7 @@ class Splitter {
   std::int64_t heirs() const { return static_cast<std::int64_t>(donor_.heirs.size()); }
 
   // Returns the tokens of each heir: an equal part, bounded by its capacity, and no debt.
-  std::int64_t Part(const LimitUpdate& line, std::int64_t there) const {
+  std::int64_t TokensPerHeir(const LimitUpdate& line, std::int64_t there) const {
     const std::int64_t share = ShareOf(line.quota, shards_, shards_ - 1).capacity;
     return std::clamp<std::int64_t>(there / (heirs() + 1), 0, share);
   }
@@ -159,7 +160,7 @@ class Splitter {
     return after;
   }
 
-  std::int64_t Ttl() const { return TtlAt(now_, Halved(), image_.gone); }
+  std::int64_t Ttl() const { return TtlAt(now_, Halved(), image_.evicted); }
 
   // Returns the least balance from which the slower refill repays all debt before the item may be
   // deleted: others may have left debt since.
@@ -186,8 +187,8 @@ class Splitter {
     }
     if (image_.ttl_seconds) put.item.emplace("ttl", Of(ttl_));
     for (const LimitUpdate& line : lines_) {
-      const std::int64_t there = locked_ ? line.conformed.tokens : line.before.tokens;
-      AddMeter(put.item, line.name, line.quota, Part(line, there));
+      const std::int64_t there = moves_rf_ ? line.conformed.tokens : line.before.tokens;
+      AddMeter(put.item, line.name, line.quota, TokensPerHeir(line, there));
     }
     const Quota writes = image_.wcu ? image_.wcu->quota : WriteQuota();
     AddMeter(put.item, kWriteLimit, writes, writes.capacity);
@@ -202,7 +203,7 @@ class Splitter {
   UnixMillis now_;
   std::vector<LimitUpdate> lines_;
   std::int64_t ttl_;
-  bool locked_;
+  bool moves_rf_;
   Write give_;
 };
 

@@ -142,7 +142,7 @@ Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> go
   return route;
 }
 
-Decision Join(Decision of_parts, const Route& route, std::span<const Charge> charges) {
+Decision MergeDecision(Decision of_parts, const Route& route, std::span<const Charge> charges) {
   if (!route.IsDivided()) return of_parts;
   Decision whole = of_parts;
   whole.limits.clear();

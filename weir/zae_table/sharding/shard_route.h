@@ -60,6 +60,6 @@ Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> go
 /// Returns the decision on the charges, from the decision on their parts. Each limit of a divided
 /// bucket has the capacity of the whole bucket. `available` counts only the shards of the request,
 /// so it is a lower bound; `of_shards` is the number of equal parts of which it describes one.
-Decision Join(Decision of_parts, const Route& route, std::span<const Charge> charges);
+Decision MergeDecision(Decision of_parts, const Route& route, std::span<const Charge> charges);
 
 }  // namespace weir::dynamo

@@ -43,8 +43,8 @@ struct ShardSplitter::Job {
   std::map<std::uint32_t, Item> made;  ///< shards that this job has created, and need not read
   /// A transaction succeeded or lost to another process: the next read is the last one.
   bool changed = false;
-  bool divided = false;               ///< by this job
-  std::atomic<std::size_t> left = 0;  ///< reads in flight
+  bool divided = false;                          ///< by this job
+  std::atomic<std::size_t> reads_in_flight = 0;  ///< reads in flight
   Mutex mutex;
   std::optional<Error> error WEIR_GUARDED_BY(mutex);
 
@@ -57,21 +57,21 @@ struct ShardSplitter::Job {
 
 /// A response may come after Stop. The splitter's references may be used only during a visit that
 /// was allowed.
-class ShardSplitter::Visit {
+class ShardSplitter::RunGuard {
  public:
-  explicit Visit(const JobPtr& job) : work_(*job->work) {
+  explicit RunGuard(const JobPtr& job) : work_(*job->work) {
     const MutexLock lock(work_.mutex_);
     may_ = !work_.stopped_;
     if (may_) ++work_.visits_;
   }
-  ~Visit() {
+  ~RunGuard() {
     if (!may_) return;
     const MutexLock lock(work_.mutex_);
     --work_.visits_;
-    work_.left_.notify_all();
+    work_.visit_ended_.notify_all();
   }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
+  RunGuard(const RunGuard&) = delete;
+  RunGuard& operator=(const RunGuard&) = delete;
   explicit operator bool() const { return may_; }
 
  private:
@@ -90,7 +90,7 @@ ShardSplitter::ShardSplitter(const Parts& parts, std::uint64_t seed)
 void ShardSplitter::Stop() {
   mutex_.lock();
   stopped_ = true;
-  while (visits_ > 0) left_.wait(mutex_);
+  while (visits_ > 0) visit_ended_.wait(mutex_);
   mutex_.unlock();
 }
 
@@ -100,7 +100,7 @@ std::uint64_t ShardSplitter::Draw() {
 }
 
 // The entry blocks further doublings of the bucket until End replaces it by the end of the rest.
-bool ShardSplitter::MayBegin(const BucketKey& bucket) {
+bool ShardSplitter::ReserveDoubling(const BucketKey& bucket) {
   const Instant now = scheduler_.clock().Now();
   const MutexLock lock(mutex_);
   if (stopped_) return false;
@@ -137,7 +137,7 @@ void ShardSplitter::Report(const Job& job, const Result<bool>& is_there) {
 
 void ShardSplitter::Double(const BucketImage& seen) {
   BucketKey bucket{seen.key.entity, seen.key.resource, 0};
-  if (!DoubleOf(seen) || !MayBegin(bucket)) return;
+  if (!DoubleOf(seen) || !ReserveDoubling(bucket)) return;
   Read(NewJob(std::move(bucket), seen.shards, table_.Now(),
               Deadline::After(scheduler_.clock(), kDoublingTime)));
 }
@@ -170,7 +170,7 @@ void ShardSplitter::Read(const JobPtr& job) {
   job->seen.items.assign(job->shards, std::nullopt);
   for (const auto& [shard, item] : job->made) job->seen.items[shard] = item;
   // The owner is the one more. The last response continues the job.
-  job->left = job->shards - job->made.size() + 1;
+  job->reads_in_flight = job->shards - job->made.size() + 1;
   const auto read = [this, &job](const TableKey& key, auto keep) {
     table_.Get(key, job->deadline, [job, keep](Result<std::optional<Item>> item) {
       if (item) {
@@ -179,7 +179,7 @@ void ShardSplitter::Read(const JobPtr& job) {
         const MutexLock lock(job->mutex);
         job->error = std::move(item.error());
       }
-      if (job->left.fetch_sub(1) == 1) job->work->OnRead(job);
+      if (job->reads_in_flight.fetch_sub(1) == 1) job->work->OnRead(job);
     });
   };
   const std::uint32_t shards = job->shards;
@@ -194,7 +194,7 @@ void ShardSplitter::Read(const JobPtr& job) {
 }
 
 void ShardSplitter::OnRead(const JobPtr& job) {
-  const Visit visit(job);
+  const RunGuard visit(job);
   if (!visit) return;
   if (auto error = job->ReadError()) return End(job, Fail(std::move(*error)));
   Learn(job->seen);
@@ -221,7 +221,7 @@ void ShardSplitter::Change(const JobPtr& job, std::uint32_t shards) {
     if (key) job->made.emplace(key->shard, write.item);
   }
   table_.Transact(*writes, token, job->deadline, [job, shards](const auto& outcome) {
-    const Visit visit(job);
+    const RunGuard visit(job);
     if (!visit) return;
     // If the transaction lost to another process, the shards of that one are read.
     const bool lost = !outcome && (outcome.error().kind == FailureClass::kConditional ||

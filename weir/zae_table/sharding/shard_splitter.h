@@ -16,7 +16,7 @@
 #include "weir/base/rng.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/telemetry/log.h"
-#include "weir/zae_table/bucket/known_buckets.h"
+#include "weir/zae_table/bucket/bucket_image_cache.h"
 #include "weir/zae_table/sharding/shard_plan.h"
 
 namespace weir::dynamo {
@@ -29,7 +29,7 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
     Table& table;
     const Keys& keys;
     Scheduler& scheduler;
-    KnownBuckets& images;
+    BucketImageCache& images;
     /// Receives "bucket.divided" (info: entity, resource, shards) and "bucket.division_failed"
     /// (warning: entity, resource, message), both only of doublings. The events of one bucket are
     /// at least 200 ms apart.
@@ -50,7 +50,7 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
  private:
   struct Job;
   using JobPtr = std::shared_ptr<Job>;
-  class Visit;
+  class RunGuard;
 
   JobPtr NewJob(BucketKey bucket, std::uint32_t shards, UnixMillis now, Deadline deadline);
   // Reads the owner, and all shards but those that the job has created.
@@ -62,7 +62,7 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
   // Replaces the process's images by the items.
   void Learn(const ShardsSeen& seen);
   // Returns true if a doubling of the bucket may begin, and reserves it.
-  bool MayBegin(const BucketKey& bucket);
+  bool ReserveDoubling(const BucketKey& bucket);
   // Reports a completion. Logs a doubling, and lets the bucket rest.
   void End(const JobPtr& job, Result<bool> is_there);
   void Report(const Job& job, const Result<bool>& is_there);
@@ -71,10 +71,10 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
   Table& table_;
   const Keys& keys_;
   Scheduler& scheduler_;
-  KnownBuckets& images_;
+  BucketImageCache& images_;
   Log& log_;
   Mutex mutex_;
-  std::condition_variable_any left_;
+  std::condition_variable_any visit_ended_;
   Rng rng_ WEIR_GUARDED_BY(mutex_);
   bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
   int visits_ WEIR_GUARDED_BY(mutex_) = 0;

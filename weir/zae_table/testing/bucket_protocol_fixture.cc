@@ -23,7 +23,7 @@ std::unique_ptr<BucketProtocol> BucketProtocolTest::MakeProtocol(std::size_t cap
                                           capacity);
 }
 
-Moment BucketProtocolTest::Now() const {
+ProtocolTime BucketProtocolTest::Now() const {
   const Clock& clock = table_.scheduler.clock();
   return {.at = clock.Now(), .bucket_time = clock.WallNow()};
 }
@@ -33,7 +33,7 @@ void BucketProtocolTest::Put(const std::string& entity, std::int64_t tokens, std
   Item item = ShardItemOf({entity, "llm", shard}, shards, tokens * kMillitokens);
   item["rf"] = Of(Now().bucket_time.value);
   table_.Put(std::move(item));
-  told_.try_emplace(entity, 0);
+  reported_.try_emplace(entity, 0);
 }
 
 std::optional<Item> BucketProtocolTest::Stored(const std::string& entity, std::uint32_t shard) {
@@ -87,14 +87,14 @@ std::int64_t BucketProtocolTest::Taken(const std::string& entity) {
 
 BucketProtocolTest::Pending BucketProtocolTest::Start(const std::vector<Ask>& asks,
                                                       const Terms& terms) {
-  const Moment now = Now();
+  const ProtocolTime now = Now();
   CallRequest request{.kind = terms.kind,
                       .charges = {},
-                      .token = {1, ++drawn_},
+                      .adjust_id = {1, ++drawn_},
                       .is_recorded = terms.is_recorded,
                       .keeps = terms.keeps,
                       .now = now.bucket_time,
-                      .came = now.at,
+                      .began_at = now.at,
                       .deadline = Deadline::At(now.at + terms.patience)};
   for (const Ask& ask : asks) {
     request.charges.push_back(
@@ -118,11 +118,11 @@ void BucketProtocolTest::Note(const CallRequest& request, const Result<Decision>
   const bool keeps = request.keeps && !result && result.error().code == Code::kDeadlineExceeded;
   if (!keeps && !(result && result->admitted)) return;
   for (const Charge& charge : request.charges) {
-    told_[charge.target->key.entity] += charge.amounts.front() / kMillitokens;
+    reported_[charge.target->key.entity] += charge.amounts.front() / kMillitokens;
   }
 }
 
-std::string BucketProtocolTest::Said(const Pending& call) {
+std::string BucketProtocolTest::StateOf(const Pending& call) {
   if (!*call) return "waits";
   const Result<Decision>& result = **call;
   if (!result) return std::string(CodeName(result.error().code));
@@ -135,7 +135,7 @@ std::string BucketProtocolTest::Said(const Pending& call) {
 void BucketProtocolTest::Do(BucketProtocol::Step step) {
   std::ranges::move(step.sends, std::back_inserter(writes_));
   std::ranges::move(step.reads, std::back_inserter(reads_));
-  EXPECT_TRUE(step.completions.empty()) << "a test that divides buckets needs a store";
+  EXPECT_TRUE(step.shard_requests.empty()) << "a test that divides buckets needs a store";
   for (auto& answer : step.answers) answer.done(std::move(answer.result));
 }
 
@@ -189,7 +189,7 @@ BucketActor::WriteOutcome BucketProtocolTest::CarryOut(const Request& write) {
   return *std::move(outcome);
 }
 
-std::function<void()> BucketProtocolTest::ApplyAnswerLater(const Request& write) {
+std::function<void()> BucketProtocolTest::ApplyHoldingResponse(const Request& write) {
   return [this, key = write.key, id = write.write.write, outcome = CarryOut(write)] {
     BucketProtocol::Step step;
     protocol_->OnWrite(key, id, outcome, Now(), step);
@@ -198,7 +198,7 @@ std::function<void()> BucketProtocolTest::ApplyAnswerLater(const Request& write)
 }
 
 void BucketProtocolTest::Apply(const Request& write) {
-  if (!write.write.writes.empty()) ApplyAnswerLater(write)();
+  if (!write.write.writes.empty()) ApplyHoldingResponse(write)();
 }
 
 void BucketProtocolTest::Fail(const Request& write, WriteFailure failure) {
@@ -236,7 +236,7 @@ void BucketProtocolTest::ExpectExact() {
     if (writes_.empty() && reads_.empty() && !protocol_->is_idle()) Wait(milliseconds(5));
   }
   EXPECT_TRUE(IsQuiet());
-  for (const auto& [entity, tokens] : told_) EXPECT_EQ(Taken(entity), tokens) << entity;
+  for (const auto& [entity, tokens] : reported_) EXPECT_EQ(Taken(entity), tokens) << entity;
 }
 
 }  // namespace weir::dynamo

@@ -64,7 +64,7 @@ class BucketProtocolTest : public testing::Test {
     return Start(asks, {.patience = patience, .keeps = true});
   }
   /// Returns "waits", "admitted", "refused", "contended", "outdated", or the name of an error code.
-  static std::string Said(const Pending& call);
+  static std::string StateOf(const Pending& call);
 
   // Requests of the protocol.
 
@@ -81,7 +81,7 @@ class BucketProtocolTest : public testing::Test {
   /// Carries out the write, and delivers the response.
   void Apply(const Request& write);
   /// Carries out the write. The returned function delivers the response.
-  std::function<void()> ApplyAnswerLater(const Request& write);
+  std::function<void()> ApplyHoldingResponse(const Request& write);
   /// Carries out the write, and loses the response.
   void LoseAnswer(const Request& write);
   /// Loses the write.
@@ -100,16 +100,16 @@ class BucketProtocolTest : public testing::Test {
   std::unique_ptr<BucketProtocol> MakeProtocol(std::size_t capacity);
 
  private:
-  Moment Now() const;
+  ProtocolTime Now() const;
   void Do(BucketProtocol::Step step);
   BucketActor::WriteOutcome CarryOut(const Request& write);
-  /// Adds the tokens that a result says were taken to told_.
+  /// Adds the tokens that a result says were taken to reported_.
   void Note(const CallRequest& request, const Result<Decision>& result);
   bool IsQuiet() const { return protocol_->is_idle() && writes_.empty() && reads_.empty(); }
 
   std::vector<Request> writes_;
   std::vector<BucketKey> reads_;
-  std::map<std::string, std::int64_t> told_;  // by entity: tokens taken, by the results
+  std::map<std::string, std::int64_t> reported_;  // by entity: tokens taken, by the results
 };
 
 }  // namespace weir::dynamo

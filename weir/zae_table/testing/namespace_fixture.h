@@ -15,7 +15,7 @@
 
 namespace weir::dynamo {
 
-class Spaces {
+class NamespaceRig {
  public:
   Result<Namespace> Register(std::string_view name) {
     return sim.Ask<Namespace>(

@@ -66,7 +66,7 @@ struct Shared : ConfigRig {
   }
   Item StampOf(const TableKey& bucket) { return StampIn(At(bucket)); }
 
-  bool AllTold(const std::vector<TableKey>& buckets) {
+  bool AllPropagated(const std::vector<TableKey>& buckets) {
     return std::ranges::all_of(buckets,
                                [&](const TableKey& bucket) { return StampOf(bucket) == Stamp(); });
   }

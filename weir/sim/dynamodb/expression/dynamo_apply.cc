@@ -1,10 +1,10 @@
+#include "weir/sim/dynamodb/expression/dynamo_apply.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "weir/sim/dynamodb/expression/dynamo_update.h"
 
 namespace weir::sim {
 namespace {

@@ -51,10 +51,6 @@ struct Condition {
 Result<Condition> ParseCondition(std::string_view what, std::string_view text,
                                  Placeholders& placeholders);
 
-/// Returns whether the item satisfies the condition; a missing item is passed as an empty one.
-/// Every comparison of a missing value, or of two values of different types, is false, except <>.
-bool Holds(const Condition& condition, const Item& item);
-
 /// Returns every path in the condition, with repetitions.
 std::vector<Path> PathsIn(const Condition& condition);
 

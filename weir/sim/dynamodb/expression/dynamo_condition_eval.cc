@@ -1,10 +1,10 @@
+#include "weir/sim/dynamodb/expression/dynamo_condition_eval.h"
+
 #include <algorithm>
 #include <compare>
 #include <functional>
 #include <optional>
 #include <string>
-
-#include "weir/sim/dynamodb/expression/dynamo_condition.h"
 
 namespace weir::sim {
 namespace {

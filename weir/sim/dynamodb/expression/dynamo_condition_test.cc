@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weir/sim/dynamodb/dynamo_fixture.h"
+#include "weir/sim/dynamodb/expression/dynamo_condition_eval.h"
 #include "weir/sim/random_fixture.h"
 
 namespace weir::sim {

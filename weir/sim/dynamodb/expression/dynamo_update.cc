@@ -20,8 +20,8 @@ constexpr std::array<std::pair<std::string_view, ActionKind>, 4> kSections = {
      {"REMOVE", ActionKind::kRemove}}};
 
 /// The names of types in AWS's messages about ADD and DELETE, in the order of ValueType.
-constexpr std::array<std::string_view, 6> kLongNames = {"STRING", "NUMBER", "BOOLEAN",
-                                                        "NULL",   "MAP",    "LIST"};
+constexpr std::array<std::string_view, 9> kLongNames = {
+    "STRING", "NUMBER", "BOOLEAN", "NULL", "MAP", "LIST", "STRING_SET", "NUMBER_SET", "BINARY"};
 
 class UpdateParser {
  public:

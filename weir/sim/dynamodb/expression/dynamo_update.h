@@ -34,8 +34,4 @@ struct Update {
 
 Result<Update> ParseUpdate(std::string_view text, Placeholders& placeholders);
 
-/// Returns the item after the update. All actions read the old item. Returns kInvalidArgument, with
-/// AWS's message, if the update does not fit the item.
-Result<Item> Apply(const Update& update, const Item& old);
-
 }  // namespace weir::sim

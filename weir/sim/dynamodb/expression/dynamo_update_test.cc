@@ -8,6 +8,7 @@
 #include <string>
 
 #include "weir/sim/dynamodb/dynamo_fixture.h"
+#include "weir/sim/dynamodb/expression/dynamo_apply.h"
 
 namespace weir::sim {
 namespace {
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 Placeholders UpdatePlaceholders() {
   return Placeholders({{"#ttl", "ttl"}, {"#n", "n"}}, ItemFrom(R"({
       ":1": {"N":"1"}, ":5": {"N":"5"}, ":x": {"S":"x"}, ":t": {"BOOL":true},
-      ":null": {"NULL":true},
+      ":null": {"NULL":true}, ":b": {"B":"AQI="},
       ":m": {"M":{"k":{"N":"7"}}}, ":l": {"L":[{"S":"new"}]}, ":ss": {"SS":["a","z"]},
       ":one": {"SS":["a"]}, ":ns": {"NS":["1","9"]},
       ":big": {"N":"1e125"}})"));
@@ -129,6 +130,8 @@ TEST(Update, RefusesWhatAwsRefusesWhateverTheItem) {
       {"ADD a :m", "operator: ADD, operand type: MAP"},
       {"DELETE tags :1", "operator: DELETE, operand type: NUMBER"},
       {"DELETE tags :null", "operator: DELETE, operand type: NULL"},
+      {"ADD a :b", "operator: ADD, operand type: BINARY"},
+      {"DELETE tags :b", "operator: DELETE, operand type: BINARY"},
       {"SET a = :1, a = :5", "paths overlap"},
       {"SET n = :1 REMOVE #n", "path one: [n], path two: [n]"},
       {"SET m = :m, m.k = :1", "path one: [m], path two: [m, k]"},

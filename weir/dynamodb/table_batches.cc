@@ -1,0 +1,196 @@
+#include "weir/dynamodb/table_batches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "weir/base/owed_result.h"
+#include "weir/dynamodb/batch_backoff.h"
+#include "weir/dynamodb/response_parser.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::size_t kMostGets = 100;
+constexpr std::size_t kMostDeletes = 25;
+
+template <class T>
+using OwedReply = OwedResult<T, "the table was closed before all was asked for">;
+
+// Removes the last keys, as many as one call may have, and returns them.
+std::vector<TableKey> RemoveLast(std::vector<TableKey>& keys, std::size_t most) {
+  const auto from = keys.end() - static_cast<std::ptrdiff_t>(std::min(most, keys.size()));
+  std::vector<TableKey> some(std::make_move_iterator(from), std::make_move_iterator(keys.end()));
+  keys.erase(from, keys.end());
+  return some;
+}
+
+std::string BatchGetBody(const TableAccess& table, const std::vector<TableKey>& keys) {
+  std::string body = R"({"RequestItems":{)";
+  AppendJson(body, std::string_view(table.name));
+  body += R"(:{"ConsistentRead":true,"Keys":[)";
+  for (const TableKey& key : keys) {
+    AppendJson(body, ToItem(key, table.layout.keys));
+    body += ',';
+  }
+  body.back() = ']';
+  return body + "}}}";
+}
+
+std::string BatchDeleteBody(const TableAccess& table, const std::vector<TableKey>& keys) {
+  std::string body = R"({"RequestItems":{)";
+  AppendJson(body, std::string_view(table.name));
+  body += ":[";
+  for (const TableKey& key : keys) {
+    body += R"({"DeleteRequest":{"Key":)";
+    AppendJson(body, ToItem(key, table.layout.keys));
+    body += "}},";
+  }
+  body.back() = ']';
+  return body + "}}";
+}
+
+// Batches in flight. The callback of the next event owns each.
+//
+//   SendNext --> Send --> ContinueAfter --> SendNext: the next keys, or the result if there are
+//   none
+//      ^                        |
+//      +----- SendNextAt <------+
+//        after a pause, if keys were left undone
+struct Batches {
+  // The number of keys in one call, and of those that it left undone.
+  struct Round {
+    std::string_view operation;
+    std::size_t asked;
+    std::size_t undone;
+  };
+
+  struct GetCall {
+    TableAccess& table;
+    std::vector<TableKey> keys;
+    std::vector<TableKey> left;  // to be requested
+    BatchBackoff backoff;
+    OwedReply<std::vector<std::optional<Item>>> done;
+    std::map<TableKey, Item> found{};
+
+    static constexpr std::string_view kOperation = "BatchGetItem";
+    std::vector<std::optional<Item>> InOrder() const;
+    /// Returns the number of keys that were left undone.
+    std::size_t AddReply(BatchGetAnswer some);
+  };
+  struct DeleteCall {
+    TableAccess& table;
+    std::vector<TableKey> left;
+    BatchBackoff backoff;
+    OwedReply<void> done;
+
+    static constexpr std::string_view kOperation = "BatchWriteItem";
+    std::size_t AddReply(const BatchWriteAnswer& some);
+  };
+
+  static void SendNext(std::unique_ptr<GetCall> state);
+  static void SendNext(std::unique_ptr<DeleteCall> state);
+
+  template <class State>
+  static void SendNextAt(Instant at, std::unique_ptr<State> state) {
+    Scheduler& scheduler = state->table.scheduler;
+    scheduler.At(at, [state = std::move(state)]() mutable { SendNext(std::move(state)); });
+  }
+  template <class State, class Answer>
+  static void Send(std::unique_ptr<State> state, std::string body, std::size_t asked,
+                   Result<Answer> (*read)(std::string_view)) {
+    JsonClient& client = state->table.client;
+    const Deadline deadline = state->backoff.deadline();
+    JsonCall call = {
+        .operation = std::string(State::kOperation), .body = std::move(body), .repeatable = true};
+    client.Call(
+        std::move(call), deadline,
+        [asked, read, state = std::move(state)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+          if (!reply) return state->done(Fail(ToError(reply.error())));
+          auto answer = read(reply->body);
+          if (!answer) return state->done(Fail(std::move(answer.error())));
+          const std::size_t undone = state->AddReply(std::move(*answer));
+          ContinueAfter(std::move(state), {State::kOperation, asked, undone});
+        });
+  }
+  // Continues at once after a call that did everything, else after a pause.
+  template <class State>
+  static void ContinueAfter(std::unique_ptr<State> state, const Round& round) {
+    if (round.undone < round.asked) state->backoff.Progress();
+    if (round.undone == 0) return SendNext(std::move(state));
+    if (const auto at = state->table.NextTryAt(state->backoff))
+      return SendNextAt(*at, std::move(state));
+    state->done(
+        Fail(Code::kUnavailable,
+             fmt::format("{} at table {}: it is too busy, {} of {} keys stay undone; give it more "
+                         "capacity or a later deadline",
+                         round.operation, state->table.name, round.undone, round.asked)));
+  }
+};
+
+std::vector<std::optional<Item>> Batches::GetCall::InOrder() const {
+  std::vector<std::optional<Item>> items;
+  for (const TableKey& key : keys) {
+    const auto at = found.find(key);
+    items.push_back(at == found.end() ? std::nullopt : std::optional(at->second));
+  }
+  return items;
+}
+
+std::size_t Batches::GetCall::AddReply(BatchGetAnswer some) {
+  for (Item& item : some.items) {
+    TableKey key = KeyOf(item, table.layout.keys);
+    found.insert_or_assign(std::move(key), std::move(item));
+  }
+  for (const Item& key : some.unprocessed_keys) left.push_back(KeyOf(key, table.layout.keys));
+  return some.unprocessed_keys.size();
+}
+
+std::size_t Batches::DeleteCall::AddReply(const BatchWriteAnswer& some) {
+  for (const Item& key : some.unprocessed_deletes) left.push_back(KeyOf(key, table.layout.keys));
+  return some.unprocessed_deletes.size();
+}
+
+void Batches::SendNext(std::unique_ptr<GetCall> state) {
+  if (state->left.empty()) return state->done(state->InOrder());
+  const std::vector<TableKey> some = RemoveLast(state->left, kMostGets);
+  std::string body = BatchGetBody(state->table, some);
+  Send(std::move(state), std::move(body), some.size(), &ReadBatchGet);
+}
+
+void Batches::SendNext(std::unique_ptr<DeleteCall> state) {
+  if (state->left.empty()) return state->done({});
+  const std::vector<TableKey> some = RemoveLast(state->left, kMostDeletes);
+  std::string body = BatchDeleteBody(state->table, some);
+  Send(std::move(state), std::move(body), some.size(), &ReadBatchWrite);
+}
+
+}  // namespace
+
+void GetBatch(TableAccess& table, std::vector<TableKey> keys, Deadline deadline,
+              Done<std::vector<std::optional<Item>>> done) {
+  std::vector<TableKey> left = keys;
+  std::ranges::sort(left);
+  const auto twice = std::ranges::unique(left);
+  left.erase(twice.begin(), twice.end());
+  Batches::SendNext(std::make_unique<Batches::GetCall>(
+      Batches::GetCall{.table = table,
+                       .keys = std::move(keys),
+                       .left = std::move(left),
+                       .backoff = BatchBackoff(deadline),
+                       .done = OwedReply<std::vector<std::optional<Item>>>(std::move(done))}));
+}
+
+void DeleteBatch(TableAccess& table, std::vector<TableKey> keys, Deadline deadline,
+                 Done<void> done) {
+  Batches::SendNext(std::make_unique<Batches::DeleteCall>(
+      Batches::DeleteCall{.table = table,
+                          .left = std::move(keys),
+                          .backoff = BatchBackoff(deadline),
+                          .done = OwedReply<void>(std::move(done))}));
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,88 @@
+// The requests on a table: their values, and their bodies.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "weir/aws/json_client.h"
+#include "weir/dynamodb/expression.h"
+#include "weir/dynamodb/response_parser.h"
+#include "weir/dynamodb/table_key.h"
+#include "weir/dynamodb/table_layout.h"
+
+namespace weir::dynamo {
+
+/// One partition and, optionally, a range of the sort key.
+struct QueryRequest {
+  std::string index;  ///< a global index of the layout; empty: the table itself, read consistently
+  std::string partition;
+  std::string sort_prefix;
+  std::string sort_from;   ///< with sort_prefix, which it begins with: not before this key
+  std::string sort_below;  ///< without sort_prefix: before this key
+  /// Reads only these attributes of each item; if there are none, whole items.
+  std::vector<std::string> attributes{};
+  bool forward = true;
+  std::size_t limit = 1000;
+  std::optional<Item> start_after;  ///< QueryAnswer::last_key of the previous page
+};
+
+/// One action of a transaction, or a single write.
+struct Write {
+  enum class Kind { kUpdate, kPut, kDelete, kCheck };
+  Kind kind = Kind::kUpdate;
+  TableKey key;           ///< of all but kPut
+  Item item;              ///< of kPut
+  Expression expression;  ///< the changes of kUpdate, and the condition of any kind
+  /// The response contains the whole item after the update. (If a condition fails, it always
+  /// contains the item as it was.)
+  bool want_new = false;
+};
+
+struct WriteAnswer {
+  std::optional<Item> item;  ///< if want_new is set
+  /// An earlier attempt was throttled because of the writes on one key range of the table.
+  bool key_range_throttled = false;
+};
+
+struct WriteFailure {
+  FailureClass kind = FailureClass::kPermanent;
+  Error error;
+  bool maybe_applied = false;
+  std::optional<Item> old_item;  ///< if a condition failed; nothing: there is no such item
+  std::vector<CancellationReason> reasons;  ///< of a transaction, in the order of its actions
+  bool key_range_throttled = false;         ///< as in WriteAnswer, the last attempt included
+
+  /// Returns the code of the reason for an action; empty if there is none.
+  std::string_view ReasonOf(std::size_t action) const;
+};
+
+struct Transaction {
+  std::vector<Write> writes;
+  std::string token;
+};
+/// Makes the transaction of one try.
+using MakeTransaction = std::move_only_function<Transaction()>;
+using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFailure>)>;
+
+/// Bodies of requests on the table of this name and layout.
+std::string GetBody(std::string_view table, const TableLayout& layout, const TableKey& key);
+std::string QueryBody(std::string_view table, const TableLayout& layout,
+                      const QueryRequest& request);
+std::string WriteBody(std::string_view table, const TableLayout& layout, const Write& write);
+std::string TransactionBody(std::string_view table, const TableLayout& layout,
+                            const Transaction& transaction);
+
+/// Returns the operation of a single write: "UpdateItem".
+std::string OperationOf(const Write& write);
+/// Reads the response to a single write.
+tl::expected<WriteAnswer, WriteFailure> ReadWriteReply(tl::expected<JsonReply, AwsFailure> reply);
+/// Reads the response to a transaction.
+tl::expected<WriteAnswer, WriteFailure> ReadTransactionReply(
+    const tl::expected<JsonReply, AwsFailure>& reply);
+
+}  // namespace weir::dynamo

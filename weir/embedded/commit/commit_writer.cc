@@ -1,0 +1,50 @@
+#include "weir/embedded/commit/commit_writer.h"
+
+#include <utility>
+
+namespace weir {
+
+Result<CommitWriter::Committed> CommitWriter::Commit(const Run& run) {
+  if (!pending_since_) pending_since_ = run.first_change;
+  if (run.is_idle) table_.SweepIdle(table_.Now());
+  ChangeLog& log = file_->log();
+  table_.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
+    log.Add(key, state, mark);
+  });
+  const Instant begun = options_.clock.Now();
+  auto written = log.Append();
+  options_.commit_time.Record((options_.clock.Now() - begun).count());
+  if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
+  grown_bytes_ += written->bytes;
+  Committed committed{.written = *written};
+  if (pending_since_) committed.gap = options_.clock.Now() - *pending_since_;
+  file_->SampleClock();
+  pending_since_.reset();
+  return committed;
+}
+
+Status CommitWriter::Maintain(const Run& run) {
+  ChangeLog& log = file_->log();
+  const std::size_t grown = std::exchange(grown_bytes_, 0);
+  const bool full = log.bytes() >= options_.fold_bytes;
+  if (log.bytes() > 0 && (log.folding() || full || run.is_idle)) {
+    WEIR_RETURN_IF_ERROR(log.FoldSome(table_, grown));
+  }
+  return file_->CheckpointIfLong();
+}
+
+PendingMaintenance CommitWriter::pending_maintenance() const {
+  if (file_->log().folding()) return PendingMaintenance::kFold;
+  return file_->log().bytes() > 0 ? PendingMaintenance::kLog : PendingMaintenance::kNothing;
+}
+
+CommitWriter::Closed CommitWriter::Close(const Run& run) {
+  const Status committed = Commit(run).map([](const Committed&) {});
+  // If the commit has failed, the fold is another attempt to write its changes.
+  const Status folded = file_->log().FoldAll(table_);
+  Status closed = file_->Close();
+  if (!folded) closed = folded;
+  return {.status = committed ? closed : committed, .stored = folded ? folded : committed};
+}
+
+}  // namespace weir

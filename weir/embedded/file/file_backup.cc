@@ -1,0 +1,32 @@
+#include "weir/embedded/file/file_backup.h"
+
+#include <chrono>
+
+#include "weir/embedded/file/file_names.h"
+#include "weir/embedded/file/file_replace.h"
+#include "weir/embedded/file/sqlite.h"
+
+namespace weir {
+namespace {
+
+constexpr std::chrono::seconds kBackupPatience{5};
+
+}  // namespace
+
+Status BackUpFile(const StoreFile& file, const std::string& to) {
+  WEIR_RETURN_IF_ERROR(CheckReplaced(file.path));
+  // The copy gets an unused name first, so that an incomplete copy never has the name `to`.
+  const std::string beside = FreeName(to + ".new");
+  Status copied = [&]() -> Status {
+    WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
+    connection.WaitForOthers(kBackupPatience);
+    WEIR_ASSIGN_OR_RETURN(auto copy, connection.CopyTo(beside));
+    return copy.Close();
+  }();
+  if (copied) copied = SyncFile(beside);
+  if (copied) copied = RenameToFree(beside, to);
+  RemoveDatabase(beside);
+  return copied ? SyncFolder(to) : copied;
+}
+
+}  // namespace weir

@@ -1,0 +1,30 @@
+// Reads a whole file and reports its damage.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+#include "weir/embedded/file/damage.h"
+#include "weir/embedded/file/store_files.h"
+
+namespace weir {
+
+/// The result of reading a whole file.
+struct FileCheck {
+  std::map<std::string, std::uint64_t, std::less<>> rows;  ///< by table
+  DamageReport damage;
+
+  bool sound() const { return damage.count() == 0; }
+};
+
+/// Reads every page and every row. Changes nothing, also if the file is of an older version.
+/// Unreadable rows are damage; unreadable pages are damage of the table "page". Returns an error if
+/// the file cannot be read at all (kPermissionDenied, kNotFound, kUnavailable: another process has
+/// exclusive access), or is not a file that this weir reads (kFailedPrecondition).
+[[nodiscard]] Result<FileCheck> CheckFile(const StoreFile& file, UnixMillis now);
+
+}  // namespace weir

@@ -1,0 +1,153 @@
+// The second part of an Acquire: calls the store and handles its result.
+//
+// The store may complete before or after its Acquire returns, on any thread, and reads the charges
+// until it returns. So the result and the return meet in the call (PendingAcquire::ArriveSecond):
+//
+//   AskStore: release the call, call the store ----+
+//                                                  +--> the second one: OnStoreResult
+//   StoreAnswer: keep the result ------------------+
+//
+// The charges therefore live as long as the store may read them, and no further call to the store
+// begins within a call to it.
+#include "weir/limiter/acquire_attempt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "weir/base/owed_result.h"
+#include "weir/limiter/charges.h"
+#include "weir/limiter/limits_renewal.h"
+#include "weir/runtime/add_saturated.h"
+
+namespace weir {
+namespace {
+
+std::vector<BucketKey> KeysOf(const std::vector<Charge>& charges) {
+  std::vector<BucketKey> keys;
+  keys.reserve(charges.size());
+  for (const Charge& charge : charges) keys.push_back(charge.target->key);
+  return keys;
+}
+
+}  // namespace
+
+// Takes the result of the store for a call, which it shares with AskStore.
+class AcquireAttempt::StoreReceiver {
+ public:
+  StoreReceiver() = default;
+  StoreReceiver(AcquireAttempt& attempt, PendingAcquire& call) : attempt_(&attempt), call_(&call) {}
+  explicit operator bool() const { return call_ != nullptr; }
+  void operator()(Result<Decision> result) const {
+    call_->result.emplace(std::move(result));
+    if (call_->ArriveSecond()) attempt_->OnStoreResult(CallPtr(call_));
+  }
+
+ private:
+  AcquireAttempt* attempt_ = nullptr;
+  PendingAcquire* call_ = nullptr;
+};
+
+void AcquireAttempt::Try(CallPtr call) {
+  if (!allowances_.TryTake(call)) AskStore(std::move(call));
+}
+
+void AcquireAttempt::Serve(CallPtr call, Decision decision) {
+  return decision.admitted ? end_.Admit(std::move(call), std::move(decision))
+                           : end_.Refuse(std::move(call), std::move(decision));
+}
+
+// Until they meet, the StoreAnswer and this function share the call.
+void AcquireAttempt::AskStore(CallPtr owned) {
+  PendingAcquire& call = *owned.release();
+  call.one_has_arrived.store(false, std::memory_order_relaxed);
+  const UnixMillis now = buckets_.Now();
+  if (WaitState* const wait = call.wait.get()) {
+    wait->tried = clock_.Now();  // after `now`, so that a wait counted from it is long enough
+    wait->stamp = waiting_.StampOf(call.charges);
+  }
+  store_acquires_.Add();
+  call.asked = clock_.Now();
+  // The policy decides what the store does with tokens that it takes after the deadline: it keeps
+  // them taken if the policy admits the request.
+  call.policy = fail_open_.PolicyOf(call);
+  using StoreAnswer = OwedResult<Decision, "the store dropped the call", StoreReceiver>;
+  static_assert(sizeof(StoreAnswer) == 2 * sizeof(void*));  // so that a Done does not allocate
+  if (call.policy == OnUnavailable::kAllow) {
+    buckets_.AcquireAndKeep(call.charges, now, call.deadline,
+                            StoreAnswer(StoreReceiver(*this, call)));
+  } else {
+    buckets_.Acquire(call.charges, now, call.deadline, StoreAnswer(StoreReceiver(*this, call)));
+  }
+  if (call.ArriveSecond()) OnStoreResult(CallPtr(&call));
+}
+
+void AcquireAttempt::OnStoreResult(CallPtr call) {
+  store_latency_.Record((clock_.Now() - call->asked).count());
+  Result<Decision>& answer = *call->result;
+  if (!answer) return end_.OnStoreError(std::move(call), std::move(answer.error()));
+  Decision decision = std::move(*answer);
+  call->maybe_charged |= decision.maybe_charged_twice;
+  if (decision.outdated) return renewal_.RenewCall(std::move(call));
+  return decision.admitted ? end_.Admit(std::move(call), std::move(decision))
+                           : OnRefusal(std::move(call), std::move(decision));
+}
+
+// The wait counts from the start of the try, because the store computed it for that time.
+void AcquireAttempt::OnRefusal(CallPtr call, Decision decision) {
+  if (call->wait == nullptr) return end_.Refuse(std::move(call), std::move(decision));
+  const auto wait = std::max(decision.retry_after, milliseconds(1));
+  const Instant retry_at = AddSaturated(call->wait->tried, wait);
+  if (retry_at > call->wait->until) return end_.Refuse(std::move(call), std::move(decision));
+  const TargetPtr bucket = call->charges[LongestRefusal(call->charges, decision)].target;
+  const auto verdict = waiting_.StayQueued(call, bucket, retry_at);
+  FollowVerdict(std::move(call), verdict);
+}
+
+void AcquireAttempt::FollowVerdict(CallPtr call, Waiting::Verdict verdict) {
+  switch (verdict) {
+    case Waiting::Verdict::kTry:
+      return Try(std::move(call));
+    case Waiting::Verdict::kQueued:
+      return;
+    case Waiting::Verdict::kTooLate:
+      return RefuseBehind(std::move(call));
+    case Waiting::Verdict::kFull:
+      return end_.Fail(std::move(call),
+                       {Code::kResourceExhausted,
+                        fmt::format("{} requests wait for tokens already; max_waiting is {}",
+                                    waiting_.size(), waiting_.max())});
+    case Waiting::Verdict::kClosed:
+      return end_.Abandon(std::move(call));
+  }
+}
+
+// The decision is made here, because other requests are ahead. The buckets are read only for the
+// statuses of the decision, so a failure of the read never admits the call.
+void AcquireAttempt::RefuseBehind(CallPtr call) {
+  const std::vector<BucketKey> keys = KeysOf(call->charges);
+  const Deadline deadline = call->deadline;
+  buckets_.ReadRecent(keys, deadline, [this, call = std::move(call)](auto records) mutable {
+    const milliseconds at_least = WaitBehind(*call);
+    if (records) {
+      Decision refusal = RefusalOf(call->charges, *records, buckets_.Now(), at_least);
+      return end_.Refuse(std::move(call), std::move(refusal));
+    }
+    if (!IsUnavailable(records.error().code)) {
+      return end_.OnStoreError(std::move(call), std::move(records.error()));
+    }
+    fail_open_.CountStoreError();
+    end_.Refuse(std::move(call), Decision{.retry_after = at_least, .limits = {}});
+  });
+}
+
+milliseconds AcquireAttempt::WaitBehind(const PendingAcquire& call) {
+  constexpr milliseconds kLeast{1};
+  const auto ahead = waiting_.FindAhead(call.charges);
+  if (!ahead || !ahead->retry_at) return kLeast;
+  return std::max(std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now()), kLeast);
+}
+
+}  // namespace weir

@@ -1,0 +1,69 @@
+// One try of an Acquire: the call to the store, or to an allowance, and its result.
+#pragma once
+
+#include "weir/limiter/acquire_end.h"
+#include "weir/limiter/allowance/allowances.h"
+#include "weir/telemetry/histogram.h"
+
+namespace weir {
+
+class LimitsRenewal;
+
+/// Thread-safe. All constructor arguments must outlive it.
+class AcquireAttempt {
+ public:
+  struct Parts {
+    BucketStore& buckets;
+    const Clock& clock;
+    Waiting& waiting;
+    Allowances& allowances;
+    FailOpen& fail_open;
+    AcquireEnd& end;
+    LimitsRenewal& renewal;
+  };
+  explicit AcquireAttempt(const Parts& parts)
+      : buckets_(parts.buckets),
+        clock_(parts.clock),
+        waiting_(parts.waiting),
+        allowances_(parts.allowances),
+        fail_open_(parts.fail_open),
+        end_(parts.end),
+        renewal_(parts.renewal) {}
+
+  /// Decides from an allowance, or calls the store. No request is ahead of the call.
+  void Try(CallPtr call);
+  /// Calls the store. OnStoreResult continues, on whichever thread is second
+  /// (PendingAcquire::ArriveSecond).
+  void AskStore(CallPtr owned);
+  /// Ends a decided call.
+  void Serve(CallPtr call, Decision decision);
+  /// Refuses the call, or queues it if it may wait and can be admitted in time.
+  void OnRefusal(CallPtr call, Decision decision);
+  /// Continues according to the result of Waiting::JoinBehind or Waiting::StayQueued.
+  void FollowVerdict(CallPtr call, Waiting::Verdict verdict);
+  /// Refuses a call that was not tried. Reads its buckets for the report.
+  void RefuseBehind(CallPtr call);
+
+  std::uint64_t store_acquires() const { return store_acquires_.Value(); }
+  HistogramSnapshot StoreLatency() const { return store_latency_.Snapshot(); }
+
+ private:
+  class StoreReceiver;
+
+  /// Takes the store's result.
+  void OnStoreResult(CallPtr call);
+  /// Returns the time until the waiting requests ahead of the call try again; at least 1 ms.
+  milliseconds WaitBehind(const PendingAcquire& call);
+
+  BucketStore& buckets_;
+  const Clock& clock_;
+  Waiting& waiting_;
+  Allowances& allowances_;
+  FailOpen& fail_open_;
+  AcquireEnd& end_;
+  LimitsRenewal& renewal_;
+  Counter store_acquires_;
+  Histogram store_latency_;  // nanoseconds
+};
+
+}  // namespace weir

@@ -1,0 +1,97 @@
+#include "weir/limiter/adjust_sender.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "weir/limiter/charges.h"
+#include "weir/runtime/add_saturated.h"
+
+namespace weir {
+namespace {
+
+// Returns the charges that return tokens: requests may wait for these buckets.
+std::vector<Charge> GivenBack(const std::vector<Charge>& deltas) {
+  std::vector<Charge> back;
+  std::ranges::copy_if(deltas, std::back_inserter(back), [](const Charge& charge) {
+    return std::ranges::any_of(charge.amounts, [](std::int64_t delta) { return delta < 0; });
+  });
+  return back;
+}
+
+// Returns the time left for a repeated adjust: it must be applied before a store may have forgotten
+// its id. An adjust that was never sent has no such limit.
+milliseconds LeftToRepeat(const Adjustment& next, UnixMillis now) {
+  return next.first_sent ? *next.first_sent + kAdjustIdLifetime - now : milliseconds::max();
+}
+
+Error TooLateToRepeat() {
+  return {Code::kDeadlineExceeded,
+          "an adjust of the lease has been in doubt for 10 minutes, after which a store may forget "
+          "it; it is not sent again, so that it does not count twice"};
+}
+
+}  // namespace
+
+AdjustSender::AdjustSender(BucketStore& store, const Clock& clock, Waiting& waiting,
+                           const Options& options)
+    : buckets_(store),
+      clock_(clock),
+      waiting_(waiting),
+      timeout_(options.timeout),
+      rng_(options.seed ? *options.seed : SystemSeed()) {}
+
+std::shared_ptr<AdjustSender> AdjustSender::Shared() { return {owner_.lock(), this}; }
+
+AdjustId AdjustSender::NewAdjustId() {
+  const MutexLock lock(rng_mutex_);
+  const std::uint64_t high = rng_.Next();
+  return {.high = high, .low = rng_.Next()};
+}
+
+AdjustmentPtr AdjustSender::NewAdjustment(std::vector<Charge> deltas) {
+  return std::make_shared<Adjustment>(std::move(deltas), NewAdjustId());
+}
+
+void AdjustSender::SendRun(AdjustRun run) {
+  const AdjustmentPtr next = run.unsent.front();  // keeps next->deltas valid during the call
+  const UnixMillis now = buckets_.Now();
+  const milliseconds left = LeftToRepeat(*next, now);
+  if (left <= milliseconds(0)) {
+    given_up_.Add();
+    return RecordResult(std::move(run), Adjustment::State::kGivenUp, Fail(TooLateToRepeat()));
+  }
+  if (!next->first_sent) next->first_sent = now;
+  sent_.Add();
+  buckets_.Adjust(next->deltas, next->id, now,
+                  Deadline::At(AddSaturated(clock_.Now(), std::min(timeout_, left))),
+                  [self = Shared(), run = std::move(run)](Status answer) mutable {
+                    const auto state = StateAfter(answer, run.unsent.front()->may_count);
+                    self->RecordResult(std::move(run), state, std::move(answer));
+                  });
+}
+
+// The state is stored after may_count: when it is kDoubt, the lease may pass the adjust to another
+// run. Adjusts of this run that are not sent become kDoubt too, so that Settle() sends them in
+// order.
+void AdjustSender::RecordResult(AdjustRun run, Adjustment::State state, Status answer) {
+  const AdjustmentPtr sent = std::move(run.unsent.front());
+  run.unsent.erase(run.unsent.begin());
+  if (!answer && run.first_error) run.first_error = answer;
+  const bool in_doubt = state == Adjustment::State::kDoubt;
+  if (in_doubt) in_doubt_.Add();
+  sent->may_count = sent->may_count || in_doubt;
+  sent->state = state;
+  // In doubt, the tokens may have been returned, so waiting requests try as well.
+  if (state != Adjustment::State::kRefused) waiting_.OnTokensReturned(GivenBack(sent->deltas));
+  if (!run.unsent.empty() && !in_doubt) return SendRun(std::move(run));
+  for (const AdjustmentPtr& kept : run.unsent) kept->state = Adjustment::State::kDoubt;
+  run.done(run.settles ? std::move(run.first_error) : std::move(answer));
+}
+
+void AdjustSender::GiveBack(const std::vector<Charge>& charges) {
+  std::vector<Charge> all = OppositeOf(charges);
+  if (all.empty()) return;
+  SendRun({.unsent = {NewAdjustment(std::move(all))}, .done = [](const Status&) {}});
+}
+
+}  // namespace weir

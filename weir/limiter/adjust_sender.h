@@ -1,0 +1,60 @@
+// Sends the adjusts of leases to the store, each under its id. Mechanism: docs/design/limiter.md.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/limiter/idempotent_adjust.h"
+#include "weir/limiter/waiting.h"
+#include "weir/telemetry/counter.h"
+
+namespace weir {
+
+/// Thread-safe. Reports tokens that went back to the waiting requests.
+class AdjustSender {
+ public:
+  struct Options {
+    milliseconds timeout;  ///< of one adjust
+    std::optional<std::uint64_t> seed{};
+  };
+  AdjustSender(BucketStore& store, const Clock& clock, Waiting& waiting, const Options& options);
+  /// Call this before anything else. Adjusts in flight keep the owner, of which this is a member.
+  void Bind(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
+
+  /// Returns a new random id.
+  AdjustId NewAdjustId();
+  /// Makes an adjustment with a new id.
+  AdjustmentPtr NewAdjustment(std::vector<Charge> deltas);
+  /// Sends the first adjustment of the run; RecordResult continues with the next. `run` is not
+  /// empty.
+  void SendRun(AdjustRun run);
+  /// Returns these charges to the store without waiting for the result.
+  void GiveBack(const std::vector<Charge>& charges);
+
+  std::uint64_t sent() const { return sent_.Value(); }
+  std::uint64_t in_doubt() const { return in_doubt_.Value(); }
+  std::uint64_t given_up() const { return given_up_.Value(); }
+
+ private:
+  /// Records the end of the first adjustment of the run, then sends the next or ends the run.
+  void RecordResult(AdjustRun run, Adjustment::State state, Status answer);
+  /// Returns a pointer that keeps the owner.
+  std::shared_ptr<AdjustSender> Shared();
+
+  BucketStore& buckets_;
+  const Clock& clock_;
+  Waiting& waiting_;
+  const milliseconds timeout_;
+  std::weak_ptr<void> owner_;
+  Mutex rng_mutex_;
+  Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
+  Counter sent_;
+  Counter in_doubt_;
+  Counter given_up_;
+};
+
+}  // namespace weir

@@ -1,0 +1,53 @@
+// Renewal of outdated limits. If a bucket has other limits than those that were resolved, they are
+// resolved again, without the cache, and the store is called again. Mechanism:
+// docs/design/limiter.md.
+//
+//   OnStoreResult: outdated --> RenewCall --> Resolver::Renew --> TryRenewed --> Try
+//                            |
+//                            +--> after kMostRenewals: refused as contended
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "weir/limiter/acquire_end.h"
+#include "weir/limiter/outdated_log.h"
+#include "weir/limiter/resolution/resolver.h"
+#include "weir/telemetry/counter.h"
+
+namespace weir {
+
+class AcquireAttempt;
+
+/// Thread-safe. All constructor arguments must outlive it.
+class LimitsRenewal {
+ public:
+  LimitsRenewal(Resolver& resolver, AcquireAttempt& attempt, AcquireEnd& end, OutdatedLog& log)
+      : resolver_(resolver), attempt_(attempt), end_(end), log_(log) {}
+  /// Call this before anything else. Renewals in flight keep the owner, of which this is a member.
+  void Bind(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
+
+  /// Resolves the limits without the cache and tries again; after kMostRenewals, refuses.
+  void RenewCall(CallPtr call);
+  /// Resolves limits for which no call waits. The pair's own target is the first.
+  void RenewTargets(std::vector<TargetPtr> targets, Deadline deadline);
+
+  std::uint64_t outdated() const { return outdated_.Value(); }
+
+ private:
+  /// Charges the call under the new limits and tries it.
+  void TryRenewed(CallPtr call, Result<ResolvedPtr> resolved);
+  /// Logs that `outdated` were resolved again, and whether the result differs.
+  void LogRenewal(std::span<const TargetPtr> outdated, const Resolved& now);
+
+  Resolver& resolver_;
+  AcquireAttempt& attempt_;
+  AcquireEnd& end_;
+  OutdatedLog& log_;
+  std::weak_ptr<void> owner_;
+  Counter outdated_;
+};
+
+}  // namespace weir

@@ -1,0 +1,22 @@
+// The capacity that an allowance leaves to its bucket.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weir/model/limit.h"
+
+namespace weir {
+
+/// Returns the limits that buckets enforce. For a limit with an allowance of E, the capacity is
+/// reduced by the tokens that its rate refills in E. If less than half of the capacity, or less
+/// than one token, would remain, the capacity is unchanged and the allowance becomes 0. REQUIRES:
+/// Validate(limits).
+std::vector<Limit> ReserveAllowance(std::vector<Limit> limits);
+/// Returns by how much ReserveAllowance reduced the capacity of `limit`, which ReserveAllowance
+/// returned. In millitokens.
+std::int64_t ReservedFor(const Limit& limit);
+/// Returns the tokens that the rate refills in `time`, rounded up. Millitokens.
+std::int64_t RateTimes(const Quota& quota, milliseconds time);
+
+}  // namespace weir

@@ -1,0 +1,14 @@
+// The operations TransactWriteItems and TransactGetItems.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "weir/sim/dynamodb/dynamo_world.h"
+
+namespace weir::sim {
+
+// Each takes the body of a request and returns the body of the response, or throws a Refusal.
+nlohmann::json TransactWriteItems(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json TransactGetItems(DynamoWorld& world, const nlohmann::json& body);
+
+}  // namespace weir::sim

@@ -1,0 +1,96 @@
+#include "weir/store/bucket/bucket_listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "weir/base/integer_text.h"
+#include "weir/store/bucket/bucket_state.h"
+#include "weir/store/bucket/bucket_stripe.h"
+
+namespace weir {
+namespace {
+
+bool Matches(const BucketFilter& filter, const BucketKey& key) {
+  return (!filter.entity || *filter.entity == key.entity) &&
+         (!filter.resource || *filter.resource == key.resource);
+}
+
+// The beginning of a page: a stripe, and the key of the last listed bucket. A stripe is listed in
+// the order of keys.
+struct PageStart {
+  std::size_t stripe = 0;
+  std::optional<BucketKey> after;
+};
+
+std::string FormatCursor(std::size_t stripe, const BucketKey& key) {
+  return fmt::format("{}#{}#{}#{}", stripe, key.entity, key.resource, key.shard);
+}
+
+std::optional<PageStart> ReadCursor(std::string_view text) {
+  // The parts are separated by '#', which neither an entity nor a resource may contain.
+  std::array<std::string_view, 4> parts;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t hash = text.find('#');
+    if (hash == text.npos) return std::nullopt;
+    parts[i] = text.substr(0, hash);
+    text.remove_prefix(hash + 1);
+  }
+  parts[3] = text;
+  const auto stripe = ReadInteger<std::size_t>(parts[0]);
+  const auto shard = ReadInteger<std::uint32_t>(parts[3]);
+  if (!stripe || !shard) return std::nullopt;
+  return PageStart{.stripe = *stripe,
+                   .after = BucketKey{std::string(parts[1]), std::string(parts[2]), *shard}};
+}
+
+// Appends the matching buckets after `start.after`. Returns false if the page was full before the
+// end of the stripe.
+bool AppendStripe(const BucketFilter& filter, const PageStart& start, BucketStripe& stripe,
+                  std::size_t limit, Page<BucketRecord>& page) {
+  const MutexLock lock(stripe.mutex);
+  std::vector<const BucketEntry*> found;
+  const auto add = [&](const BucketEntry& entry) {
+    const BucketKey& key = entry.key();
+    if (Matches(filter, key) && (!start.after || *start.after < key)) found.push_back(&entry);
+  };
+  if (filter.entity) {
+    const BucketEntry* entry = stripe.FirstOf(*filter.entity);
+    for (; entry != nullptr; entry = entry->next_of_entity) add(*entry);
+  } else {
+    for (const auto& entry : stripe.entries) add(*entry);
+  }
+  std::ranges::sort(found, {}, [](auto* entry) -> const BucketKey& { return entry->key(); });
+  for (const BucketEntry* entry : found) {
+    if (page.items.size() == limit) return false;
+    page.items.push_back(RecordOf(entry->state));
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Page<BucketRecord>> ListBuckets(Stripes stripes, const BucketFilter& filter,
+                                       const PageRequest& request) {
+  std::optional<PageStart> start = PageStart{};
+  if (!request.cursor.empty()) start = ReadCursor(request.cursor);
+  if (!start || start->stripe >= stripes.size() || request.limit == 0) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("page cursor '{}', limit {}: begin with an empty cursor, ask for at least 1",
+                    request.cursor, request.limit));
+  }
+  Page<BucketRecord> page;
+  for (; start->stripe < stripes.size(); *start = {.stripe = start->stripe + 1, .after = {}}) {
+    if (AppendStripe(filter, *start, *stripes[start->stripe], request.limit, page)) continue;
+    // The last item may be in an earlier stripe: the page may have been full when this stripe
+    // began.
+    const BucketKey& last = page.items.back().key;
+    page.next = FormatCursor(StripeOf(HashOf(last), stripes.size()), last);
+    break;
+  }
+  return page;
+}
+
+}  // namespace weir

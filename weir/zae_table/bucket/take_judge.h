@@ -1,0 +1,74 @@
+// Judges takes by the image of their bucket, before they are written.
+#pragma once
+
+#include <optional>
+
+#include "weir/zae_table/actor/bucket_batch.h"
+#include "weir/zae_table/actor/part_queue.h"
+
+namespace weir::dynamo {
+
+/// The time of an event of the protocol.
+struct ProtocolTime {
+  Instant at;
+  UnixMillis bucket_time;
+  /// The median of the latest round trips of this process; nothing if there was none lately.
+  std::optional<nanoseconds> round_trip{};
+};
+
+/// Why a part must not be written: its bucket has other shards than its call assumes.
+struct OtherShards {
+  bool needs_shards = false;  ///< shards are missing, or have an older count of shards
+};
+/// Returns nothing if the bucket is divided as the part's call assumes.
+std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen);
+
+/// Returns the time that dates a write of this part: that of its caller, advanced in steps of
+/// kDatedAgainAfter while the part is pending.
+UnixMillis DateOf(const Part& part, Instant at);
+
+inline constexpr milliseconds kDatedAgainAfter{250};
+
+/// Whether a take would be charged, as far as this process knows.
+struct Opinion {
+  enum class Kind {
+    kMayPay,
+    kRefused,
+    kUnknown,   ///< the item is not known, or the decision would rely on an image that is too old
+    kOutdated,  ///< Decision::outdated
+    kDivided,   ///< the bucket has other shards than the call assumes
+  };
+  Kind kind = Kind::kUnknown;
+  TakeVerdict verdict{};      ///< of kMayPay and kRefused
+  bool needs_shards = false;  ///< of kDivided: OtherShards::needs_shards
+};
+
+/// Judges takes of one bucket at one instant. `seen` must outlive it. A refusal may rely on an
+/// image that is no older than `refusal_age`.
+class TakeJudge {
+ public:
+  TakeJudge(const SeenBucket& seen, milliseconds refusal_age, Instant at)
+      : seen_(seen), refusal_age_(refusal_age), at_(at) {}
+
+  /// Judges by the image, less the tokens that all pending parts may use.
+  Opinion Judge(const Part& take, const PartQueue& pending) const;
+  /// Returns true if the stored parameters differ from those of its target, and were seen after the
+  /// target was resolved.
+  bool IsOutdated(const Part& take, const BucketBatch& batch) const;
+  /// Returns true if a refusal may rely on the image: it is younger than refusal_age, or came after
+  /// the take.
+  bool IsYoung(const Part& take) const;
+  /// Returns true if the take's limits are configured, and differ from those that are stored.
+  bool HasOtherLimits(const Part& take) const;
+
+ private:
+  BucketBatch BatchOf(const Part& part) const {
+    return BucketBatch(seen_, part, DateOf(part, at_), at_);
+  }
+
+  const SeenBucket& seen_;
+  milliseconds refusal_age_;
+  Instant at_;
+};
+
+}  // namespace weir::dynamo
