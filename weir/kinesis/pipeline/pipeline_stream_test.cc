@@ -61,14 +61,14 @@ TEST(PipelineStream, K5WhatWaitsWithoutAMapIsPlacedWhenThereIsOne) {
 
 // Fails if: a stream that may not be listed gets the rate of one shard.
 TEST(PipelineStream, K5WithoutPermissionToListNearlyAllOfTheStreamIsUsed) {
-  constexpr std::size_t kShards = 8;
-  SimStream run(kShards, AsProducer());
+  constexpr std::size_t kUnlisted = 8;
+  SimStream run(kUnlisted, AsProducer());
   run.server.faults.refuse_list = 1;
   run.Begin();
   run.PutEvenly(9'000, seconds(5));
   const Instant half = run.Now();
   run.PutEvenly(9'000, seconds(5));
-  EXPECT_GE(run.StoredSince(half), kShards * 5 * 800) << "80 % of the stream";
+  EXPECT_GE(run.StoredSince(half), kUnlisted * 5 * 800) << "80 % of the stream";
   run.scheduler.Advance(seconds(20));
   EXPECT_EQ(run.results.size(), run.records);
   EXPECT_EQ(NotStored(run), 0U);
