@@ -195,7 +195,7 @@ CLI::App& AddOnId(const Verbs& verbs, const NamespaceVerb& verb,
   return app;
 }
 
-Result<std::vector<std::string>> ParseNames(const std::vector<std::string>& names) {
+Result<std::vector<std::string>> ParseNamespaceNames(const std::vector<std::string>& names) {
   for (const std::string& name : names) WEIR_RETURN_IF_ERROR(CheckNamespace(name));
   return names;
 }
@@ -207,7 +207,7 @@ void AddRegister(const Verbs& verbs) {
                        {"register", "Register namespaces; those that are registered stay",
                         RegisterNamespaces, Access::kWrite},
                        options);
-  AddParsedList(app, "NAME", options->names, ParseNames, "the names")
+  AddParsedList(app, "NAME", options->names, ParseNamespaceNames, "the names")
       ->required()
       ->option_text("...");
 }
