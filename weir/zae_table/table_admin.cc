@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weir/dynamodb/done_chain.h"
+#include "weir/zae_table/keys.h"
 #include "weir/zae_table/table_features.h"
 
 namespace weir::dynamo {

@@ -7,6 +7,7 @@
 #include "weir/codec/iso_time.h"
 #include "weir/dynamodb/done_chain.h"
 #include "weir/model/quoted.h"
+#include "weir/zae_table/keys.h"
 
 namespace weir::dynamo {
 namespace {
