@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "weir/zae_table/bucket/bucket_store.h"
+#include "weir/zae_table/zae_layout.h"
 
 namespace {
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "weir/dynamodb/table.h"
+#include "weir/zae_table/keys.h"
 
 namespace weir::dynamo {
 
