@@ -239,7 +239,7 @@ Exit PrintHelp(const CLI::App& app, const ComplaintSink& sink) {
   return PrintText(app.help(), sink);
 }
 
-// Prints the answer of the verb, then what was left out, then its warning.
+// Prints the result of the verb, then the items that were left out, then its warning.
 Exit RunChosen(const Action& chosen, const CommonOptions& common, const ProcessContext& process) {
   Context context(process, common);
   const Result<Exit> done = WithoutExceptions([&] { return chosen(context); });

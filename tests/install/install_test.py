@@ -92,6 +92,29 @@ class Installed(unittest.TestCase):
         public = run(sys.executable, SOURCE / "tools/public_headers.py", SOURCE, "weir/weir.h").split()
         self.assertEqual(installed, {*public, "weir/version.h"})
 
+    def test_a_program_links_the_shared_library(self):
+        folder = self.root / "shared"
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(a LANGUAGES CXX)\n"
+            "find_package(weir REQUIRED COMPONENTS shared)\n"
+            f"add_library(plugin MODULE {SOURCE}/examples/plugin.cc)\n"
+            "target_link_libraries(plugin PRIVATE weir::weir)\n")
+        run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "--build", folder / "build")
+        host = self.examples / "plugin_host"
+        self.assertEqual(run(host, folder / "build/libplugin.so"), "3 of 5 admitted\n")
+
+    def test_the_shared_library_exports_our_symbols_only(self):
+        library = next(self.prefix.rglob("libweir.so"))
+        symbols = run("nm", "-DC", "--defined-only", library).splitlines()
+        names = [line.split(maxsplit=2)[2] for line in symbols]
+        self.assertGreater(len(names), 100)
+        prefix = r"(vtable for |VTT for |typeinfo for |typeinfo name for |(non-)?virtual thunk to )?weir::"
+        self.assertEqual([name for name in names if not re.match(prefix, name)], [])
+        internal = [name for name in names if re.search(r"weir::\w+::(State|Parts|Fetch|Families)\b", name)]
+        self.assertEqual(internal, [])
+
     def test_pkg_config_finds_what_a_program_needs(self):
         environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.rglob("pkgconfig")))}
         options = run("pkg-config", "--cflags", "--libs", "weir-limiter", env=environment).split()

@@ -33,8 +33,8 @@ class SlotAndRate {
   explicit SlotAndRate(Outcome refused) : rate_(std::move(refused)) {}
 
   bool granted() const { return !slot_refusal_ && rate_->admitted(); }
-  /// These two return what was granted. The lease is inactive if the store of the tokens was
-  /// unavailable and the policy is to allow. REQUIRES: granted().
+  /// These two return the reservation and the lease of a granted request. The lease is inactive if
+  /// the store of the tokens was unavailable and the policy is to allow. REQUIRES: granted().
   Reservation reservation() && { return std::move(reservation_); }
   Lease lease() && { return (*std::move(rate_)).lease(); }
 

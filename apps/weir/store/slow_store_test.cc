@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The simulated duration of requests, and the counts of what was read.
+/// The simulated duration of requests, and the numbers of reads.
 struct Pace {
   nanoseconds page{0};    ///< for ten items
   nanoseconds change{0};  ///< for one change of a list

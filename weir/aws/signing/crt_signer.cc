@@ -37,8 +37,8 @@ using CredentialsHandle = CrtHandle<aws_credentials, aws_credentials_release>;
 /// The runtime itself excludes user-agent and the hop-by-hop headers.
 bool ShouldSign(const aws_byte_cursor* name, void*) { return View(*name) != "content-length"; }
 
-/// Returns the message that the runtime signs: a copy of the request, except for the body, which it
-/// reads where it is.
+/// Returns the message that the runtime signs: a copy of the request without the body, which the
+/// runtime reads from the request itself.
 MessageHandle MakeMessage(aws_allocator* allocator, const HttpRequest& request) {
   MessageHandle message(aws_http_message_new_request(allocator));
   bool made = aws_http_message_set_request_method(message.get(), Cursor(request.method)) == 0 &&

@@ -16,16 +16,16 @@ constexpr std::chrono::seconds kBackupPatience{5};
 Status BackUpFile(const StoreFile& file, const std::string& to) {
   WEIR_RETURN_IF_ERROR(CheckReplaced(file.path));
   // The copy gets an unused name first, so that an incomplete copy never has the name `to`.
-  const std::string beside = FreeName(to + ".new");
+  const std::string temporary = FreeName(to + ".new");
   Status copied = [&]() -> Status {
     WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
     connection.WaitForOthers(kBackupPatience);
-    WEIR_ASSIGN_OR_RETURN(auto copy, connection.CopyTo(beside));
+    WEIR_ASSIGN_OR_RETURN(auto copy, connection.CopyTo(temporary));
     return copy.Close();
   }();
-  if (copied) copied = SyncFile(beside);
-  if (copied) copied = RenameToFree(beside, to);
-  RemoveDatabase(beside);
+  if (copied) copied = SyncFile(temporary);
+  if (copied) copied = RenameToFree(temporary, to);
+  RemoveDatabase(temporary);
   return copied ? SyncFolder(to) : copied;
 }
 

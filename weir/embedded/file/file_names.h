@@ -23,7 +23,7 @@ bool IsTaken(const std::string& path);
 /// Renames a file to `to`, and replaces any file of that name.
 [[nodiscard]] Status RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
-/// Removes a database and the files that SQLite keeps beside it.
+/// Removes a database and the files that SQLite keeps next to it.
 void RemoveDatabase(const std::string& path);
 /// Renames a file to `to`. Returns kAlreadyExists if the name is taken.
 [[nodiscard]] Status RenameToFree(const std::string& from, const std::string& to);

@@ -142,7 +142,7 @@ TEST(RequestWindow, GivesBackWhatExpiredWhileItWaited) {
   EXPECT_EQ(expired.front().records.front().number, 2U);
   EXPECT_EQ(window.NextWake(), kStart + milliseconds(5));
   EXPECT_THAT(Sends(window), ElementsAre(1));
-  EXPECT_EQ(window.NextWake(), std::nullopt) << "what is under way waits for its answer";
+  EXPECT_EQ(window.NextWake(), std::nullopt) << "a request in flight waits for its response";
 }
 
 TEST(RequestWindow, CanBeEmptied) {

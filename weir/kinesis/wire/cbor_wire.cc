@@ -13,7 +13,7 @@ std::string_view TextOrNull(CborReader& in) {
   return {};
 }
 
-/// A member of a map, and where its text goes. Other members are skipped.
+/// A member of a map, and the destination of its text. Other members are skipped.
 struct Member {
   std::string_view name;
   std::string& text;

@@ -13,7 +13,7 @@
 //                       +----------------------+
 //
 // Functions with a PendingActions parameter run under the lock of the entry's stripe and only
-// record what is to be done; Perform does it after the lock is released.
+// record the actions; Perform does them after the lock is released.
 #pragma once
 
 #include <atomic>

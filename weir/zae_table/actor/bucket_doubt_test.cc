@@ -1,5 +1,5 @@
 // A process whose write is in doubt, or whose read is slow, while other processes write the same
-// item: what it stores, and what it reports.
+// item: the stored item and the reported results.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
