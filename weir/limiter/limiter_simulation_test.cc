@@ -381,7 +381,7 @@ RunTotals RunSeeds(std::uint64_t first, std::uint64_t count, const sim::Faults& 
 }
 
 // Fails if: an adjust is repeated under a new id (Settle makes a new adjustment), or a lease counts
-// tokens of a return in flight as held (Begin does not subtract them).
+// tokens of a return in flight as held (AddUnsettled does not subtract them).
 TEST(LimiterSimulation, KeepsItsPromisesWhateverFails) {
   const RunTotals totals = RunSeeds(1, 1000,
                                     {.fail_before = 0.06,

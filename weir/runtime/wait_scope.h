@@ -41,7 +41,7 @@ class WEIR_API WaitScope {
   void Wait();
 
   /// Returns true if the innermost scope of the calling thread waits for a result, has none yet,
-  /// and has no work. Then Give is allowed.
+  /// and has no work. Then GiveWork is allowed.
   static bool AcceptsWork();
   /// Gives the innermost scope of the calling thread its work. REQUIRES: AcceptsWork().
   static void GiveWork(std::unique_ptr<WaiterWork> work);

@@ -326,7 +326,7 @@ LimitsFile AnyFile() {
   return file;
 }
 
-// Fails if: DropLevel or Drop leaves records that an earlier file set.
+// Fails if: DropLevel or PlanDrop leaves records that an earlier file set.
 RC_GTEST_PROP(PlanProperty, AfterAnyFilesTheStoreSaysWhatTheLastOneSays, ()) {
   const std::unique_ptr<Backend> backend = MakeMemoryBackend();
   ConfigStore& store = backend->config();

@@ -368,9 +368,9 @@ void Step(Pair& pair) {
 }
 
 // Also checks that each user record leaves once, in the order of each lane, and that no record
-// remains. Fails if: parts are queued at the end of their lanes (Stand ignores `before`); a
-// repeated hash key counts twice (PlacesOf without unique); a ticket that was already the first of
-// its lane is counted again when another leaves (Leave without was_first).
+// remains. Fails if: parts are queued at the end of their lanes (Enqueue ignores `before`); a
+// repeated hash key counts twice (LanesOf without unique); a ticket that was already the first of
+// its lane is counted again when another leaves (RemovePositions without was_first).
 RC_GTEST_PROP(OrderGateProperty, PassesWhatTheSlowOnePasses, ()) {
   Pair pair;
   for (int steps = Pick(1, 100); steps > 0; --steps) Step(pair);

@@ -442,9 +442,9 @@ class RandomRun {
   std::int64_t debited_ = 0, spent_ = 0, returned_ = 0, forfeited_ = 0;
 };
 
-// Fails if: Live compares with the lifetime instead of three quarters of it; Leave does not
-// subtract the refill, or does not count it as forfeited; Spend takes from an expired lot; Begin
-// does not count a debit against its spacing.
+// Fails if: Live compares with the lifetime instead of three quarters of it; AddReturn does not
+// subtract the refill, or does not count it as forfeited; Spend takes from an expired lot;
+// BeginDebit does not count a debit against its spacing.
 TEST(AllowanceProperty, IsWhatTheObviousVersionIs) {
   std::size_t spends = 0, debits = 0, returns = 0, refusals = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
