@@ -442,7 +442,7 @@ class RandomRun {
   std::int64_t debited_ = 0, spent_ = 0, returned_ = 0, forfeited_ = 0;
 };
 
-// Fails if: Live compares with the lifetime instead of three quarters of it; AddReturn does not
+// Fails if: IsUsable compares with the lifetime instead of three quarters of it; AddReturn does not
 // subtract the refill, or does not count it as forfeited; Spend takes from an expired lot;
 // BeginDebit does not count a debit against its spacing.
 TEST(AllowanceProperty, IsWhatTheObviousVersionIs) {
