@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 CHECKED = ("weir", "apps", "bench")
-TEST_FOLDERS = re.compile(r"_test\.dir/|_contract\.dir/")
+TEST_FOLDERS = re.compile(r"_(test|testing|contract)\.dir/")
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s*(["<][^">]+[">])', re.MULTILINE)
 
 
