@@ -10,7 +10,9 @@ examples=$(realpath "$2")
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
-lintian --fail-on error --no-tag-display-limit "$packages"/*.deb
+# The maintainer's address is given by the publisher (WEIR_MAINTAINER).
+lintian --allow-root --fail-on error --tag-display-limit 0 \
+  --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$packages"/*.deb
 
 mmdebstrap --quiet --variant=apt bookworm "$root"
 mkdir "$root/packages"
@@ -22,7 +24,7 @@ echo '== the program'
 inside apt-get install -qq -y --no-install-recommends /packages/weir_*.deb >/dev/null
 inside weir --version
 inside weir --store memory: try ann search calls=1 --limits calls:2/min
-inside test -s /usr/share/man/man1/weir.1.gz -o -s /usr/share/man/man1/weir.1
+inside test -s /usr/share/man/man1/weir.1.gz
 inside test -s /usr/share/bash-completion/completions/weir
 
 echo '== the library'
