@@ -45,7 +45,7 @@ execute_process(COMMAND gzip -9 -n -f -k ${generated}/changelog COMMAND_ERROR_IS
 
 # What a program that uses the headers compiles and links against.
 set(development_packages libabsl-dev libexpected-dev libfmt-dev libyaml-cpp-dev prometheus-cpp-dev
-    libsqlite3-dev libsimdjson-dev libssl-dev zlib1g-dev libboost1.81-dev libcurl4-openssl-dev)
+    libsqlite3-dev libsimdjson-dev libssl-dev zlib1g-dev libboost1.81-dev libpugixml-dev libcurl4-openssl-dev)
 list(JOIN development_packages ", " development_packages)
 
 set(CPACK_GENERATOR DEB)

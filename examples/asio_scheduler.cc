@@ -67,7 +67,7 @@ int main() {
     limiter.Acquire({.entity = "ann",
                      .resource = "search",
                      .amounts = {{"calls", 1}},
-                     .wait_until = deadline,
+                     .wait = true,
                      .limits = *limits},
                     deadline, [&, request](weir::Result<weir::Outcome> outcome) {
                       const bool is_admitted = outcome && outcome->admitted();

@@ -55,6 +55,7 @@ class Handler {
  private:
   static Response Refusal(const weir::Decision& decision) {
     Response response = TextResponse(http::status::too_many_requests, "later, please\n");
+    if (decision.retry_after == weir::kNeverAdmitted) return response;  // a limit of 0
     const auto wait = std::chrono::ceil<std::chrono::seconds>(decision.retry_after);
     response.set(http::field::retry_after, std::to_string(wait.count()));
     return response;

@@ -15,6 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   }
   const auto loaded = weir::kinesis::ParseProperties(text);
   weir::Require(loaded.has_value() || !loaded.error().message.empty(), "an error says what");
-  weir::Require(properties.has_value() || !loaded.has_value(), "what is no file sets nothing");
+  weir::Require(properties.has_value() || !loaded.has_value(), "what is not a file sets nothing");
   return 0;
 }

@@ -1,12 +1,8 @@
 // ParseLimitsFile: a result has valid limits only and reads back the same from its formatted text.
 // An error begins with the name and a line of the file and ends with a remedy.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <charconv>
 #include <string>
 
-#include "fuzz/require.h"
+#include "fuzz/require_file_refusal.h"
 #include "weir/model/identifier.h"
 #include "weir/model/limits_file.h"
 #include "weir/model/limits_file_text.h"
@@ -40,23 +36,6 @@ void CheckFile(const LimitsFile& file) {
   Require(FormatLimitsFile(*again) == text, "equal files have the same text");
 }
 
-void CheckRefusal(std::string_view text, const Error& error) {
-  RequireRefusal(error);
-  std::string_view message = error.message;
-  const std::string prefix = fmt::format("{}:", kName);
-  Require(message.starts_with(prefix), "a refusal names the file");
-  message.remove_prefix(prefix.size());
-  std::int64_t line = 0;
-  const auto [end, fault] = std::from_chars(message.data(), message.data() + message.size(), line);
-  Require(fault == std::errc() && end != message.data() + message.size() && *end == ':',
-          "a refusal names the line");
-  // An error at the end of the file is reported on the line after the last line break.
-  Require(line >= 1 && line <= 1 + std::count(text.begin(), text.end(), '\n'),
-          "the line is one of the file");
-  Require(message.find("; right would be ") != std::string_view::npos,
-          "a refusal says what would be right");
-}
-
 }  // namespace
 }  // namespace weir
 
@@ -66,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (file) {
     weir::CheckFile(*file);
   } else {
-    weir::CheckRefusal(text, file.error());
+    weir::RequireFileRefusal(text, weir::kName, file.error());
   }
   return 0;
 }

@@ -80,7 +80,7 @@ def listed_files(root):
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
                             capture_output=True, text=True, check=False)
     if listed.returncode != 0:
-        raise SystemExit(f"mutants: {root} is no checkout of git, whose list of files is copied: {listed.stderr}")
+        raise SystemExit(f"mutants: {root} is not a git checkout, whose list of files is copied: {listed.stderr}")
     names = (pathlib.Path(name) for name in listed.stdout.split("\0") if name)
     return {name for name in names if (root / name).is_file()}
 

@@ -20,7 +20,7 @@ TEST_FORMS = "'gtest <target> <filter>' or 'simulation <scenario> <first seed> <
 
 
 class Malformed(Exception):
-    """The file is no mutant; the message says where and what would be right."""
+    """The file is not a mutant; the message says where and what would be right."""
 
 
 @dataclasses.dataclass(frozen=True)

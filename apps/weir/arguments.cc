@@ -182,7 +182,26 @@ Result<std::pair<std::string, std::string>> ParseMetadata(std::string_view text)
   return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }
 
-Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t low, std::uint64_t high) {
+Result<std::map<std::string, std::string>> ParseMetadataTexts(
+    const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> metadata;
+  for (const std::string& text : texts) {
+    WEIR_ASSIGN_OR_RETURN(auto pair, ParseMetadata(text));
+    if (!metadata.insert(pair).second) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("'{}' is given twice: give each key once", pair.first));
+    }
+  }
+  return metadata;
+}
+
+Status CheckResourceOrDefault(const std::string& text) {
+  if (text == kDefaultResource) return {};
+  return CheckResource(text);
+}
+
+Result<std::uint64_t> ParseIntegerInRange(std::string_view text, std::uint64_t low,
+                                          std::uint64_t high) {
   std::uint64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = problem == std::errc() && end == text.data() + text.size();
@@ -193,7 +212,7 @@ Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t low, std::
 }
 
 Result<std::uint64_t> ParseSeed(std::string_view text) {
-  return ParseWhole(text, 0, std::numeric_limits<std::uint64_t>::max());
+  return ParseIntegerInRange(text, 0, std::numeric_limits<std::uint64_t>::max());
 }
 
 }  // namespace weir::app

@@ -2,6 +2,7 @@
 // correct one.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,7 @@ namespace weir::app {
 /// Parses `name=amount`: an amount in tokens with up to three decimals and an optional sign.
 [[nodiscard]] Result<Amount> ParseSignedAmount(std::string_view text);
 
-/// As ParseSignedAmount, but refuses negative amounts.
+/// Like ParseSignedAmount, but refuses negative amounts.
 [[nodiscard]] Result<Amount> ParseAmount(std::string_view text);
 
 /// Parses each text by `parse`. Refuses a repeated name.
@@ -28,7 +29,7 @@ using AmountParser = Result<Amount> (*)(std::string_view);
 /// `1h`. Refuses negative durations and those over 366 days.
 [[nodiscard]] Result<nanoseconds> ParseDuration(std::string_view text);
 
-/// As ParseDuration, but refuses 0.
+/// Like ParseDuration, but refuses 0.
 [[nodiscard]] Result<nanoseconds> ParsePositiveDuration(std::string_view text);
 
 /// Parses a time from 1970 to 9999: RFC 3339 (`2023-11-16T18:15:46.680Z`, `...+01:00`; digits
@@ -39,9 +40,17 @@ using AmountParser = Result<Amount> (*)(std::string_view);
 /// Parses `key=value`. Refuses an empty key.
 [[nodiscard]] Result<std::pair<std::string, std::string>> ParseMetadata(std::string_view text);
 
+/// Parses each text by ParseMetadata. Refuses a repeated key.
+[[nodiscard]] Result<std::map<std::string, std::string>> ParseMetadataTexts(
+    const std::vector<std::string>& texts);
+
+/// Returns kInvalidArgument unless `text` is a resource, or `_default_`: all resources for which an
+/// entity has no limits of their own.
+[[nodiscard]] Status CheckResourceOrDefault(const std::string& text);
+
 /// Parses a whole number between the bounds, both included.
-[[nodiscard]] Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t low,
-                                               std::uint64_t high);
+[[nodiscard]] Result<std::uint64_t> ParseIntegerInRange(std::string_view text, std::uint64_t low,
+                                                        std::uint64_t high);
 
 /// The seed of a random choice: any whole number of 64 bits.
 [[nodiscard]] Result<std::uint64_t> ParseSeed(std::string_view text);

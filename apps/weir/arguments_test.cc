@@ -135,11 +135,11 @@ TEST(ParseMetadata, SplitsAtTheFirstEqualsSign) {
   EXPECT_FALSE(ParseMetadata("=x"));
 }
 
-TEST(ParseWhole, KeepsToItsBounds) {
-  EXPECT_EQ(*ParseWhole("1", 1, 9), 1U);
-  EXPECT_EQ(*ParseWhole("9", 1, 9), 9U);
+TEST(ParseIntegerInRange, KeepsToItsBounds) {
+  EXPECT_EQ(*ParseIntegerInRange("1", 1, 9), 1U);
+  EXPECT_EQ(*ParseIntegerInRange("9", 1, 9), 9U);
   for (const std::string text : {"0", "10", "", "-1", "1.0", "99999999999999999999", "1 "}) {
-    EXPECT_FALSE(ParseWhole(text, 1, 9)) << text;
+    EXPECT_FALSE(ParseIntegerInRange(text, 1, 9)) << text;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "apps/weir/command_tree.h"
 #include "apps/weir/commands/kinesis_verbs.h"
 #include "apps/weir/commands/reservation_verbs.h"
+#include "apps/weir/commands/rules/rules_verbs.h"
 #include "apps/weir/commands/table_verbs.h"
 #include "apps/weir/completion.h"
 #include "apps/weir/context.h"
@@ -39,45 +40,51 @@ Result<Durability> ParseDurability(const std::string& text) {
 }
 
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
-  AddParsed(app, "--store", common.store, ParseStoreUrl,
-            "memory:, sqlite:PATH, dynamodb://TABLE, or for slots rate-limiter-py://BASE (default: "
-            "WEIR_STORE, else ZAEL_STACK's table, else weir/weir.db in the XDG state folder)")
+  AddParsed(
+      app, "--store", common.store, ParseStoreUrl,
+      "the store: memory:, sqlite:PATH, dynamodb://TABLE, or for slots rate-limiter-py://BASE "
+      "(default: WEIR_STORE, else ZAEL_STACK's table, else weir/weir.db in the XDG state folder)")
       ->option_text("URL");
   AddParsed(app, "--durability", common.durability, ParseDurability,
-            "relaxed answers at once, strict after the commit (default: relaxed)")
+            "relaxed acknowledges changes at once, strict after the commit (default: relaxed)")
       ->option_text("relaxed|strict");
-  AddParsed(app, "--lock-wait", common.lock_wait, ParseDuration,
-            "how long to wait for a process that owns the file (default: 5s)")
+  AddParsed(
+      app, "--lock-wait", common.lock_wait, ParseDuration,
+      "maximum time to wait for another process that owns the file of the store (default: 5s)")
       ->option_text("DURATION");
   AddParsed(app, "--by", common.by, Checked(CheckPrincipal),
-            "the author of changes, for the audit log (default: WEIR_BY, else user@host)")
+            "the author of changes, for the audit log (default: WEIR_BY, else for a table the "
+            "ARN of the AWS identity, else user@host)")
       ->option_text("NAME");
-  app.add_flag("--json", common.json, "answer in JSON");
+  app.add_flag("--json", common.json, "print the output as JSON");
   AddParsed(
       app, "--log-level", common.log.lowest, ParseLogLevel,
-      "events on standard error from this level on: debug, info, warning, error or off (default: "
+      "lowest level of the events on standard error: debug, info, warning, error or off (default: "
       "warning)")
       ->option_text("debug|info|warning|error|off");
   AddParsed(app, "--log-format", common.log.format, ParseLogFormat,
-            "how events are written: text or json (default: text)")
+            "format of the events on standard error: text or json (default: text)")
       ->option_text("text|json");
 }
 
 void AddVerbs(CLI::App& app, Action& chosen) {
   AddTry(app, chosen);
   AddLimits(app, chosen, WithReservationsOfStore);
+  AddRules(app, chosen);
   AddSystem(app, chosen);
   AddResource(app, chosen);
   AddEntity(app, chosen);
   AddBucket(app, chosen);
   AddBuckets(app, chosen);
   AddLoad(app, chosen);
+  AddServe(app, chosen);
   AddReplay(app, chosen);
   AddStore(app, chosen);
   AddTable(app, chosen, WithTableOfStore);
   AddNamespace(app, chosen, WithTableOfStore);
   AddAudit(app, chosen, WithTableOfStore);
   AddUsage(app, chosen, WithTableOfStore);
+  AddAggregate(app, chosen, WithTableOfStore);
   AddKinesis(app, chosen, WithKinesisOfRegion);
   AddReserve(app, chosen, WithReservationsOfStore);
   AddReservation(app, chosen, WithReservationsOfStore);

@@ -21,7 +21,9 @@ enum class Exit {
   kFailed = 1,   ///< stderr has one line: the problem, its location, and a remedy
   kUsage = 2,    ///< the command line itself is wrong; no store was opened
   kRefused = 3,  ///< a limit refused the request
-  kPending = 4,  ///< `limits plan --detailed-exitcode`: the store differs from the file
+  /// `limits plan --detailed-exitcode`: the store differs from the file; `table check`: the table
+  /// differs from one that `table create` makes; `limits import`: a part of the file is left out
+  kPending = 4,
 };
 
 /// The environment of a command, from main. Everything in it outlives Run.
@@ -54,6 +56,8 @@ struct ProcessContext {
   std::function<Result<std::unique_ptr<Child>>(const std::vector<std::string>& command,
                                                const Variables& variables)>
       start_child = StartChild;
+  /// Replaces FindCaller (store/table_caller.h), unless it is empty.
+  std::function<Result<std::optional<std::string>>(const std::string& url)> find_caller{};
   /// Replaces OpenBackend, unless it is empty.
   std::function<Result<std::unique_ptr<Backend>>(const std::string& url)> open_backend{};
 };

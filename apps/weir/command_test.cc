@@ -12,6 +12,7 @@
 #include "apps/weir/context.h"
 #include "apps/weir/terminal/progress.h"
 #include "apps/weir/testing/process_context_fixture.h"
+#include "weir/store/memory/memory_backend.h"
 
 namespace weir::app {
 namespace {
@@ -46,6 +47,69 @@ TEST_F(CommandTest, Z5ManyChangesHaveMoreTime) {
   const Instant now = scheduler_.clock().Now();
   EXPECT_EQ(context.ApplyDeadline(99).Left(now), std::chrono::seconds(30));
   EXPECT_EQ(context.ApplyDeadline(100'000).Left(now), std::chrono::seconds(5'030));
+}
+
+class PrincipalTest : public WorldTest {
+ protected:
+  PrincipalTest() : WorldTest({{"WEIR_STORE", "dynamodb://limits"}}) {
+    process_.user = "me@here";
+    process_.find_caller = [this](const std::string&) {
+      ++look_ups_;
+      return caller_;
+    };
+  }
+  std::optional<std::string> Principal(const CommonOptions& common = {}) {
+    Context context(process_, common);
+    (void)context.Principal();
+    return context.Principal().value_or("refused");
+  }
+
+  Result<std::optional<std::string>> caller_ = std::optional<std::string>("arn:aws:iam::1:user/me");
+  int look_ups_ = 0;
+};
+
+// Fails if: the caller is looked up again, or for an author that was given.
+TEST_F(PrincipalTest, ACallerIsLookedUpOnceUnlessAnAuthorIsGiven) {
+  EXPECT_EQ(Principal(), "arn:aws:iam::1:user/me");
+  EXPECT_EQ(look_ups_, 1);
+  EXPECT_EQ(Principal({.by = "jo@ci"}), "jo@ci");
+  environment_["WEIR_BY"] = "sam";
+  EXPECT_EQ(Principal(), "sam");
+  EXPECT_EQ(look_ups_, 1);
+  environment_["WEIR_BY"] = "#x";
+  EXPECT_EQ(Principal(), "refused");
+  EXPECT_EQ(err_.str(), "");
+}
+
+// Fails if: a command fails because of its author, or the fallback is silent.
+TEST_F(PrincipalTest, AFailedLookUpIsReportedAndTheUserIsTheAuthor) {
+  caller_ = Fail(Code::kPermissionDenied, "GetCallerIdentity at h: 403");
+  EXPECT_EQ(Principal(), "me@here");
+  EXPECT_EQ(err_.str(),
+            "weir: the audit log names me@here as the author, not its ARN: GetCallerIdentity at h: "
+            "403\n");
+  EXPECT_EQ(look_ups_, 1);
+  caller_ = std::optional<std::string>("arn:\n");
+  EXPECT_EQ(Principal(), "me@here");
+  process_.user = "";
+  EXPECT_EQ(Principal(), std::nullopt);
+}
+
+TEST_F(PrincipalTest, AStoreWithoutACallerHasItsUser) {
+  caller_ = std::optional<std::string>();
+  EXPECT_EQ(Principal(), "me@here");
+  EXPECT_EQ(err_.str(), "");
+}
+
+// Fails if: a decision waits for a request that only changes need.
+TEST_F(PrincipalTest, OnlyChangesNeedTheirAuthor) {
+  process_.open_backend = [](const std::string&) { return MakeMemoryBackend(); };
+  EXPECT_EQ(RunArgs({"system", "get-limits"}), Exit::kFailed);
+  EXPECT_EQ(RunArgs({"try", "acme", "api", "rpm=1", "--limits", "rpm:5"}), Exit::kDone)
+      << err_.str();
+  EXPECT_EQ(look_ups_, 0);
+  EXPECT_EQ(RunArgs({"system", "set-limits", "-l", "rpm:5"}), Exit::kDone) << err_.str();
+  EXPECT_EQ(look_ups_, 1);
 }
 
 TEST_F(CommandTest, SaysItsVersion) {

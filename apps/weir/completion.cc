@@ -7,9 +7,17 @@
 namespace weir::app {
 namespace {
 
-/// A verb also has the options of the groups above it.
+/// Returns the verb and the program, whose options the verb has too. A verb between them keeps its
+/// options for itself.
+std::vector<const CLI::App*> SourcesOfOptions(const CLI::App& verb) {
+  const CLI::App* program = &verb;
+  while (program->get_parent() != nullptr) program = program->get_parent();
+  if (program == &verb) return {program};
+  return {&verb, program};
+}
+
 const CLI::Option* FindOption(const CLI::App& verb, const std::string& word) {
-  for (const CLI::App* at = &verb; at != nullptr; at = at->get_parent()) {
+  for (const CLI::App* at : SourcesOfOptions(verb)) {
     for (const CLI::Option* option : VisibleOptions(*at)) {
       if (option->check_name(word)) return option;
     }
@@ -52,7 +60,7 @@ std::vector<Candidate> ValueCandidates(const CLI::Option& option, const std::str
 
 std::vector<Candidate> OptionCandidates(const CLI::App& verb) {
   std::vector<Candidate> options;
-  for (const CLI::App* at = &verb; at != nullptr; at = at->get_parent()) {
+  for (const CLI::App* at : SourcesOfOptions(verb)) {
     for (const CLI::Option* option : VisibleOptions(*at)) {
       if (option->get_lnames().empty()) continue;
       // Every verb has --help, which is listed once; only the program has --version.

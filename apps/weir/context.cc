@@ -8,6 +8,7 @@
 #include <ostream>
 #include <utility>
 
+#include "apps/weir/store/table_caller.h"
 #include "apps/weir/terminal/text.h"
 #include "weir/backends/open.h"
 #include "weir/embedded/file_namespaces.h"
@@ -57,18 +58,6 @@ HostEnvironment HostEnvironmentOf(const ProcessContext& process) {
   return surroundings;
 }
 
-Result<std::optional<std::string>> PrincipalOf(const ProcessContext& process,
-                                               const std::optional<std::string>& by) {
-  if (by) return by;
-  const std::string named = process.environment("WEIR_BY").value_or("");
-  if (named.empty()) {
-    return CheckPrincipal(process.user) ? std::optional(process.user) : std::nullopt;
-  }
-  const Status valid = CheckPrincipal(named);
-  if (!valid) return Fail(valid.error().code, "WEIR_BY: " + valid.error().message);
-  return std::optional(named);
-}
-
 Status SleepUntil(Scheduler& scheduler, Instant at) {
   return Await<void>(
       [&](Done<void> done) { scheduler.At(at, [done = std::move(done)]() mutable { done({}); }); });
@@ -79,9 +68,43 @@ Result<StoreChoice> Context::Store() const {
                           : ChooseStore(process_, common_.store);
 }
 
+Result<std::optional<std::string>> Context::NamedPrincipal() const {
+  if (common_.by) return common_.by;
+  const std::string named = process_.environment("WEIR_BY").value_or("");
+  if (named.empty()) return std::nullopt;
+  const Status valid = CheckPrincipal(named);
+  if (!valid) return Fail(valid.error().code, "WEIR_BY: " + valid.error().message);
+  return std::optional(named);
+}
+
+std::optional<std::string> Context::CallerOfStore() const {
+  const Result<StoreChoice> choice = Store();
+  if (!choice) return std::nullopt;
+  Result<std::optional<std::string>> caller =
+      process_.find_caller
+          ? process_.find_caller(choice->url)
+          : FindCaller(choice->url, process_.clock, HostEnvironmentOf(process_), log());
+  const Status valid = caller && *caller ? CheckPrincipal(**caller) : Status();
+  if (caller && valid) return *std::move(caller);
+  process_.err << fmt::format("weir: the audit log names {} as the author, not its ARN: {}\n",
+                              process_.user.empty() ? "-" : process_.user,
+                              caller ? valid.error().message : caller.error().message);
+  return std::nullopt;
+}
+
+Result<std::optional<std::string>> Context::Principal() {
+  if (principal_) return *principal_;
+  WEIR_ASSIGN_OR_RETURN(std::optional<std::string> found, NamedPrincipal());
+  if (!found) found = CallerOfStore();
+  if (!found && CheckPrincipal(process_.user)) found = process_.user;
+  principal_ = found;
+  return found;
+}
+
 Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string& url) {
   BackendOptions options;
-  Result<std::optional<std::string>> principal = PrincipalOf(process_, common_.by);
+  const bool is_needed = access == Access::kWrite && is_audited;
+  Result<std::optional<std::string>> principal = is_needed ? Principal() : NamedPrincipal();
   if (!principal) {
     failure = Exit::kUsage;
     return Fail(principal.error());
@@ -114,7 +137,7 @@ void Context::ReportDamage(const Backend& backend) {
   damaged_ = ConfigAndBucketDamage(file->damage());
 }
 
-bool Context::IsWhole(Records records) const {
+bool Context::IsComplete(Records records) const {
   const auto is_other = [records](std::string_view line) {
     // Each line begins with the name of its table; a page may contain rows of any table.
     const std::string_view table = line.substr(0, line.find_first_of(" :"));
@@ -200,7 +223,7 @@ Deadline Context::StoreDeadline(nanoseconds wait) const {
   return Deadline::After(process_.clock, wait + kStoreWait);
 }
 
-std::function<Deadline()> Context::EachRequest() const {
+std::function<Deadline()> Context::RequestDeadlines() const {
   return [this] { return StoreDeadline(); };
 }
 

@@ -28,17 +28,11 @@ struct CommonOptions {
   nanoseconds lock_wait = std::chrono::seconds(5);
   bool json = false;
   LogOptions log{};
-  std::optional<std::string> by{};  ///< --by; see PrincipalOf
+  std::optional<std::string> by{};  ///< --by; see Context::Principal
 };
 
 /// Returns the environment that main passes in, and the files of this process.
 HostEnvironment HostEnvironmentOf(const ProcessContext& process);
-
-/// Returns the author of this run's changes, for the audit log: `by`, else the variable WEIR_BY,
-/// else ProcessContext::user if the audit log accepts it. Returns kInvalidArgument if WEIR_BY is
-/// not a valid name.
-[[nodiscard]] Result<std::optional<std::string>> PrincipalOf(const ProcessContext& process,
-                                                             const std::optional<std::string>& by);
 
 /// Blocks until `at` by the scheduler's clock. Must not be called from one of its tasks.
 [[nodiscard]] Status SleepUntil(Scheduler& scheduler, Instant at);
@@ -56,11 +50,17 @@ class Context {
   /// Returns the store of this run, by ChooseStore or ChooseReservationStore.
   [[nodiscard]] Result<StoreChoice> Store() const;
 
+  /// Returns the author of this run's changes, for the audit log: --by, else the variable WEIR_BY,
+  /// else, for a table, the ARN of the caller (FindCaller), else ProcessContext::user if the audit
+  /// log accepts it. The ARN is looked up once; if that fails, a line on stderr says so. Returns
+  /// kInvalidArgument if WEIR_BY is not a valid name. May block for kCallerWait.
+  [[nodiscard]] Result<std::optional<std::string>> Principal();
+
   using Work = std::function<Result<Exit>(Backend&)>;
   /// Opens the store, calls `work`, and closes the store: all changes of `work` are durable on
   /// return.
   [[nodiscard]] Result<Exit> WithBackend(Access access, const Work& work);
-  /// As WithBackend, but in memory unless --store names a file; the variables of the environment
+  /// Like WithBackend, but in memory unless --store names a file; the variables of the environment
   /// are ignored. For commands that set limits and fill buckets which are not meant for other
   /// clients. Returns kInvalidArgument if --store names a table, which is shared.
   [[nodiscard]] Result<Exit> WithScratch(const Work& work);
@@ -74,7 +74,7 @@ class Context {
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
   /// Returns a function that returns a StoreDeadline at each call, for a series of requests. The
   /// context must outlive it.
-  std::function<Deadline()> EachRequest() const;
+  std::function<Deadline()> RequestDeadlines() const;
   /// Returns the deadline for this number of changes of the configuration, which a store may split:
   /// 30 s, and 5 s for each hundred changes.
   Deadline ApplyDeadline(std::size_t changes) const;
@@ -92,7 +92,7 @@ class Context {
   /// Returns false if a listing left out a record, or if the file has a damaged row (reported by
   /// WithBackend) that may be one of `records`.
   enum class Records { kConfig, kBuckets };
-  bool IsWhole(Records records) const;
+  bool IsComplete(Records records) const;
   /// Returns left_out() and the damaged rows, at most DamageReport::kKept of the latter.
   std::vector<std::string> AllLeftOut() const;
 
@@ -109,6 +109,8 @@ class Context {
   /// Whether the verb works on reservations, and the access to them that it needs.
   bool for_reservations = false;
   Access reservation_access = Access::kWrite;
+  /// Whether a run that writes makes changes that are audited, so that Principal is needed.
+  bool is_audited = true;
   /// Whether the output is printed even if the store cannot be closed: it reports what has
   /// happened.
   bool print_output_if_close_fails = false;
@@ -116,6 +118,10 @@ class Context {
   Exit failure = Exit::kFailed;
 
  private:
+  /// Returns --by or WEIR_BY; nothing if neither names an author.
+  Result<std::optional<std::string>> NamedPrincipal() const;
+  /// Returns the caller of a table, or nothing.
+  std::optional<std::string> CallerOfStore() const;
   Result<std::unique_ptr<Backend>> Open(Access access, const std::string& url);
   Result<Exit> WithUrl(Access access, const std::string& url, const Work& work);
   /// Prints one line on stderr if rows of a file were damaged.
@@ -128,6 +134,7 @@ class Context {
   std::string warning_;
   std::vector<std::string> left_out_;
   std::vector<std::string> damaged_;
+  std::optional<std::optional<std::string>> principal_;  ///< what Principal has found
 };
 
 }  // namespace weir::app

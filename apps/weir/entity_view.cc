@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -18,6 +19,10 @@ std::string ResourceOf(const LevelRecord& level) {
 bool IsSelected(const EntityView& view, const EntityListOptions& options) {
   if (!options.after.empty() && view.id <= options.after) return false;
   if (options.parent && (!view.record || view.record->entity.parent != options.parent)) {
+    return false;
+  }
+  if (options.limits_on &&
+      std::ranges::find(view.levels, *options.limits_on, ResourceOf) == view.levels.end()) {
     return false;
   }
   const bool has_name = view.record && view.record->entity.name.starts_with(options.prefix);
@@ -48,6 +53,14 @@ std::vector<EntityView> ViewsOf(const Declared& declared) {
     ordered.push_back(std::move(view));
   }
   return ordered;
+}
+
+std::map<std::string, std::size_t> EntitiesByResource(const std::vector<LevelRecord>& levels) {
+  std::map<std::string, std::size_t> entities;
+  for (const LevelRecord& level : levels) {
+    if (!level.level.entity.empty()) ++entities[ResourceOf(level)];
+  }
+  return entities;
 }
 
 EntityPage PageOf(const std::vector<EntityView>& views, const EntityListOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,15 @@ std::vector<EntityView> ViewsOf(const Declared& declared);
 /// Selects entities for a list. An empty text excludes none.
 struct EntityListOptions {
   std::optional<std::string> parent;
-  std::string prefix;  ///< of the id or of the name
-  std::string after;   ///< only ids greater than this one, in the order of bytes
+  std::optional<std::string> limits_on{};  ///< only with limits on this resource, or "_default_"
+  std::string prefix;                      ///< a prefix of the id or of the name
+  std::string after;  ///< only ids greater than this one, in the order of bytes
   std::size_t count = std::numeric_limits<std::size_t>::max();
 };
+
+/// Returns the number of entities with limits on each resource; "_default_" means limits on
+/// all that have none of their own. Levels without an entity do not count.
+std::map<std::string, std::size_t> EntitiesByResource(const std::vector<LevelRecord>& levels);
 
 struct EntityPage {
   std::vector<EntityView> entities;

@@ -54,6 +54,20 @@ TEST(EntityList, AParentSelectsItsChildren) {
   EXPECT_THAT(IdsOf(ListOf({.parent = "team-1"})), IsEmpty());
 }
 
+TEST(EntityList, LimitsOnAResourceSelectTheirEntities) {
+  EXPECT_THAT(IdsOf(ListOf({.limits_on = "_default_"})), ElementsAre("guest"));
+  EXPECT_THAT(IdsOf(ListOf({.limits_on = "llm"})), IsEmpty());
+}
+
+TEST(EntityList, ResourcesAreCountedByEntity) {
+  const std::vector<LevelRecord> levels{{Level::Resource("llm"), {}},
+                                        {Level::Entity("acme", "llm"), {}},
+                                        {Level::Entity("bolt", "llm"), {}},
+                                        {Level::EntityDefault("bolt"), {}}};
+  EXPECT_EQ(EntitiesByResource(levels),
+            (std::map<std::string, std::size_t>{{"_default_", 1}, {"llm", 2}}));
+}
+
 TEST(EntityList, APrefixIsOfTheIdOrOfTheName) {
   EXPECT_THAT(IdsOf(ListOf({.prefix = "team-"})), ElementsAre("team-1", "team-2"));
   EXPECT_THAT(IdsOf(ListOf({.prefix = "Bl"})), ElementsAre("team-1"));

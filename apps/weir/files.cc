@@ -60,9 +60,9 @@ bool IsOpen(const Seen& seen, int descriptor) {
 
 // Returns the target of a chain of links, even if it does not exist.
 std::filesystem::path ResolveLinks(std::filesystem::path path) {
-  constexpr int kMostLinks = 40;
+  constexpr int kMaxLinks = 40;
   std::error_code problem;
-  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, problem); ++i) {
+  for (int i = 0; i < kMaxLinks && std::filesystem::is_symlink(path, problem); ++i) {
     path = path.parent_path() / std::filesystem::read_symlink(path, problem);
   }
   return path;

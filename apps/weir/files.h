@@ -20,8 +20,9 @@ inline constexpr std::string_view kStandardStream = "-";
 /// Returns the file's name for messages: "standard input" for `-`.
 std::string NameOfInput(const std::string& path);
 
-/// As ReadFile; `-` reads standard input to its end. Returns kCancelled if a signal arrives before
-/// the end: the text is incomplete. Returns kInvalidArgument if there are more than `most` bytes.
+/// Like ReadFile, but `-` reads standard input to its end. Returns kCancelled if a signal arrives
+/// before the end: the text is incomplete. Returns kInvalidArgument if there are more than `most`
+/// bytes.
 [[nodiscard]] Result<std::string> ReadFileOrInput(
     const std::string& path, const ProcessContext& process,
     std::size_t most = std::numeric_limits<std::size_t>::max());

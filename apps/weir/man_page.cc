@@ -14,7 +14,8 @@
 namespace weir::app {
 namespace {
 
-/// Escapes a text for roff(7): backslashes are literal, and no line is a request.
+/// Escapes text for roff(7), so that backslashes print literally and no line is interpreted as a
+/// roff request.
 std::string EscapeRoff(std::string_view text) {
   std::string roff;
   for (const char c : text) {
@@ -38,7 +39,7 @@ CLI::Formatter HelpFormatter() {
   return formatter;
 }
 
-/// Returns "weir limits plan [OPTIONS] FILE".
+/// Returns the usage line, e.g. "weir limits plan [OPTIONS] FILE".
 std::string SynopsisOf(const CLI::App& verb) {
   constexpr std::string_view kLabel = "Usage: ";
   std::string usage = HelpFormatter().make_usage(&verb, FullName(verb));
@@ -72,28 +73,29 @@ std::string ArgumentsOf(const CLI::App& verb) {
 
 /// Returns the footer of the verb, unless it is inherited from its group.
 std::string FooterOf(const CLI::App& verb) {
-  const CLI::App* above = verb.get_parent();
-  const bool is_own = above == nullptr || verb.get_footer() != above->get_footer();
+  const CLI::App* parent = verb.get_parent();
+  const bool is_own = parent == nullptr || verb.get_footer() != parent->get_footer();
   return !is_own ? "" : fmt::format(".PP\n{}\n", EscapeRoff(verb.get_footer()));
 }
 
-/// Lists each verb below `group` in the order of the help.
+/// Lists each verb below `group` in the order of the help. A group without arguments of its own is
+/// no verb.
 std::string VerbsBelow(const CLI::App& group) {
   std::string roff;
   for (const CLI::App* verb : VisibleVerbs(group)) {
-    if (!VisibleVerbs(*verb).empty()) {
-      roff += VerbsBelow(*verb);
-      continue;
+    const std::string arguments = ArgumentsOf(*verb);
+    if (VisibleVerbs(*verb).empty() || !arguments.empty()) {
+      roff += fmt::format(".SS \"{}\"\n{}.\n{}{}", EscapeRoff(SynopsisOf(*verb)),
+                          EscapeRoff(verb->get_description()), arguments, FooterOf(*verb));
     }
-    roff += fmt::format(".SS \"{}\"\n{}.\n{}{}", EscapeRoff(SynopsisOf(*verb)),
-                        EscapeRoff(verb->get_description()), ArgumentsOf(*verb), FooterOf(*verb));
+    roff += VerbsBelow(*verb);
   }
   return roff;
 }
 
 std::string ManPage(const CLI::App& root) {
   return fmt::format(
-      ".TH WEIR 1 \"\" \"{}\"\n.SH NAME\nweir \\- limits rates\n.SH SYNOPSIS\n{}\n"
+      ".TH WEIR 1 \"\" \"{}\"\n.SH NAME\nweir \\- rate limiter\n.SH SYNOPSIS\n{}\n"
       ".SH DESCRIPTION\n{}\n{}.SH OPTIONS\n{}.SH VERBS\n{}",
       EscapeRoff(root.version()), EscapeRoff(SynopsisOf(root)), EscapeRoff(root.get_description()),
       FooterOf(root), ArgumentsOf(root), VerbsBelow(root));

@@ -49,8 +49,8 @@ CLI::Option* AddWords(CLI::App& app, const std::string& name, const Read& read,
       ->allow_extra_args(false);
 }
 
-/// As AddParsed for an option that can be repeated: `parse` reads all texts at once. An option
-/// takes one text each time it is given, so that it does not take a positional.
+/// Like AddParsed, but for an option that can be repeated: `parse` reads all texts at once. An
+/// option takes one text each time it is given, so that it does not take a positional.
 template <class T, class Parse>
 CLI::Option* AddParsedList(CLI::App& app, const std::string& name, T& target, Parse parse,
                            const std::string& description) {
@@ -72,12 +72,13 @@ auto Checked(Check check) {
 }
 
 /// Adds a verb with options of type T: `run(T, Context)` is chosen if the command line names the
-/// verb.
+/// verb, and none of the verb's own verbs.
 template <class T, class Run>
 CLI::App& AddVerb(CLI::App& app, const std::string& name, const std::string& description,
                   const std::shared_ptr<T>& options, Action& chosen, Run run) {
   CLI::App& verb = *app.add_subcommand(name, description)->group(kVerbs);
-  verb.callback([options, run = std::move(run), &chosen] {
+  verb.callback([options, run = std::move(run), &chosen, &verb] {
+    if (!verb.get_subcommands().empty()) return;
     chosen = [options, run](Context& context) { return run(*options, context); };
   });
   return verb;

@@ -24,5 +24,6 @@ void AddBuckets(CLI::App& app, Action& chosen);
 void AddLoad(CLI::App& app, Action& chosen);
 void AddReplay(CLI::App& app, Action& chosen);
 void AddStore(CLI::App& app, Action& chosen);
+void AddServe(CLI::App& app, Action& chosen);
 
 }  // namespace weir::app

@@ -25,9 +25,9 @@ class Delivery {
   struct Counts {
     std::uint64_t requests = 0;
     std::uint64_t entries = 0;
-    std::uint64_t bytes = 0;      ///< of bodies
+    std::uint64_t bytes = 0;      ///< the size of the bodies
     std::uint64_t delivered = 0;  ///< user records that a consumer would receive
-    std::uint64_t distinct = 0;   ///< of these, by key and data
+    std::uint64_t distinct = 0;   ///< how many of these differ in key or data
     std::uint64_t lost = 0;       ///< entries of which a consumer would receive nothing
   };
   Counts counts() const;

@@ -30,7 +30,7 @@
 namespace weir::bench {
 namespace {
 
-constexpr std::size_t kMostHead = std::size_t{64} << 10;
+constexpr std::size_t kMaxHead = std::size_t{64} << 10;
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 double Seconds(timeval time) {
@@ -88,7 +88,7 @@ class Conversation {
     Drop();
     std::size_t end = 0;
     while ((end = Held().find(kHeadEnd)) == std::string_view::npos) {
-      if (held_ > kMostHead || !Fill(std::max(held_ + 4096, kMostHead))) return std::nullopt;
+      if (held_ > kMaxHead || !Fill(std::max(held_ + 4096, kMaxHead))) return std::nullopt;
     }
     const std::size_t head = end + kHeadEnd.size();
     const Request begun{Held().substr(0, end + 2), {}};
@@ -159,7 +159,7 @@ class Conversation {
   Delivery& delivery_;
   std::string buffer_;
   std::size_t held_ = 0;  // bytes in the buffer
-  std::size_t used_ = 0;  // of these, the bytes of the last request
+  std::size_t used_ = 0;  // how many of these bytes belong to the last request
   std::vector<Entry> entries_;
   std::vector<int> shards_;
 };

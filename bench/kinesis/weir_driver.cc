@@ -22,7 +22,7 @@
 namespace weir::bench {
 namespace {
 
-// As in workload.py.
+// The workload; keep it equal to workload.py.
 constexpr std::size_t kSize = 200;
 constexpr std::size_t kPool = std::size_t{1} << 23;
 constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15;

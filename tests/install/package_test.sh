@@ -18,18 +18,23 @@ mmdebstrap --quiet --variant=apt bookworm "$root"
 mkdir "$root/packages"
 cp "$packages"/*.deb "$root/packages"
 cp -r "$examples" "$root/examples"
+# A shell inside expands patterns there.
 inside() { chroot "$root" "$@"; }
 
+# The root has no package lists and no resolver of its own.
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+inside apt-get update -qq
+
 echo '== the program'
-inside apt-get install -qq -y --no-install-recommends /packages/weir_*.deb >/dev/null
+inside sh -c "apt-get install -qq -y --no-install-recommends /packages/weir_*.deb >/dev/null"
 inside weir --version
 inside weir --store memory: try ann search calls=1 --limits calls:2/min
 inside test -s /usr/share/man/man1/weir.1.gz
 inside test -s /usr/share/bash-completion/completions/weir
 
 echo '== the library'
-inside apt-get install -qq -y --no-install-recommends g++ cmake make \
-  /packages/libweir0_*.deb /packages/libweir-dev_*.deb >/dev/null
+inside sh -c "apt-get install -qq -y --no-install-recommends g++ cmake make \
+  /packages/libweir0_*.deb /packages/libweir-dev_*.deb >/dev/null"
 inside cmake -S /examples -B /build >/dev/null
 inside cmake --build /build --parallel 2
 inside /build/in_process

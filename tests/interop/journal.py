@@ -3,9 +3,13 @@
 Times are milliseconds since 1970, amounts whole tokens.
 """
 
+import collections
 import heapq
+import time
 import typing
 
+WINDOWS = {"hourly": "%Y-%m-%dT%H:00:00Z", "daily": "%Y-%m-%dT00:00:00Z",
+           "monthly": "%Y-%m-01T00:00:00Z"}  # type -> start of the window of a time
 ROUNDING = 0.01  # tokens; refills are exact, the floats here are not
 
 
@@ -41,6 +45,38 @@ def net_consumption(entries, limit):
     """Takes less returns, as `tc` counts them."""
     signs = {"take": 1, "give": -1}
     return sum(signs[entry.kind] * entry.amounts.get(limit, 0) for entry in entries)
+
+
+def start_of(window, at):
+    """Of the window of this type that the time `at` is in, as zae-limiter writes it."""
+    return time.strftime(WINDOWS[window], time.gmtime(at / 1000))
+
+
+def usage(entries):
+    """(type of window, start of the window, limit) -> takes less returns. Each answer counts at
+    the time of its request."""
+    signs, used = {"take": 1, "give": -1}, collections.Counter()
+    for entry in entries:
+        for window in WINDOWS:
+            for limit, amount in entry.amounts.items():
+                used[window, start_of(window, entry.begin), limit] += signs[entry.kind] * amount
+    return used
+
+
+def surplus(entries, limit, terms):
+    """None if the tokens used since the start of `terms` are, at each time, at most capacity +
+    rate * time, as in a bucket that never flows over. Otherwise the first time at which they are
+    more.
+    """
+    changes = sorted((entry.end, entry.amounts.get(limit, 0)) if entry.kind == "take" else
+                     (entry.begin, -entry.amounts.get(limit, 0)) for entry in entries)
+    used = 0
+    for at, amount in changes:
+        used += amount
+        most = terms.capacity + terms.rate * (at + 1 - terms.begin) / 1000
+        if amount > 0 and used > most + ROUNDING:
+            return f"at {at}, {used} tokens are used, and at most {most:.2f} were there"
+    return None
 
 
 def excess(entries, limit, terms, grants=()):

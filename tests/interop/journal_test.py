@@ -79,6 +79,40 @@ class Excess(unittest.TestCase):
         self.assert_possible([Entry(0, 1, "take", {"tpm": 100, "rpm": 1})])
 
 
+class Surplus(unittest.TestCase):
+    def assert_surplus(self, entries, found):
+        self.assertEqual(journal.surplus(entries, "rpm", TEN) is not None, found)
+
+    def test_capacity_and_refill_since_the_start(self):
+        self.assert_surplus([take(0, 1, 10), take(999, 999, 1)], False)
+        self.assert_surplus([take(0, 1, 10), take(950, 950, 1)], True)
+
+    def test_a_bucket_that_does_not_flow_over(self):
+        self.assert_surplus([take(5000, 5000, 15)], False)
+        self.assert_surplus([take(5000, 5000, 16)], True)
+
+    def test_returns_count_from_their_request_on(self):
+        self.assert_surplus([take(0, 1, 10), give(2, 9, 4), take(3, 4, 4)], False)
+        self.assert_surplus([take(0, 1, 10), give(6, 9, 4), take(3, 4, 4)], True)
+
+
+class Usage(unittest.TestCase):
+    def test_windows(self):
+        evening, night = 1_772_323_199_999, 1_772_323_200_000  # the last ms of February 2026
+        entries = [take(evening, night, 4), give(evening, night, 1), take(night, night, 2),
+                   Entry(night, night, "take", {"tpm": 7})]
+        self.assertEqual(journal.usage(entries), {
+            ("hourly", "2026-02-28T23:00:00Z", "rpm"): 3,
+            ("hourly", "2026-03-01T00:00:00Z", "rpm"): 2,
+            ("hourly", "2026-03-01T00:00:00Z", "tpm"): 7,
+            ("daily", "2026-02-28T00:00:00Z", "rpm"): 3,
+            ("daily", "2026-03-01T00:00:00Z", "rpm"): 2,
+            ("daily", "2026-03-01T00:00:00Z", "tpm"): 7,
+            ("monthly", "2026-02-01T00:00:00Z", "rpm"): 3,
+            ("monthly", "2026-03-01T00:00:00Z", "rpm"): 2,
+            ("monthly", "2026-03-01T00:00:00Z", "tpm"): 7})
+
+
 class Reading(unittest.TestCase):
     def test_lines(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -19,6 +19,8 @@ all of them, with its caches, as in a process that has been running for a while.
     stop                                    ends the load and returns its counts
     available ENTITY RESOURCE               name -> tokens
     read ENTITY RESOURCE                    entity, children, limits of each level, audit
+    usage ENTITY RESOURCE                   its snapshots by entity and by resource, and the summary
+                                            of each type of window
 
 A failure is answered by {"error": TEXT}. Runs with the Python that tests/engines/install.py
 made; the endpoint is AWS_ENDPOINT_URL_DYNAMODB.
@@ -138,6 +140,22 @@ class Peer:
                                          key=lambda limit: limit["name"])
                            for level, limits in levels.items()},
                 "audit": [event.to_dict() for event in self._limiter.get_audit_events(entity)]}
+
+    def usage(self, entity, resource):
+        windows = ("hourly", "daily", "monthly")
+        return {"by_entity": self._snapshots(entity_id=entity, resource=resource),
+                "by_resource": [snapshot for snapshot in self._snapshots(resource=resource)
+                                if snapshot["entity_id"] == entity],
+                "summaries": {window: dataclasses.asdict(self._limiter.get_usage_summary(
+                    entity, resource, window_type=window)) for window in windows}}
+
+    def _snapshots(self, **query):
+        found, after = [], None
+        while True:
+            page, after = self._limiter.get_usage_snapshots(**query, next_key=after)
+            found += map(dataclasses.asdict, page)
+            if after is None:
+                return found
 
 
 def amounts_of(words):

@@ -13,11 +13,11 @@ namespace {
 
 // Slots do not expire within the run, so that no leak is hidden.
 constexpr milliseconds kJobTtl = std::chrono::hours(2);
-constexpr std::int64_t kMostJobSlots = 1'000;
+constexpr std::int64_t kMaxJobSlots = 1'000;
 constexpr std::chrono::seconds kJobPatience{3};
 constexpr std::chrono::seconds kBeforeNextTry{1};
-constexpr int kMostClaimTries = 5;
-constexpr int kMostBindTries = 60;
+constexpr int kMaxClaimTries = 5;
+constexpr int kMaxBindTries = 60;
 
 // Returns whether the binding has succeeded or was refused for good: the slot is gone, or its job
 // has ended.
@@ -71,7 +71,7 @@ void JobClients::BeginJob(int number) {
   for (int slots = rng_.Chance(0.5) ? 2 : 1; slots > 0; --slots) {
     const milliseconds wait =
         rng_.Chance(0.3) ? Between(0, life.count() + 20'000) : milliseconds(0);
-    Claim(job, wait, kMostClaimTries);
+    Claim(job, wait, kMaxClaimTries);
   }
   world_.scheduler.At(In(life), [this, job] { End(job); });
   world_.scheduler.At(In(life + Between(2'000, 8'000)), [this, number] { BeginJob(number); });
@@ -85,14 +85,14 @@ void JobClients::End(const std::string& job) {
 
 void JobClients::Claim(const std::string& job, milliseconds wait, int tries) {
   const SlotClaim claim{.slot = {{kJobs, "acme"}, NewSlotId(rng_.Next(), rng_.Next())},
-                        .limit = kMostJobSlots,
+                        .limit = kMaxJobSlots,
                         .ttl = kJobTtl};
   history_.limits[claim.slot.id] = claim.limit;
   store_.Claim(claim, Wall(), Deadline::After(world_.scheduler.clock(), kJobPatience),
                [this, slot = claim.slot, job, wait, tries](const Result<ClaimAnswer>& answer) {
                  if (!answer && tries > 1) return Claim(job, wait, tries - 1);
                  if (!answer || !answer->slot) return;
-                 world_.scheduler.At(In(wait), [=, this] { Bind(slot, job, kMostBindTries); });
+                 world_.scheduler.At(In(wait), [=, this] { Bind(slot, job, kMaxBindTries); });
                });
 }
 

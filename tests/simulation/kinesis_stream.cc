@@ -12,7 +12,7 @@ namespace {
 using kinesis::AggregatorOptions;
 
 constexpr std::int64_t kKiB = 1024;
-constexpr std::size_t kMostInFlight[] = {2, 6, 24};
+constexpr std::size_t kMaxInFlight[] = {2, 6, 24};
 constexpr std::size_t kAggregates[] = {300, 2000, 51'200};
 constexpr std::size_t kEntries[] = {4, 50, 500};
 
@@ -79,7 +79,7 @@ kinesis::PipelineOptions StreamRun::DrawOptions() {
   options.aggregator.max_bytes = OneOf(kAggregates, rng_);
   if (scenario_.calm) return options;
   options.collector.max_count = OneOf(kEntries, rng_);
-  options.window.max_requests = OneOf(kMostInFlight, rng_);
+  options.window.max_requests = OneOf(kMaxInFlight, rng_);
   options.ordered = rng_.Below(3) == 0;
   return options;
 }

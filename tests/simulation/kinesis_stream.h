@@ -67,7 +67,7 @@ class StreamRun {
   sim::SimKinesis server_;
   std::map<RecordName, PutRecord> records_;
   std::vector<std::uint64_t> numbers_;
-  std::vector<kinesis::PipelineOptions> options_;  ///< of the producers
+  std::vector<kinesis::PipelineOptions> options_;  ///< the options of the producers
   std::vector<std::unique_ptr<StreamProducer>> producers_;
   Instant end_;
 };

@@ -120,12 +120,12 @@ class ReleaseOracle {
     if (queue.size() > 0) Break("{} messages are left in the queue", queue.size());
     for (const std::string& body : queue.dead_letters) Break("a dead letter: {}", body);
     for (const std::string& misuse : queue.misuses) Break("the queue was called: {}", misuse);
-    std::size_t most_ends = 0;
-    for (const auto& [job, ends] : ends_of_) most_ends = std::max(most_ends, ends.size());
-    const std::uint64_t most = most_ends +
+    std::size_t max_ends = 0;
+    for (const auto& [job, ends] : ends_of_) max_ends = std::max(max_ends, ends.size());
+    const std::uint64_t most = max_ends +
                                static_cast<unsigned>(events_.crashes() + events_.stops()) +
                                queue.counts.refused + queue.counts.lost_answers;
-    const auto receives = static_cast<std::uint64_t>(queue.most_receives());
+    const auto receives = static_cast<std::uint64_t>(queue.max_receives());
     if (receives > most) Break("a message was received {} times, with {} reasons", receives, most);
   }
 

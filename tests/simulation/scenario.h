@@ -33,12 +33,12 @@ struct CallBounds {
 
 /// Incidents at instants that the seed draws.
 struct IncidentScenario {
-  int deaths = 0;  ///< of a process, which another one replaces
-  int stops = 0;   ///< of a process, for `stop`
+  int deaths = 0;  ///< how often a process dies, and another one replaces it
+  int stops = 0;   ///< how often a process stops, for `stop`
   nanoseconds stop{0};
   int outages = 0;  ///< during `outage`, each write is applied and fails
   nanoseconds outage{0};
-  int jumps = 0;  ///< of a process's clock, to at most `jump` ahead or behind
+  int jumps = 0;  ///< how often a process's clock jumps, to at most `jump` ahead or behind
   nanoseconds jump{0};
   nanoseconds sweep{0};  ///< the interval at which expired items are deleted; 0: never
   nanoseconds lull{0};   ///< see WorkloadOdds

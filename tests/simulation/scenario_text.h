@@ -59,10 +59,11 @@ template <class Scenario>
     const bool good = setter != setters.end() && !value.empty() && !(words >> more) &&
                       setter->second(scenario, value);
     if (good) continue;
-    return Fail(Code::kInvalidArgument,
-                fmt::format("'{}' is no line of a scenario: write a name and a value, like 'trip "
-                            "30ms' or 'lose_answer 0.02'",
-                            line));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("'{}' is not a line of a scenario: write a name and a value, like 'trip "
+                    "30ms' or 'lose_answer 0.02'",
+                    line));
   }
   return scenario;
 }

@@ -58,7 +58,7 @@ void SlotEvents::Tick() {
   world_.scheduler.At(now + kTick, [this] { Tick(); });
 }
 
-// The delay of the index is no fault: it is always simulated.
+// The delay of the index is not a fault: it is always simulated.
 void SlotEvents::SetFaults(bool on) {
   if (on) faults_since_ = Wall();
   if (faults_on_ && !on) troubles_.push_back({faults_since_, Wall() + kAfterFaults});

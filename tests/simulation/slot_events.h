@@ -62,11 +62,11 @@ class SlotEvents {
   const EventWorld world_;
   const EventBug bug_;
   JobClients jobs_;
-  Instant end_;  ///< of crashes and faults
+  Instant end_;  ///< the end of crashes and faults
   bool faults_on_ = false;
   UnixMillis faults_since_;
   UnixMillis down_since_;
-  Instant back_;  ///< when the next daemon starts, if none runs
+  Instant back_;  ///< the time at which the next daemon starts, if none runs
   bool stopping_ = false;
   std::unique_ptr<EventDaemon> daemon_;
   std::vector<std::unique_ptr<EventDaemon>> dead_;

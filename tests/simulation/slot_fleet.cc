@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kSlotsTable[] = "slots";
 constexpr std::chrono::seconds kPatience{3};
-constexpr int kMostTries = 3;
+constexpr int kMaxTries = 3;
 
 const rate_limiter_py::TableNames& Names() {
   static const rate_limiter_py::TableNames names{"tokens", "limits", kSlotsTable, "resource-index",
@@ -95,7 +95,7 @@ AccountKey SlotFleet::AnyKey() {
 }
 
 // The limit changes continuously.
-std::int64_t SlotFleet::LimitNow() { return rng_.Between(2, kMostSlots); }
+std::int64_t SlotFleet::LimitNow() { return rng_.Between(2, kMaxSlots); }
 
 template <class T>
 Done<T> SlotFleet::Answered() {
@@ -150,7 +150,7 @@ void SlotFleet::Send(Process& process, const SlotClaim& claim, int tries) {
         if (answer) return;
         // The slot may be held: claims it again or releases it.
         if (rng_.Chance(0.5)) return Release(process, claim.slot);
-        if (tries < kMostTries) Send(process, claim, tries + 1);
+        if (tries < kMaxTries) Send(process, claim, tries + 1);
       });
 }
 
@@ -196,7 +196,7 @@ void SlotFleet::End(Process& process) {
   }
 }
 
-// After all slots have expired, a new process must get exactly kMostSlots slots of each key.
+// After all slots have expired, a new process must get exactly kMaxSlots slots of each key.
 std::vector<std::string> SlotFleet::Settle() {
   server_.faults = {};
   scheduler_.Advance(2 * kLongestTtl);
@@ -204,9 +204,9 @@ std::vector<std::string> SlotFleet::Settle() {
   std::vector<std::string> broken;
   for (const AccountKey& key : {AccountKey{"emr", "acme"}, AccountKey{"emr:a", "b"}}) {
     std::int64_t taken = 0;
-    for (std::int64_t i = 0; i <= kMostSlots; ++i) {
+    for (std::int64_t i = 0; i <= kMaxSlots; ++i) {
       const SlotClaim claim{.slot = {key, NewSlotId(rng_.Next(), rng_.Next())},
-                            .limit = kMostSlots,
+                            .limit = kMaxSlots,
                             .ttl = kLongestTtl};
       history_.limits[claim.slot.id] = claim.limit;
       fresh.store.Claim(claim, fresh.world.now(), Patience(),
@@ -215,9 +215,9 @@ std::vector<std::string> SlotFleet::Settle() {
                         });
       scheduler_.RunAll();
     }
-    if (taken == kMostSlots) continue;
+    if (taken == kMaxSlots) continue;
     broken.push_back(fmt::format("{}: of {} slots {} can be had when all have expired",
-                                 Describe(key), kMostSlots, taken));
+                                 Describe(key), kMaxSlots, taken));
   }
   return broken;
 }

@@ -24,7 +24,7 @@ namespace weir::simulation {
 
 /// The longest lifetime of a slot; each store adds its rounding.
 inline constexpr milliseconds kLongestTtl{20'000};
-inline constexpr std::int64_t kMostSlots = 6;  ///< the highest limit of any claim
+inline constexpr std::int64_t kMaxSlots = 6;  ///< the highest limit of any claim
 
 /// A refused claim, with the times of the request and of its result.
 struct SlotRefusal {
@@ -36,7 +36,7 @@ struct SlotRefusal {
 
 /// The operations of the processes, for the oracle.
 struct SlotHistory {
-  std::map<std::string, std::int64_t> limits;  ///< of each claim, by its id
+  std::map<std::string, std::int64_t> limits;  ///< the limits of each claim, by its id
   std::set<std::string> released;              ///< ids that a process tried to release
   std::set<std::string> ended;                 ///< resource ids that a process reported as ended
   std::vector<SlotRefusal> refusals;

@@ -57,7 +57,7 @@ class Oracle {
       : history_(fleet.history()),
         allowance_(allowance),
         order_(history_.refusals.size()),
-        most_held_(history_.refusals.size()) {
+        max_held_(history_.refusals.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::ranges::sort(order_, {}, [&](std::size_t i) { return history_.refusals[i].asked; });
   }
@@ -77,12 +77,12 @@ class Oracle {
 
   std::vector<std::string> Tell() {
     OpenUntil(UnixMillis{INT64_MAX});
-    for (std::size_t i = 0; i < most_held_.size(); ++i) {
+    for (std::size_t i = 0; i < max_held_.size(); ++i) {
       const SlotRefusal& refusal = history_.refusals[i];
-      if (most_held_[i] >= refusal.limit) continue;
+      if (max_held_[i] >= refusal.limit) continue;
       broken_.push_back(fmt::format("{}: refused between {} and {} with at most {} of {} held",
                                     Describe(refusal.key), refusal.asked.value,
-                                    refusal.answered.value, most_held_[i], refusal.limit));
+                                    refusal.answered.value, max_held_[i], refusal.limit));
     }
     return std::move(broken_);
   }
@@ -100,7 +100,7 @@ class Oracle {
   // A claim is decided by the time of its request, however late the decision is made.
   void Look(std::size_t refusal) {
     const auto& [key, limit, asked, answered] = history_.refusals[refusal];
-    most_held_[refusal] = std::max(most_held_[refusal], rows_.Count(key, asked - allowance_));
+    max_held_[refusal] = std::max(max_held_[refusal], rows_.Count(key, asked - allowance_));
   }
 
   void CheckClaim(const Row& row, UnixMillis at) {
@@ -125,7 +125,7 @@ class Oracle {
   Rows rows_;
   std::vector<std::size_t> order_;  // indexes of the refusals, by the time of the request
   std::size_t opened_ = 0;          // how many of these requests have begun by now
-  std::vector<std::int64_t> most_held_;
+  std::vector<std::int64_t> max_held_;
   std::vector<std::string> broken_;
 };
 

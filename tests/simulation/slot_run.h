@@ -14,7 +14,7 @@ namespace weir::simulation {
 struct EventCounts {
   QueueCounts queue;
   std::uint64_t ends = 0;
-  std::uint64_t crashes = 0;  ///< of daemons
+  std::uint64_t crashes = 0;  ///< how often daemons crash
   std::uint64_t stops = 0;
   std::uint64_t late_indexes = 0;  ///< see DynamoCounts::late_indexes
   std::uint64_t measured = 0;      ///< see BrokenReleases
@@ -25,7 +25,7 @@ struct SlotCounts {
   FaultCounts faults;
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;
-  std::uint64_t crashes = 0;  ///< of processes that hold slots
+  std::uint64_t crashes = 0;  ///< how often processes that hold slots crash
   EventCounts events;
 };
 

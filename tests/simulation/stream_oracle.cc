@@ -9,7 +9,7 @@ namespace {
 
 using kinesis::RecordResult;
 
-constexpr std::size_t kMostMessages = 5;
+constexpr std::size_t kMaxMessages = 5;
 /// The position of a delivery: shard, sequence number, index.
 using Place = std::tuple<std::string, std::string, std::optional<std::uint64_t>>;
 
@@ -79,8 +79,8 @@ class Audit {
   void CheckProducers() {
     for (const auto& producer : run_.producers()) {
       if (producer->pending() != 0) Add("{} records are still pending", producer->pending());
-      if (producer->most_in_flight() > 24) Add("{} requests at once", producer->most_in_flight());
-      if (producer->most_listings() > 1) Add("{} listings at once", producer->most_listings());
+      if (producer->max_in_flight() > 24) Add("{} requests at once", producer->max_in_flight());
+      if (producer->max_listings() > 1) Add("{} listings at once", producer->max_listings());
     }
     const sim::KinesisCounts& counts = run_.server().counts();
     if (counts.invalid > 0) Add("{} requests were refused for what they said", counts.invalid);
@@ -91,7 +91,7 @@ class Audit {
 
   template <class... Args>
   void Add(fmt::format_string<Args...> format, Args&&... args) {
-    if (messages_.size() < kMostMessages) {
+    if (messages_.size() < kMaxMessages) {
       messages_.push_back(fmt::format(format, std::forward<Args>(args)...));
     }
   }

@@ -48,7 +48,7 @@ void StreamProducer::Follow(PipelineStep step) {
 }
 
 void StreamProducer::Put(std::uint64_t id, const std::vector<kinesis::KinesisRecord>& records) {
-  most_in_flight_ = std::max(most_in_flight_, ++in_flight_);
+  max_in_flight_ = std::max(max_in_flight_, ++in_flight_);
   Call("PutRecords", kinesis::PutRecordsBody(kFormat, kAddress, records),
        [this, id](const tl::expected<std::string, AwsFailure>& answer) {
          --in_flight_;
@@ -57,7 +57,7 @@ void StreamProducer::Put(std::uint64_t id, const std::vector<kinesis::KinesisRec
 }
 
 void StreamProducer::List(std::string_view token) {
-  most_listings_ = std::max(most_listings_, ++listings_);
+  max_listings_ = std::max(max_listings_, ++listings_);
   Call("ListShards", kinesis::ListShardsBody(kFormat, kAddress, token),
        [this](const tl::expected<std::string, AwsFailure>& answer) {
          --listings_;
@@ -71,7 +71,7 @@ void StreamProducer::Call(const std::string& operation, std::string body, Answer
                      {"x-amz-target", std::string(kinesis::kTargetPrefix) + "." + operation}};
   request.body = std::move(body);
   network_.Send(
-      std::move(request), {.answer_within = place_.timeout},
+      std::move(request), {.response_timeout = place_.timeout},
       [operation, answered = std::move(answered)](tl::expected<HttpResponse, HttpFailure> answer) {
         Attempt attempt =
             ClassifyResponse(std::move(answer), {.operation = operation, .host = "stream"});

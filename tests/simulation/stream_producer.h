@@ -19,7 +19,7 @@ inline constexpr const char* kStreamName = "stream";
 struct ProducerEnvironment {
   sim::SimScheduler& scheduler;
   sim::SimServer& server;
-  nanoseconds timeout;  ///< of a request
+  nanoseconds timeout;  ///< the timeout of a request
 };
 
 /// Not copyable: callbacks and wake-ups refer to it. `place` and `done` must outlive it, and it
@@ -40,8 +40,8 @@ class StreamProducer {
   sim::SimTransport& network() { return network_; }
   std::size_t pending() const { return pipeline_.pending(); }
   /// The largest numbers of requests and of listings that were in flight at once.
-  std::size_t most_in_flight() const { return most_in_flight_; }
-  std::size_t most_listings() const { return most_listings_; }
+  std::size_t max_in_flight() const { return max_in_flight_; }
+  std::size_t max_listings() const { return max_listings_; }
 
  private:
   using Answered = std::function<void(tl::expected<std::string, AwsFailure>)>;
@@ -60,9 +60,9 @@ class StreamProducer {
   Done done_;
   std::optional<TimerId> timer_;
   std::size_t in_flight_ = 0;
-  std::size_t most_in_flight_ = 0;
+  std::size_t max_in_flight_ = 0;
   std::size_t listings_ = 0;
-  std::size_t most_listings_ = 0;
+  std::size_t max_listings_ = 0;
 };
 
 }  // namespace weir::simulation

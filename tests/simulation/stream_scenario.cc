@@ -23,10 +23,10 @@ const Setters<Scenario>& ShapeSetters() {
       {"burst", [](Scenario& s, Text v) { return ReadWithin<int64_t>(v, 1, 100, s.burst); }},
       {"windows", [](Scenario& s, Text v) { return ReadYesNo(v, s.options.limits.fixed_windows); }},
       {"page", [](Scenario& s,
-                  Text v) { return ReadWithin<std::size_t>(v, 1, 1000, s.options.most_listed); }},
-      {"most_shards",
+                  Text v) { return ReadWithin<std::size_t>(v, 1, 1000, s.options.max_listed); }},
+      {"max_shards",
        [](Scenario& s, Text v) {
-         return ReadWithin<std::size_t>(v, 1, 500, s.options.most_open_shards);
+         return ReadWithin<std::size_t>(v, 1, 500, s.options.max_open_shards);
        }},
       {"calm", [](Scenario& s, Text v) { return ReadYesNo(v, s.calm); }},
       {"shortest_trip", [](Scenario& s, Text v) { return ReadTime(v, s.network.shortest_trip); }},

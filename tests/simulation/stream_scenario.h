@@ -16,9 +16,10 @@ struct StreamScenario {
   int producers = 1;
   std::uint64_t shards = 2;  ///< at the start
   nanoseconds run = std::chrono::seconds(2);
-  std::int64_t puts = 100;                        ///< per second and producer
-  nanoseconds ttl = std::chrono::seconds(8);      ///< of a record: a quarter of this to all of it
-  nanoseconds timeout = std::chrono::seconds(1);  ///< of a request
+  std::int64_t puts = 100;  ///< per second and producer
+  /// The time to live of a record: a quarter of this to all of it.
+  nanoseconds ttl = std::chrono::seconds(8);
+  nanoseconds timeout = std::chrono::seconds(1);  ///< the timeout of a request
   double large = 0;  ///< the fraction of records of 60 KiB up to half of a shard's bytes per second
   /// Records per second of one shard, and also its KiB per second. The producers know this limit.
   std::int64_t shard_rate = 1000;

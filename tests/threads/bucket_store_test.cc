@@ -33,7 +33,7 @@ void ExpectStored(StoreWorld& world, const StoreCallers& callers, std::int64_t f
   for (std::size_t i = 0; i < kBuckets; ++i) {
     const Account& account = callers.account(i);
     const std::int64_t stored = world.Taken(TargetOf(i)->key);
-    const std::int64_t doubt = account.doubt + forfeits * kMostTaken;
+    const std::int64_t doubt = account.doubt + forfeits * kMaxTaken;
     EXPECT_LE(std::abs(stored - account.taken), doubt)
         << kEntities[i] << ": stored " << stored << ", told " << account.taken;
   }

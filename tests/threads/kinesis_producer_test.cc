@@ -57,11 +57,11 @@ class LoopKinesis final : public JsonClient {
   Loop loop_;
 };
 
-ProducerConfig Config(std::int64_t most_records) {
+ProducerConfig Config(std::int64_t max_records) {
   ProducerConfig config;
   config.rate_limit_percent = 10'000;
   config.wire = WireFormat::kJson;
-  config.max_outstanding_records = most_records;
+  config.max_outstanding_records = max_records;
   return config;
 }
 
@@ -155,8 +155,8 @@ TEST(ProducerThreads, ACallerDoesNotWaitForTheRoomOfAShardThatIsStuck) {
 
 class ProducerCallbackThreads : public testing::Test {
  protected:
-  Producer Make(ThreadPool& pool, std::int64_t most_records) {
-    return {{.client = kinesis_, .scheduler = loop_, .callbacks = &pool}, Config(most_records), 1};
+  Producer Make(ThreadPool& pool, std::int64_t max_records) {
+    return {{.client = kinesis_, .scheduler = loop_, .callbacks = &pool}, Config(max_records), 1};
   }
 
   const SystemClock clock_;

@@ -128,11 +128,9 @@ TEST(ReservationLimiterThreads, NeverMoreAtOnceThanTheLimitAndEverybodyGetsHisTu
   std::atomic<int> turns = 0;
   OnThreads(kThreads, [&] {
     for (int i = 0; i < kEach; ++i) {
-      auto outcome = limiter.Reserve({.resource = "emr",
-                                      .account = "acme",
-                                      .default_limit = 3,
-                                      .wait_until = Deadline::Never()},
-                                     Deadline::Never());
+      auto outcome =
+          limiter.Reserve({.resource = "emr", .account = "acme", .default_limit = 3, .wait = true},
+                          Deadline::Never());
       ASSERT_TRUE(outcome && outcome->reserved());
       Reservation reservation = std::move(*outcome).reservation();
       const int now = ++holders;
@@ -163,13 +161,12 @@ TEST(ReservationLimiterThreads, ClosingAnswersThoseWhoWait) {
   for (int round = 1; round <= 50; ++round) {
     std::optional<ReservationLimiter> limiter(std::in_place, store, loop);
     for (int i = 0; i < kWaiters; ++i) {
-      limiter->Reserve(
-          {.resource = "emr", .account = "acme", .wait_until = Deadline::Never(), .limit = 1},
-          Deadline::Never(), [&](const Result<ReserveOutcome>& outcome) {
-            EXPECT_TRUE(outcome || outcome.error().code == Code::kCancelled);
-            ++answers;
-            answers.notify_all();
-          });
+      limiter->Reserve({.resource = "emr", .account = "acme", .wait = true, .limit = 1},
+                       Deadline::Never(), [&](const Result<ReserveOutcome>& outcome) {
+                         EXPECT_TRUE(outcome || outcome.error().code == Code::kCancelled);
+                         ++answers;
+                         answers.notify_all();
+                       });
     }
     limiter.reset();
     for (int seen = answers; seen < round * kWaiters; seen = answers) answers.wait(seen);

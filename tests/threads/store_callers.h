@@ -18,7 +18,7 @@ inline constexpr std::size_t kBuckets = kEntities.size();
 inline constexpr std::size_t kScarce = kBuckets - 1;
 inline constexpr std::int64_t kScarceTokens = 40;
 /// The maximum of one call, in millitokens of one bucket.
-inline constexpr std::int64_t kMostTaken = 3 * kMillitokens;
+inline constexpr std::int64_t kMaxTaken = 3 * kMillitokens;
 
 /// A table with the buckets of all entities, and its environment. Requests on it fail. (The buckets
 /// are created before: the outcome of a lost creation is searched for ten seconds.) Destroy it

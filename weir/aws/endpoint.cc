@@ -46,7 +46,7 @@ bool TakeScheme(std::string_view& rest, Endpoint& endpoint) {
   return false;
 }
 
-/// Removes the host from the front, up to its port or the end; returns false if it is no host.
+/// Removes the host from the front, up to its port or the end; returns false if it is not a host.
 bool TakeHost(std::string_view& rest, Endpoint& endpoint) {
   const bool brackets = rest.starts_with('[');
   const std::size_t end = std::min(rest.find(brackets ? ']' : ':'), rest.size());
@@ -76,10 +76,12 @@ Result<Endpoint> ParseEndpoint(std::string_view url) {
   const std::size_t path = std::min(rest.find_first_of("/?#"), rest.size());
   std::string_view authority = rest.substr(0, path);
   if (authority.find('@') != std::string_view::npos) return BadUrl(url, "a user name in it");
-  if (!TakeHost(authority, endpoint)) return BadUrl(url, "its host is no name and no address");
+  if (!TakeHost(authority, endpoint)) {
+    return BadUrl(url, "its host is neither a name nor an address");
+  }
   if (!authority.empty() &&
       (authority[0] != ':' || !ReadPort(authority.substr(1), endpoint.port))) {
-    return BadUrl(url, "its port is no number from 1 to 65535");
+    return BadUrl(url, "its port is not a number from 1 to 65535");
   }
   if (path < rest.size()) endpoint.path = rest.substr(path);
   if (endpoint.path[0] != '/' || !MadeOf(endpoint.path, kPathCharacters)) {

@@ -62,6 +62,8 @@ constexpr KnownCode kKnownCodes[] = {
     {"TokenRefreshRequired", kAuth},
     {"UnrecognizedClientException", kAuth},
     {"InvalidClientTokenId", kAuth},
+    {"InvalidAccessKeyId", kAuth},
+    {"InvalidToken", kAuth},
     {"RequestTimeTooSkewed", kAuth},
     {"RequestExpired", kAuth},
     {"RequestInTheFuture", kAuth},
@@ -80,6 +82,7 @@ constexpr KnownCode kKnownCodes[] = {
     {"KMS.AccessDeniedException", kAuth},
     {"OptInRequired", kAuth},
 
+    {"InvalidObjectState", kPermanent},
     {"ValidationException", kPermanent},
     {"ValidationError", kPermanent},
     {"ResourceNotFoundException", kPermanent},
@@ -194,19 +197,20 @@ FailureClass Classify(int http_status, std::string_view code, std::string_view o
 
 AuthRemedy RemedyOf(std::string_view code) {
   if (OneOf(code, {"ExpiredTokenException", "ExpiredToken", "TokenRefreshRequired",
-                   "UnrecognizedClientException", "InvalidClientTokenId"})) {
+                   "UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId",
+                   "InvalidToken"})) {
     return AuthRemedy::kFreshCredentials;
   }
   if (OneOf(code, {"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})) {
-    return AuthRemedy::kClock;
+    return AuthRemedy::kCorrectClock;
   }
   if (OneOf(code, {"InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"})) {
-    return AuthRemedy::kMaybeClock;
+    return AuthRemedy::kCorrectClockIfWrong;
   }
   return AuthRemedy::kNone;
 }
 
-bool IsPermission(std::string_view code) {
+bool IsPermissionDenied(std::string_view code) {
   return OneOf(code, {"AccessDeniedException", "AccessDenied", "NotAuthorized", "OptInRequired",
                       "KMSAccessDeniedException", "KmsAccessDenied", "KMS.AccessDeniedException"});
 }
@@ -255,12 +259,14 @@ Error ToError(const AwsFailure& failure) {
     case kConditional:
       return as(Code::kAborted);
     case kAuth:
-      return as(IsPermission(failure.code) ? Code::kPermissionDenied : Code::kUnauthenticated);
+      return as(IsPermissionDenied(failure.code) ? Code::kPermissionDenied
+                                                 : Code::kUnauthenticated);
     case kPermanent:
       break;
   }
-  if (OneOf(failure.code, {"ResourceNotFoundException", "QueueDoesNotExist",
-                           "AWS.SimpleQueueService.NonExistentQueue"})) {
+  if (OneOf(failure.code,
+            {"ResourceNotFoundException", "QueueDoesNotExist",
+             "AWS.SimpleQueueService.NonExistentQueue", "NoSuchBucket", "NoSuchKey"})) {
     return as(Code::kNotFound);
   }
   const bool in_the_way = OneOf(failure.code, {"ResourceInUseException", kLimitExceeded});

@@ -115,16 +115,16 @@ RC_GTEST_PROP(ClassifyProperty, NoServerErrorIsSurelyNotAppliedUnlessItsCodeSays
 TEST(RemedyOf, TellsCredentialsFromClocks) {
   EXPECT_EQ(RemedyOf("ExpiredTokenException"), AuthRemedy::kFreshCredentials);
   EXPECT_EQ(RemedyOf("UnrecognizedClientException"), AuthRemedy::kFreshCredentials);
-  EXPECT_EQ(RemedyOf("RequestTimeTooSkewed"), AuthRemedy::kClock);
-  EXPECT_EQ(RemedyOf("InvalidSignatureException"), AuthRemedy::kMaybeClock);
+  EXPECT_EQ(RemedyOf("RequestTimeTooSkewed"), AuthRemedy::kCorrectClock);
+  EXPECT_EQ(RemedyOf("InvalidSignatureException"), AuthRemedy::kCorrectClockIfWrong);
   EXPECT_EQ(RemedyOf("AccessDeniedException"), AuthRemedy::kNone);
   EXPECT_EQ(RemedyOf("ThrottlingException"), AuthRemedy::kNone);
 }
 
-TEST(IsPermission, IsNotABadSignature) {
-  EXPECT_TRUE(IsPermission("AccessDeniedException"));
-  EXPECT_FALSE(IsPermission("InvalidSignatureException"));
-  EXPECT_FALSE(IsPermission(""));
+TEST(IsPermissionDenied, IsNotABadSignature) {
+  EXPECT_TRUE(IsPermissionDenied("AccessDeniedException"));
+  EXPECT_FALSE(IsPermissionDenied("InvalidSignatureException"));
+  EXPECT_FALSE(IsPermissionDenied(""));
 }
 
 TEST(ErrorCode, ComesFromTheBodyWithOrWithoutNamespace) {

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "weir/aws/failure.h"
+#include "weir/aws/http/http.h"
 #include "weir/base/api.h"
 #include "weir/base/time.h"
 #include "weir/runtime/deadline.h"
@@ -15,12 +17,22 @@
 
 namespace weir {
 
+/// The request line and headers of a call on a service that does not speak JSON, as S3 and STS. The
+/// client adds the host and the signature.
+struct CallTarget {
+  std::string method = "POST";
+  std::string path = "/";  ///< with the query; both are percent-encoded
+  std::vector<HttpHeader> headers;
+};
+
 struct JsonCall {
   std::string operation;  ///< for example "UpdateItem"
   std::string body;
   /// Sending the call twice does no harm: an ambiguous failure is retried. Otherwise the call
   /// completes with the failure, and the caller decides.
   bool repeatable = false;
+  /// Nothing: a POST on the client's path, of the client's content type, with x-amz-target.
+  std::optional<CallTarget> target{};
 };
 
 struct JsonReply {
@@ -38,7 +50,7 @@ using JsonDone = std::move_only_function<void(tl::expected<JsonReply, AwsFailure
 struct JsonClientStats {
   std::uint64_t calls = 0;
   std::uint64_t attempts = 0;       ///< requests that were passed to the transport
-  std::uint64_t retries = 0;        ///< of these, the ones after the first of their call
+  std::uint64_t retries = 0;        ///< how many of these repeat an earlier request of their call
   std::uint64_t throttles = 0;      ///< responses of FailureClass::kThrottle
   std::uint64_t quota_refused = 0;  ///< retries that the retry quota did not allow
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace weir {
@@ -68,7 +69,7 @@ JsonStep JsonExchange::OnSigned(const Status& signed_well, Instant now) {
   // Do not send a request with an old signature.
   return SendBy{{.deadline = deadline_,
                  .begin_by = Deadline::At(now + kSignatureLife),
-                 .answer_within = options_.attempt_timeout}};
+                 .response_timeout = options_.attempt_timeout}};
 }
 
 JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shared) {
@@ -121,14 +122,16 @@ AuthRemedy JsonExchange::ApplyRemedy(const Attempt& attempt, SharedRetries& shar
   const AwsFailure& failure = attempt.result.error();
   if (failure.kind != FailureClass::kAuth) return AuthRemedy::kNone;
   const AuthRemedy remedy = RemedyOf(failure.code);
-  if (remedy != AuthRemedy::kClock && remedy != AuthRemedy::kMaybeClock) return remedy;
+  if (remedy != AuthRemedy::kCorrectClock && remedy != AuthRemedy::kCorrectClockIfWrong) {
+    return remedy;
+  }
   // Without the service's time the clock cannot be corrected.
   if (!attempt.server_time) return AuthRemedy::kNone;
   const milliseconds off = std::chrono::abs(*attempt.server_time - signed_for_);
   // The clock is right, so the secret key is wrong.
-  if (remedy == AuthRemedy::kMaybeClock && off <= kTolerableSkew) return AuthRemedy::kNone;
+  if (remedy == AuthRemedy::kCorrectClockIfWrong && off <= kTolerableSkew) return AuthRemedy::kNone;
   shared.skew.OnRefused();
-  return AuthRemedy::kClock;
+  return AuthRemedy::kCorrectClock;
 }
 
 AwsFailure JsonExchange::OutOfTime() const {
@@ -162,6 +165,14 @@ JsonAnswer JsonExchange::Abandon() {
 }
 
 HttpRequest JsonExchange::MakeRequest() const {
+  if (const auto& target = call_.target) {
+    HttpRequest request{.method = target->method,
+                        .path = target->path,
+                        .headers = {{"host", options_.host}},
+                        .body = call_.body};
+    std::ranges::copy(target->headers, std::back_inserter(request.headers));
+    return request;
+  }
   return {.path = options_.path,
           .headers = {{"host", options_.host},
                       {"content-type", options_.content_type},

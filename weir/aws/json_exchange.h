@@ -96,7 +96,7 @@ class JsonExchange {
   bool maybe_applied_ = false;        ///< by an attempt that has ended
   bool key_range_throttled_ = false;  ///< an attempt was
   UnixMillis signed_for_;
-  Instant handed_over_;      ///< when the request was passed to the transport
+  Instant handed_over_;      ///< the time at which the request was passed to the transport
   Credentials credentials_;  ///< kept for Rejected, and for comparison with those of the next fetch
   bool rejected_ = false;
   std::optional<AwsFailure> rejection_;  ///< the failure that rejected credentials_

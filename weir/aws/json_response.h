@@ -11,7 +11,7 @@ namespace weir {
 /// kDataLoss: the response to `operation` is not such a response, and why.
 tl::unexpected<Error> MalformedResponse(std::string_view operation, std::string_view why);
 
-/// As ReadMembers; an error names the operation that `body` is the response to.
+/// Like ReadMembers, but an error names the operation that `body` is the response to.
 template <class Read>
 Status ReadResponse(std::string_view operation, std::string_view body, const Read& read) {
   const Status status = ReadMembers(body, read);

@@ -46,7 +46,7 @@ bool HoldsImages(FailureClass kind) {
 /// reasons.
 std::string ExplainError(const HttpResponse& response, AwsFailure& failure) {
   // A rejected signature is explained by repeating the signed data, with the session token.
-  if (failure.kind == FailureClass::kAuth && !IsPermission(failure.code)) return {};
+  if (failure.kind == FailureClass::kAuth && !IsPermissionDenied(failure.code)) return {};
   std::string text = ErrorText(response);
   if (failure.code != kTransactionCancelled) return text;
   Cancellation cancellation = ReadCancellation(response.body);

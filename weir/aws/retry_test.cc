@@ -83,7 +83,7 @@ TEST(RetryPolicy, WhatNeverHelpsCostsNothing) {
 TEST(RetryPolicy, AMendedAuthFailureIsTriedAgainAtOnceAndOnceForEachCause) {
   Retries retries;
   const FailedAttempt expired = {.kind = kAuth, .remedy = AuthRemedy::kFreshCredentials};
-  const FailedAttempt skewed = {.kind = kAuth, .remedy = AuthRemedy::kClock};
+  const FailedAttempt skewed = {.kind = kAuth, .remedy = AuthRemedy::kCorrectClock};
   const RetryDecision first = retries.After(expired);
   EXPECT_TRUE(first.again);
   EXPECT_EQ(first.at, kNow);
@@ -105,8 +105,8 @@ TEST(RetryPolicy, TheAttemptsHaveABound) {
 TEST(RetryPolicy, WhatIsMendedIsTriedAgainEvenWhereNothingElseIs) {
   Retries retries({.max_attempts = 1});
   EXPECT_TRUE(retries.After({.kind = kAuth, .remedy = AuthRemedy::kFreshCredentials}).again);
-  EXPECT_TRUE(retries.After({.kind = kAuth, .remedy = AuthRemedy::kClock}).again);
-  EXPECT_FALSE(retries.After({.kind = kAuth, .remedy = AuthRemedy::kClock}).again);
+  EXPECT_TRUE(retries.After({.kind = kAuth, .remedy = AuthRemedy::kCorrectClock}).again);
+  EXPECT_FALSE(retries.After({.kind = kAuth, .remedy = AuthRemedy::kCorrectClock}).again);
   EXPECT_FALSE(retries.Again(kThrottle));
 }
 
@@ -155,7 +155,7 @@ TEST(RetryPolicy, NothingBeginsShortlyBeforeTheDeadline) {
 FailedAttempt SomeFailure() {
   return {.kind = *rc::gen::element(kThrottle, kTransient, kAmbiguous, kAuth),
           .remedy = *rc::gen::element(AuthRemedy::kNone, AuthRemedy::kFreshCredentials,
-                                      AuthRemedy::kClock),
+                                      AuthRemedy::kCorrectClock),
           .timed_out = *rc::gen::arbitrary<bool>()};
 }
 

@@ -29,7 +29,8 @@ struct JsonClientParts {
 };
 
 struct JsonClientOptions {
-  std::string target_prefix;  ///< of the x-amz-target header, for example "DynamoDB_20120810"
+  /// The prefix of the x-amz-target header, for example "DynamoDB_20120810".
+  std::string target_prefix;
   std::string content_type = "application/x-amz-json-1.0";
   std::string host;  ///< the host header: with the port, unless it is the default of the scheme
   std::string path = "/";
@@ -41,7 +42,7 @@ struct JsonClientOptions {
   milliseconds attempt_timeout{5'000};
   RetryOptions retry;
   std::size_t max_error_body = 64 * 1024;  ///< bytes; see ClassifyResponse in response_classifier.h
-  std::uint64_t seed = 0;  ///< of the delays of retries; each process should use its own
+  std::uint64_t seed = 0;  ///< the seed of the delays of retries; each process should use its own
   /// Gets "aws.throttled" and "clock.service_time_stepped". Must outlive each call.
   Log* log = nullptr;
 };

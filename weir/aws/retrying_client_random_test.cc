@@ -40,7 +40,7 @@ enum Fault : std::size_t {
 /// What really happened to one call.
 struct Truth {
   int sends = 0;
-  int mendable = 0;  ///< of these, the ones that were refused for credentials or clock
+  int mendable = 0;  ///< how many of these were refused for credentials or clock
   int applied = 0;
   int doubtful = 0;  ///< sends whose outcome the client cannot know
   /// The time at which a request that waited for a connection was abandoned.
@@ -56,7 +56,7 @@ class FaultyService final : public HttpTransport {
     const auto fault = static_cast<Fault>(rng_.Below(kFaults));
     ++counts[fault];
     if (fault == kQueued) return Queue(std::move(request), limits, std::move(done));
-    Begin(fault, request, limits.EndOf(scheduler_.clock().Now()), std::move(done));
+    Begin(fault, request, limits.DeadlineFrom(scheduler_.clock().Now()), std::move(done));
   }
 
   std::array<int, kFaults> counts{};
@@ -79,7 +79,8 @@ class FaultyService final : public HttpTransport {
     ++begun_late;
     scheduler_.At(begin, [this, limits, begin, request = std::move(request),
                           done = std::move(done)]() mutable {
-      Begin(static_cast<Fault>(rng_.Below(kQueued)), request, limits.EndOf(begin), std::move(done));
+      Begin(static_cast<Fault>(rng_.Below(kQueued)), request, limits.DeadlineFrom(begin),
+            std::move(done));
     });
   }
 

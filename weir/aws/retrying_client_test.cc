@@ -202,11 +202,11 @@ TEST_F(RetryingClientTest, AnAttemptHasATimeOutOfItsOwnWithinTheDeadline) {
   Script(Good(), minutes(1));
   Script(Good(), milliseconds(1));
   EXPECT_TRUE(CallRepeatable().good());
-  EXPECT_EQ(transport_.all_limits.front().EndOf(begin), Deadline::At(begin + seconds(1)));
+  EXPECT_EQ(transport_.all_limits.front().DeadlineFrom(begin), Deadline::At(begin + seconds(1)));
   Script(Good(), minutes(1));
   const Deadline soon = Within(milliseconds(300));
   const Told& told = Call(true, soon);
-  EXPECT_EQ(transport_.all_limits.back().EndOf(scheduler_.clock().Now()), soon);
+  EXPECT_EQ(transport_.all_limits.back().DeadlineFrom(scheduler_.clock().Now()), soon);
   ASSERT_TRUE(told.failed(kAmbiguous));
   EXPECT_EQ(told.at, soon.at());
   EXPECT_TRUE(told.failure().maybe_applied);

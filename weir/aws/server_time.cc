@@ -7,7 +7,7 @@ namespace weir {
 namespace {
 
 constexpr milliseconds kTolerance{2000};
-constexpr milliseconds kMostSlewed{60'000};
+constexpr milliseconds kMaxSlewed{60'000};
 constexpr int kSlewPart = 20;  // T slows by one part in twenty
 constexpr int kResponses = 3;
 constexpr nanoseconds kRunTime = std::chrono::seconds(10);
@@ -74,7 +74,7 @@ void ServerTime::CorrectDrift(nanoseconds boot) {
   if (run_.is_behind ? wanted <= now : wanted >= now) return;
   slew_began_ = boot;
   // A small lead is removed by slowing, so that T does not go backwards.
-  const bool steps = run_.is_behind || now - wanted > kMostSlewed;
+  const bool steps = run_.is_behind || now - wanted > kMaxSlewed;
   offset_ = steps ? wanted : now;
   slew_to_ = wanted;
 }

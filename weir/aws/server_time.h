@@ -61,7 +61,8 @@ class ServerTime {
   milliseconds OffsetAt(nanoseconds boot) const;
 
   std::optional<milliseconds> offset_;  // T - B, at the time slew_began_
-  std::optional<Range> first_;          // of a response that did not agree with the wall clock
+  // The range of a response that did not agree with the wall clock.
+  std::optional<Range> first_;
   nanoseconds slew_began_{0};
   milliseconds slew_to_{0};  // T slows until T - B is this; at most offset_
   Run run_;

@@ -12,6 +12,7 @@ namespace {
 
 using Text = std::optional<std::string>;
 
+constexpr std::string_view kUsualSuffix = "amazonaws.com";
 /// Suffixes of host names by the beginning of the region (botocore's partitions.json).
 constexpr std::pair<std::string_view, std::string_view> kSuffixes[] = {
     {"cn-", "amazonaws.com.cn"},   {"eusc-", "amazonaws.eu"},      {"us-iso-", "c2s.ic.gov"},
@@ -158,7 +159,7 @@ class Search {
   }
 
   std::string UsualHost(const std::string& region) const {
-    std::string_view suffix = "amazonaws.com";
+    std::string_view suffix = kUsualSuffix;
     for (const auto& [prefix, other] : kSuffixes) {
       if (region.starts_with(prefix)) suffix = other;
     }
@@ -178,7 +179,16 @@ class Search {
 }  // namespace
 
 std::string_view SigningName(std::string_view service) {
+  if (service == "dynamodb_streams") return "dynamodb";
   return service == "cloudwatch" ? "monitoring" : service;
+}
+
+bool IsHostOfAws(std::string_view host) {
+  const auto ends_in = [host](std::string_view domain) {
+    return host.ends_with(domain) && host.substr(0, host.size() - domain.size()).ends_with('.');
+  };
+  return ends_in(kUsualSuffix) ||
+         std::ranges::any_of(kSuffixes, [&](const auto& pair) { return ends_in(pair.second); });
 }
 
 Result<ServiceLocation> LocateService(const ServiceOptions& options,

@@ -35,8 +35,12 @@ struct ServiceLocation {
   friend bool operator==(const ServiceLocation&, const ServiceLocation&) = default;
 };
 
-/// Returns the name for which requests to the service are signed: "monitoring" for "cloudwatch".
+/// Returns the name for which requests to the service are signed: "monitoring" for "cloudwatch",
+/// "dynamodb" for "dynamodb_streams".
 WEIR_API std::string_view SigningName(std::string_view service);
+
+/// Returns whether the host is in a domain of AWS's services: no server that emulates them.
+WEIR_API bool IsHostOfAws(std::string_view host);
 
 /// Finds the location of a service. The first source that is set and not empty counts:
 ///   region: options, AWS_REGION, AWS_DEFAULT_REGION, `region` of the profile;

@@ -59,6 +59,12 @@ TEST(LocateService, TheRegionsOwnEndpointIsTheDefault) {
   EXPECT_EQ(in("cloudwatch", "cn-north-1"), "https://monitoring.cn-north-1.amazonaws.com.cn");
 }
 
+TEST(LocateService, SomeServicesAreSignedForAnotherName) {
+  EXPECT_EQ(SigningName("dynamodb"), "dynamodb");
+  EXPECT_EQ(SigningName("dynamodb_streams"), "dynamodb");
+  EXPECT_EQ(SigningName("cloudwatch"), "monitoring");
+}
+
 TEST(LocateService, TheRegionComesFromTheFirstPlaceThatNamesOne) {
   World world;
   world.files[kConfig] = "[default]\nregion = of-profile\n";
@@ -190,6 +196,17 @@ TEST(LocateService, AFileThatCannotBeReadIsSaid) {
   const auto found = LocateService({.service = "dynamodb"}, forbidden);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, Code::kPermissionDenied);
+}
+
+TEST(LocateService, HostsOfAwsAreKnown) {
+  for (const char* host : {"s3.eu-west-1.amazonaws.com", "dynamodb.cn-north-1.amazonaws.com.cn",
+                           "sts.us-iso-east-1.c2s.ic.gov"}) {
+    EXPECT_TRUE(IsHostOfAws(host)) << host;
+  }
+  for (const char* host :
+       {"localhost", "notamazonaws.com", "amazonaws.com", "amazonaws.com.evil.example"}) {
+    EXPECT_FALSE(IsHostOfAws(host)) << host;
+  }
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ inline constexpr std::string_view kMemoryHasNoName =
 /// not one of its namespaces. The first '?' ends the path.
 struct FileUrl {
   std::string path;
-  std::string namespace_name;  ///< as EmbeddedOptions::namespace_name
+  std::string namespace_name;  ///< see EmbeddedOptions::namespace_name
   bool read_only = false;      ///< `mode=ro`; `mode=rw` is the default
 };
 /// Parses a file's URL. Returns kInvalidArgument if the text is not such a URL, or if a parameter

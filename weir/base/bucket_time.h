@@ -11,7 +11,7 @@ namespace weir {
 
 /// A stored time that is ahead of T by at most this is kept, and tokens are not refilled until T
 /// reaches it. A time further ahead was written under a wrong clock, and is set to T.
-inline constexpr milliseconds kMostAhead{60'000};
+inline constexpr milliseconds kMaxAhead{60'000};
 
 /// Takes its base from one or more readings of the wall clock, and does not follow the wall clock
 /// afterwards. A value; the clock must outlive it. Thread-safe if the clock is.
@@ -35,6 +35,6 @@ class WEIR_API BucketTime {
 };
 
 /// Returns true if a stored time is so far ahead that it must be set to T.
-inline bool IsFarAhead(UnixMillis stored, UnixMillis now) { return stored > now + kMostAhead; }
+inline bool IsFarAhead(UnixMillis stored, UnixMillis now) { return stored > now + kMaxAhead; }
 
 }  // namespace weir

@@ -26,7 +26,7 @@ struct FixedText {
 /// scheduler that ends, it reports kCancelled with the message `kWhyDropped`. It is itself a
 /// callable for a Done<T>, of the size of its receiver.
 ///
-/// A receiver is called with the Result<T>. It is true as a condition, and a default-constructed
+/// A receiver is called with a Result<T>&&. It is true as a condition, and a default-constructed
 /// one is false; Done<T> is such a receiver.
 template <class T, FixedText kWhyDropped, class Receiver = Done<T>>
 class OwedResult {
@@ -38,8 +38,9 @@ class OwedResult {
     if (receiver_) receiver_(Fail(Code::kCancelled, std::string(kWhyDropped.view())));
   }
 
-  /// Reports the result. REQUIRES: it was not called before.
-  void operator()(Result<T> result) { std::exchange(receiver_, Receiver{})(std::move(result)); }
+  /// Reports the result. REQUIRES: it was not called before. By reference, because a result may be
+  /// large, and each step by value would move it once more.
+  void operator()(Result<T>&& result) { std::exchange(receiver_, Receiver{})(std::move(result)); }
 
  private:
   Receiver receiver_;

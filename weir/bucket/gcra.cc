@@ -48,11 +48,11 @@ Unit InUnits(const Interval& interval, std::uint64_t units) {
 // Compares errors relative to the cost, which is proportional to `units`.
 bool LessExcess(const Unit& a, const Unit& b) { return a.excess * b.units < b.excess * a.units; }
 
-// Returns the unit with the smallest relative error among those of 1/1 to 1/most_units ns. Of equal
+// Returns the unit with the smallest relative error among those of 1/1 to 1/max_units ns. Of equal
 // ones, the coarsest: it leaves the word the longest lifetime.
-Unit BestUnit(const Interval& interval, std::uint64_t most_units) {
+Unit BestUnit(const Interval& interval, std::uint64_t max_units) {
   Unit best = InUnits(interval, 1);
-  for (std::uint64_t units = 2; units <= most_units && best.excess > 0; ++units) {
+  for (std::uint64_t units = 2; units <= max_units && best.excess > 0; ++units) {
     const Unit unit = InUnits(interval, units);
     if (LessExcess(unit, best)) best = unit;
   }
@@ -91,10 +91,10 @@ Result<Gcra> Gcra::For(const Quota& quota) {
     return Fail(Code::kInvalidArgument,
                 "capacity takes more than 100 years to come back, allowed are 100 years");
   }
-  const std::uint64_t most_units =
+  const std::uint64_t max_units =
       UINT64_MAX / (kShortestLife + 2 * static_cast<std::uint64_t>(fill));
   const Interval interval = IntervalOf(quota);
-  const Unit unit = BestUnit(interval, most_units);
+  const Unit unit = BestUnit(interval, max_units);
   const Gcra gcra = Build(quota, interval, unit);
   if (gcra.rate_error > kLargestError) {
     return Fail(Code::kInvalidArgument,

@@ -72,9 +72,9 @@ struct WEIR_API Gcra {
     word = std::max(word, now) + step;
     return true;
   }
-  /// As Take, for one word from which many takes follow each other. It uses a branch that is mostly
-  /// predicted, whereas Take uses a conditional move, for whose result a compare-and-swap would
-  /// wait.
+  /// Like Take, but for one word from which many takes follow each other. It uses a branch that is
+  /// mostly predicted, whereas Take uses a conditional move, for whose result a compare-and-swap
+  /// would wait.
   bool TakeFromHotWord(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
     const std::uint64_t step = static_cast<std::uint64_t>(n) * cost;
     if (word > now + (span - step)) return false;

@@ -101,7 +101,7 @@ TEST(KeyTable, KeyZeroIsAKeyLikeAnyOther) {
 
 TEST(KeyTable, GivesThePlaceOfAKeyThatIsPastToAnother) {
   KeyTable<std::uint64_t> table(100);
-  constexpr std::uint64_t kHash = 7;  // of all keys: their searches begin at the same slot
+  constexpr std::uint64_t kHash = 7;  // the hash of all keys: their searches begin at the same slot
   for (std::uint64_t key = 1; key <= 3; ++key) *table.Insert(key, kHash, 1, kSecret) = 10 * key;
   const std::size_t bytes = table.bytes();
   *table.Insert(9, kHash, 20, kSecret) = 90;

@@ -51,7 +51,7 @@ class KeyedBucket {
     return std::make_unique<KeyedBucket>(gcra, clock, options);
   }
 
-  /// As AtomicBucket::TryTake. Also returns false for a new key beyond the bound
+  /// Like AtomicBucket::TryTake, for one key. Also returns false for a new key beyond the bound
   /// (KeyedOptions::max_keys).
   bool TryTake(View key, std::int64_t n = 1) {
     if (n <= 0) return n == 0;
@@ -59,12 +59,12 @@ class KeyedBucket {
     const KeyRequest asked = MakeRequest(key);
     return StripeOf(asked).Take(gcra_, asked, n);
   }
-  /// As AtomicBucket::Return.
+  /// Like AtomicBucket::Return, for one key.
   void Return(View key, std::int64_t n) {
     const KeyRequest asked = MakeRequest(key);
     StripeOf(asked).Return(gcra_, asked, n);
   }
-  /// As AtomicBucket::RetryAfter.
+  /// Like AtomicBucket::RetryAfter, for one key.
   nanoseconds RetryAfter(View key, std::int64_t n = 1) const {
     const KeyRequest asked = MakeRequest(key);
     return StripeOf(asked).RetryAfter(gcra_, asked, n);
@@ -91,7 +91,7 @@ class KeyedBucket {
     return sum;
   }
 
-  /// As AtomicBucket::rate_error.
+  /// See AtomicBucket::rate_error.
   double rate_error() const { return gcra_.rate_error; }
 
  private:

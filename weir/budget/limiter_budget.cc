@@ -72,8 +72,8 @@ LimiterBudget::LimiterBudget(Limiter& limiter, const Clock& clock, const ShardQu
       clock_(clock),
       limits_(LimitsFor(quotas)),
       paced_limits_(WithoutAllowance(ReserveAllowance(limits_))),
-      most_records_(paced_limits_[0].quota.capacity / kMillitokens),
-      most_bytes_(paced_limits_[1].quota.capacity / kMillitokens) {}
+      max_records_(paced_limits_[0].quota.capacity / kMillitokens),
+      max_bytes_(paced_limits_[1].quota.capacity / kMillitokens) {}
 
 void LimiterBudget::RequestBudget(const kinesis::StreamAddress& stream,
                                   const kinesis::BudgetRequest& ask,
@@ -81,8 +81,8 @@ void LimiterBudget::RequestBudget(const kinesis::StreamAddress& stream,
   const std::string entity = EntityOf(stream, ask.shard);
   const AcquireRequest request{.entity = entity,
                                .resource = kResource,
-                               .amounts = {{kRecords, Cost(ask.records, most_records_)},
-                                           {kBytes, Cost(ask.bytes, most_bytes_)}},
+                               .amounts = {{kRecords, Cost(ask.records, max_records_)},
+                                           {kBytes, Cost(ask.bytes, max_bytes_)}},
                                .limits = ask.is_paced ? paced_limits_ : limits_,
                                .on_unavailable = OnUnavailable::kAllow};
   const Deadline answer = std::min(Deadline::After(clock_, kStoreTime), Deadline::At(ask.until));

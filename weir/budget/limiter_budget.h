@@ -45,8 +45,8 @@ class WEIR_API LimiterBudget final : public kinesis::SharedBudget {
   const Clock& clock_;
   const std::vector<Limit> limits_;
   const std::vector<Limit> paced_limits_;  // the same buckets, without an allowance
-  const std::int64_t most_records_;        // the largest amount that one decision can cover
-  const std::int64_t most_bytes_;
+  const std::int64_t max_records_;         // the largest amount that one decision can cover
+  const std::int64_t max_bytes_;
 };
 
 }  // namespace weir

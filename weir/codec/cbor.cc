@@ -106,7 +106,7 @@ std::string_view CborReader::TakeBytes(const Head& head) {
   const auto length = static_cast<std::size_t>(head.argument);
   const std::string_view string = bytes_.substr(at_, length);
   if (head.major == kText && !IsUtf8(string)) {
-    SetFault("a text that is no UTF-8");
+    SetFault("a text that is not UTF-8");
     return {};
   }
   at_ += length;

@@ -29,7 +29,7 @@ class CborReader {
   /// The rest of a map or an array.
   struct Items {
     std::uint64_t left = 0;
-    bool endless = false;  ///< of indefinite length: until a break
+    bool endless = false;  ///< the length is indefinite: until a break
   };
 
   /// `bytes` must outlive the reader.

@@ -15,17 +15,17 @@ namespace weir::dynamo {
 class BatchBackoff {
  public:
   /// The greatest number of pauses in a row without progress.
-  static constexpr std::uint32_t kMostPauses = 10;
+  static constexpr std::uint32_t kMaxPauses = 10;
 
   explicit BatchBackoff(Deadline deadline) : deadline_(deadline) {}
 
   Deadline deadline() const { return deadline_; }
   /// Notes that a part of the batch was processed: the next pause is as short as the first.
   void Progress() { backoff_.Reset(); }
-  /// Returns the time of the next try. Returns nothing after kMostPauses pauses without progress,
+  /// Returns the time of the next try. Returns nothing after kMaxPauses pauses without progress,
   /// or if the pause would not end before the deadline.
   std::optional<Instant> Next(Instant now, Rng& rng) {
-    if (backoff_.tries() >= kMostPauses) return std::nullopt;
+    if (backoff_.tries() >= kMaxPauses) return std::nullopt;
     const nanoseconds pause = backoff_.Next(rng);
     if (pause >= deadline_.Left(now)) return std::nullopt;
     return now + pause;

@@ -19,7 +19,7 @@ Done<In> Then(Done<Out> done, Next next) {
   };
 }
 
-/// The same for a call whose success has no value: calls `next(done)`.
+/// Like Then, but for a call whose success has no value: calls `next(done)`.
 template <class Out, class Next>
 Done<void> ThenVoid(Done<Out> done, Next next) {
   return [done = std::move(done), next = std::move(next)](Status in) mutable {

@@ -90,6 +90,11 @@ Expression& Expression::RequireSame(std::string_view attribute, const std::optio
   return seen ? RequireEqual(attribute, *seen) : RequireAbsent(attribute);
 }
 
+Expression& Expression::RequireSameAs(const Item& seen, std::string_view attribute) {
+  const auto found = seen.find(attribute);
+  return RequireSame(attribute, found == seen.end() ? std::nullopt : std::optional(found->second));
+}
+
 Expression& Expression::RequireExists(std::string_view attribute) {
   return Require(fmt::format(FMT_COMPILE("attribute_exists({})"), Name(attribute)));
 }

@@ -37,6 +37,8 @@ class Expression {
   Expression& RequireEqual(std::string_view attribute, Value value);
   /// Requires the attribute to be as it was seen: with this value, or absent.
   Expression& RequireSame(std::string_view attribute, const std::optional<Value>& seen);
+  /// Requires the attribute to be as it is in `seen`, an item that was read.
+  Expression& RequireSameAs(const Item& seen, std::string_view attribute);
   Expression& RequireExists(std::string_view attribute);
   Expression& RequireAbsent(std::string_view attribute);
 

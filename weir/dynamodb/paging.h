@@ -17,17 +17,22 @@
 
 namespace weir::dynamo {
 
+inline constexpr std::size_t kMaxUnreadable = 1000;
+
 /// A query whose items are converted to T. The objects that its functions refer to must live until
 /// the result is reported.
 template <class T>
 struct PagedQuery {
   QueryRequest request;
-  std::size_t limit = 1000;  ///< as PageRequest::limit
+  std::size_t limit = 1000;  ///< see PageRequest::limit
   /// Each request of the query is for at least this number of items. To be higher if `read` leaves
   /// out many.
   std::size_t least_at_once = 1;
-  /// Returns nothing for an item that is to be left out. An error ends the query.
+  /// Returns nothing for an item that is to be left out. An error ends the query, unless
+  /// `lists_unreadable` is set: then its message becomes a line of Page::unreadable, of which a
+  /// page has at most kMaxUnreadable. An error after these ends the query.
   std::function<Result<std::optional<T>>(const Item&)> read;
+  bool lists_unreadable = false;
   /// Returns PageRequest::cursor of the page after `last`.
   std::function<std::string(const T& last)> cursor;
   /// Returns true for an item after which no item can be wanted. Null: there is no such item.
@@ -45,6 +50,8 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
     Deadline deadline;
     Done<Page<T>> done;
     std::vector<T> found{};
+    std::vector<std::string> unreadable{};
+    std::size_t unreadable_of_page = 0;  // those before the last item of the page
 
     bool has_more() const { return found.size() > query.limit; }
 
@@ -52,8 +59,16 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
     Result<bool> Take(const QueryAnswer& answer) {
       for (const Item& item : answer.items) {
         if (query.ends != nullptr && query.ends(item)) return true;
-        WEIR_ASSIGN_OR_RETURN(std::optional<T> read, query.read(item));
-        if (read) found.push_back(std::move(*read));
+        Result<std::optional<T>> read = query.read(item);
+        if (!read && (!query.lists_unreadable || unreadable.size() == kMaxUnreadable)) {
+          return Fail(std::move(read.error()));
+        }
+        if (!read) {
+          unreadable.push_back(std::move(read.error().message));
+        } else if (*read) {
+          if (found.size() < query.limit) unreadable_of_page = unreadable.size();
+          found.push_back(**std::move(read));
+        }
         if (has_more()) return true;
       }
       return !answer.last_key;
@@ -62,9 +77,11 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
       Page<T> page;
       if (has_more()) {
         found.resize(query.limit);
+        unreadable.resize(unreadable_of_page);  // the next page reads the others
         page.next = query.cursor(found.back());
       }
       page.items = std::move(found);
+      page.unreadable = std::move(unreadable);
       done(std::move(page));
     }
     static void Step(std::unique_ptr<Reading> self) {
@@ -83,8 +100,8 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
   if (const Status valid = CheckLimit({.cursor = {}, .limit = query.limit}); !valid) {
     return done(Fail(valid.error()));
   }
-  constexpr std::size_t kMostAtOnce = 1000;
-  query.request.limit = std::max(std::min(query.limit, kMostAtOnce - 1) + 1, query.least_at_once);
+  constexpr std::size_t kMaxAtOnce = 1000;
+  query.request.limit = std::max(std::min(query.limit, kMaxAtOnce - 1) + 1, query.least_at_once);
   Reading::Step(
       std::make_unique<Reading>(Reading{table, std::move(query), deadline, std::move(done)}));
 }

@@ -101,6 +101,42 @@ TEST(Paging, AnItemThatCannotBeReadEndsIt) {
   EXPECT_EQ(numbers.Read(std::move(query)).error().code, Code::kDataLoss);
 }
 
+// Fails if: one item that cannot be read hides all others.
+TEST(Paging, ItemsThatCannotBeReadAreListedIfTheQuerySaysSo) {
+  Numbers numbers(5);
+  PagedQuery<int> query = numbers.Query(10);
+  query.lists_unreadable = true;
+  query.read = [](const Item& item) -> Result<std::optional<int>> {
+    const int number = Numbers::NumberOf(item);
+    if (number % 2 == 1) return Fail(Code::kDataLoss, "odd " + std::to_string(number));
+    return number;
+  };
+  const auto page = numbers.Read(std::move(query));
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_THAT(page->items, ElementsAre(0, 2, 4));
+  EXPECT_THAT(page->unreadable, ElementsAre("odd 1", "odd 3"));
+}
+
+// Fails if: the items between two pages are reported with both.
+TEST(Paging, AnItemThatCannotBeReadIsListedOnOnePage) {
+  Numbers numbers(6);
+  PagedQuery<int> query = numbers.Query(2);
+  query.lists_unreadable = true;
+  query.read = [](const Item& item) -> Result<std::optional<int>> {
+    const int number = Numbers::NumberOf(item);
+    if (number == 1 || number == 3) return Fail(Code::kDataLoss, std::to_string(number));
+    return number;
+  };
+  const auto first = numbers.Read(query);
+  EXPECT_THAT(first->items, ElementsAre(0, 2));
+  EXPECT_THAT(first->unreadable, ElementsAre("1"));
+  query.request.sort_prefix = "0";
+  query.request.sort_from = "003";
+  const auto last = numbers.Read(query);
+  EXPECT_THAT(last->items, ElementsAre(4, 5));
+  EXPECT_THAT(last->unreadable, ElementsAre("3"));
+}
+
 TEST(Paging, AFailureOnTheWayIsTheAnswer) {
   Numbers numbers(10);
   numbers.sim.client.FailFrom(2, DirectClient::Fault::kUnsent);

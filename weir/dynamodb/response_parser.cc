@@ -1,86 +1,20 @@
 #include "weir/dynamodb/response_parser.h"
 
-#include <absl/strings/escaping.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 
 #include "weir/aws/json_response.h"
 #include "weir/codec/json_members.h"
+#include "weir/dynamodb/attribute_reader.h"
 
 namespace weir::dynamo {
 namespace {
 
 // Named in errors; several calls have responses of the same form.
 constexpr std::string_view kCall = "a call on DynamoDB";
-// The depth of nesting that DynamoDB itself allows.
-constexpr int kDeepest = 32;
-
-Value ReadValue(JsonValue json, int depth);
-
-Item ReadFields(JsonObject fields, int depth) {
-  Item item;
-  ForMembers(fields, [&](std::string_view name, JsonValue json) {
-    item.insert_or_assign(std::string(name), ReadValue(json, depth));
-  });
-  return item;
-}
-
-StringSet ReadSet(JsonArray members) {
-  StringSet set;
-  for (auto member : members) set.members.emplace_back(std::string_view(member.get_string()));
-  return set;
-}
-
-List ReadList(JsonArray elements, int depth) {
-  List list;
-  for (auto element : elements) list.push_back(ReadValue(element.value(), depth));
-  return list;
-}
-
-Bytes ReadBytes(JsonValue json) {
-  Bytes bytes;
-  const std::string_view text = json.get_string();
-  if (!absl::Base64Unescape({text.data(), text.size()}, &bytes.content)) {
-    throw UnexpectedJson{"binary that is not Base64"};
-  }
-  return bytes;
-}
-
-Value ReadKind(std::string_view kind, JsonValue json, int depth) {
-  if (kind == "S") return Of(std::string_view(json.get_string()));
-  if (kind == "N") return {Number{std::string(std::string_view(json.get_string()))}};
-  if (kind == "BOOL") return Of(bool(json.get_bool()));
-  if (kind == "NULL") {
-    json.get_bool().value();
-    return {Null{}};
-  }
-  if (kind == "SS") return {ReadSet(json.get_array())};
-  if (kind == "L") return {ReadList(json.get_array(), depth + 1)};
-  if (kind == "M") return {ReadFields(json.get_object(), depth + 1)};
-  if (kind == "B") return {ReadBytes(json)};
-  if (kind != "NS" && kind != "BS") {
-    throw UnexpectedJson{fmt::format("'{}' is no kind of attribute", kind)};
-  }
-  const std::string_view raw = simdjson::to_json_string(json);
-  return {Opaque{fmt::format(R"({{"{}":{}}})", kind, raw)}};
-}
-
-Value ReadValue(JsonValue json, int depth) {
-  if (depth > kDeepest) throw UnexpectedJson{"nested too deep"};
-  std::optional<Value> value;
-  ForMembers(json.get_object(), [&](std::string_view kind, JsonValue held) {
-    if (value) throw UnexpectedJson{"an attribute has two kinds"};
-    value = ReadKind(kind, held, depth);
-  });
-  if (!value) throw UnexpectedJson{"an attribute has no kind"};
-  return *std::move(value);
-}
-
 std::vector<Item> ReadItems(JsonArray elements) {
   std::vector<Item> items;
-  for (auto element : elements) items.push_back(ReadFields(element.get_object(), 0));
+  for (auto element : elements) items.push_back(ReadAttributes(element.get_object()));
   return items;
 }
 
@@ -102,7 +36,7 @@ void ReadWrite(JsonObject write, BatchWriteAnswer& answer) {
   ForMembers(write, [&](std::string_view kind, JsonValue request) {
     auto& items = kind == "PutRequest" ? answer.unprocessed_puts : answer.unprocessed_deletes;
     ForMembers(request.get_object(), [&](std::string_view, JsonValue item) {
-      items.push_back(ReadFields(item.get_object(), 0));
+      items.push_back(ReadAttributes(item.get_object()));
     });
   });
 }
@@ -111,7 +45,7 @@ CancellationReason ReadReason(JsonObject fields) {
   CancellationReason reason;
   ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "Code") reason.code = std::string_view(json.get_string());
-    if (name == "Item" && !json.is_null()) reason.item = ReadFields(json.get_object(), 0);
+    if (name == "Item" && !json.is_null()) reason.item = ReadAttributes(json.get_object());
   });
   return reason;
 }
@@ -121,7 +55,7 @@ CancellationReason ReadReason(JsonObject fields) {
 Result<std::optional<Item>> ReadItem(std::string_view body, std::string_view wanted) {
   std::optional<Item> item;
   WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
-    if (name == wanted) item = ReadFields(json.get_object(), 0);
+    if (name == wanted) item = ReadAttributes(json.get_object());
   }));
   return item;
 }
@@ -130,7 +64,7 @@ Result<QueryAnswer> ReadQuery(std::string_view body) {
   QueryAnswer answer;
   WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name == "Items") answer.items = ReadItems(json.get_array());
-    if (name == "LastEvaluatedKey") answer.last_key = ReadFields(json.get_object(), 0);
+    if (name == "LastEvaluatedKey") answer.last_key = ReadAttributes(json.get_object());
   }));
   return answer;
 }

@@ -25,7 +25,7 @@ struct QueryAnswer {
 [[nodiscard]] Result<QueryAnswer> ReadQuery(std::string_view body);
 
 struct BatchGetAnswer {
-  std::vector<Item> items;             ///< of all tables, in no order
+  std::vector<Item> items;             ///< the items of all tables, in no order
   std::vector<Item> unprocessed_keys;  ///< to be requested again
 };
 [[nodiscard]] Result<BatchGetAnswer> ReadBatchGet(std::string_view body);

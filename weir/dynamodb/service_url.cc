@@ -14,9 +14,9 @@ constexpr std::string_view kLowerCase = "abcdefghijklmnopqrstuvwxyz";
 
 // The message does not contain the query, which may hold secrets.
 tl::unexpected<Error> BadUrl(std::string_view url, const UrlForm& form, std::string_view why) {
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("backend {}: {}; {}", Quoted(url.substr(0, url.find('?'))), why, form.advice));
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} {}: {}; {}", form.what, Quoted(url.substr(0, url.find('?'))), why,
+                          form.advice));
 }
 
 int HexDigit(char c) {

@@ -17,6 +17,7 @@ struct UrlForm {
   std::string_view scheme;  ///< with its colon
   std::string_view advice;  ///< "write ...", which ends each error
   bool has_namespace = false;
+  std::string_view what = "backend";  ///< the beginning of each error: what the URL names
 };
 
 /// The parts of a URL. Those that it does not contain are nothing.
@@ -29,7 +30,7 @@ struct ServiceUrl {
 
 /// Reads `SCHEME://NAME`, `SCHEME:NAME` or `SCHEME:`, each optionally followed by
 /// `?region=..&endpoint=..`, and `&namespace=..` if the form has one. Bytes may be written as %XX;
-/// a plus sign is no space. Checks region and endpoint, but neither name nor namespace.
+/// a plus sign is not a space. Checks region and endpoint, but neither name nor namespace.
 ///
 /// Returns kInvalidArgument, with a message of one line, for any other text, and for query keys
 /// that are unknown, empty or repeated.

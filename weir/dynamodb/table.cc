@@ -59,6 +59,15 @@ void Table::Query(const QueryRequest& request, Deadline deadline, Done<QueryAnsw
                       }));
 }
 
+void Table::Scan(const ScanRequest& request, Deadline deadline, Done<QueryAnswer> done) {
+  access_.client.Call({.operation = "Scan",
+                       .body = ScanBody(access_.name, access_.layout, request),
+                       .repeatable = true},
+                      deadline, ReadingWith(std::move(done), [](const std::string& answer) {
+                        return ReadQuery(answer);
+                      }));
+}
+
 void Table::QueryAll(QueryRequest request, std::size_t most, Deadline deadline,
                      Done<std::vector<Item>> done) {
   struct State {

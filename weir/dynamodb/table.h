@@ -46,6 +46,8 @@ class Table {
                 Done<std::vector<std::optional<Item>>> done);
   /// Reads one page.
   void Query(const QueryRequest& request, Deadline deadline, Done<QueryAnswer> done);
+  /// Reads one page of all items.
+  void Scan(const ScanRequest& request, Deadline deadline, Done<QueryAnswer> done);
   /// Reads all pages. Returns kResourceExhausted if there are more than `most` items.
   void QueryAll(QueryRequest request, std::size_t most, Deadline deadline,
                 Done<std::vector<Item>> done);
@@ -57,17 +59,17 @@ class Table {
   /// makes repetitions within ten minutes count once. It must not be reused for other actions.
   void Transact(const std::vector<Write>& writes, std::string_view token, Deadline deadline,
                 WriteDone done);
-  /// The same for callers that do not need the writes at a certain time: if only other transactions
-  /// on the items, or a lack of capacity, were in the way, it is sent again after pauses like a
-  /// batch's, at most ten times. Reports the result of the last try.
+  /// Like Transact, but for callers that do not need the writes at a certain time: if only other
+  /// transactions on the items, or a lack of capacity, were in the way, the transaction is sent
+  /// again after pauses like a batch's, at most ten times. Reports the result of the last try.
   void TransactPatiently(const std::vector<Write>& writes, std::string_view token,
                          Deadline deadline, WriteDone done);
-  /// The same for writes that contain a time. `make` is called before each try, the first included,
-  /// on the thread of the call or of the scheduler. A try ends `longest_try` after it was made,
-  /// even if it still waits for a connection or is being retried by the client; so it is hardly
-  /// ever written later. A try that ended without a result is made again, although it may have been
-  /// written: then the conditions of the new writes must fail. Each try must have a token of its
-  /// own.
+  /// Like the overload above, but for writes that contain a time. `make` is called before each try,
+  /// the first included, on the thread of the call or of the scheduler. A try ends `longest_try`
+  /// after it was made, even if it still waits for a connection or is being retried by the client;
+  /// so it is hardly ever written later. A try that ended without a result is made again, although
+  /// it may have been written: then the conditions of the new writes must fail. Each try must have
+  /// a token of its own.
   void TransactPatiently(MakeTransaction make, nanoseconds longest_try, Deadline deadline,
                          WriteDone done);
   /// Deletes any number of items; not atomic.
@@ -76,7 +78,7 @@ class Table {
   /// Calls an operation on the table as a whole ("DescribeTable"), or any other. Returns the body
   /// of the response.
   void Call(std::string operation, std::string body, Deadline deadline, Done<std::string> done);
-  /// The same for callers that need AWS's code of a failure.
+  /// Like Call, but for callers that need AWS's code of a failure.
   void CallForCode(std::string operation, std::string body, Deadline deadline, JsonDone done);
 
  private:

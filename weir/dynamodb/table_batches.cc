@@ -14,8 +14,8 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr std::size_t kMostGets = 100;
-constexpr std::size_t kMostDeletes = 25;
+constexpr std::size_t kMaxGets = 100;
+constexpr std::size_t kMaxDeletes = 25;
 
 template <class T>
 using OwedReply = OwedResult<T, "the table was closed before all was asked for">;
@@ -156,14 +156,14 @@ std::size_t Batches::DeleteCall::AddReply(const BatchWriteAnswer& some) {
 
 void Batches::SendNext(std::unique_ptr<GetCall> state) {
   if (state->left.empty()) return state->done(state->InOrder());
-  const std::vector<TableKey> some = RemoveLast(state->left, kMostGets);
+  const std::vector<TableKey> some = RemoveLast(state->left, kMaxGets);
   std::string body = BatchGetBody(state->table, some);
   Send(std::move(state), std::move(body), some.size(), &ReadBatchGet);
 }
 
 void Batches::SendNext(std::unique_ptr<DeleteCall> state) {
   if (state->left.empty()) return state->done({});
-  const std::vector<TableKey> some = RemoveLast(state->left, kMostDeletes);
+  const std::vector<TableKey> some = RemoveLast(state->left, kMaxDeletes);
   std::string body = BatchDeleteBody(state->table, some);
   Send(std::move(state), std::move(body), some.size(), &ReadBatchWrite);
 }

@@ -13,7 +13,7 @@
 
 namespace weir::dynamo {
 
-/// As Table::BatchGet and Table::DeleteAll.
+/// The implementations of Table::BatchGet and Table::DeleteAll.
 void GetBatch(TableAccess& table, std::vector<TableKey> keys, Deadline deadline,
               Done<std::vector<std::optional<Item>>> done);
 void DeleteBatch(TableAccess& table, std::vector<TableKey> keys, Deadline deadline,

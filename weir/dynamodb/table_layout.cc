@@ -165,6 +165,7 @@ Result<TableDescription> ReadDescription(std::string_view body) {
     return TableDescription{.layout = ReadLayout(table),
                             .status = Text(table, "TableStatus"),
                             .arn = TextOr(table, "TableArn", ""),
+                            .stream_arn = TextOr(table, "LatestStreamArn", ""),
                             .items = NumberOr0(table, "ItemCount"),
                             .bytes = NumberOr0(table, "TableSizeBytes")};
   } catch (const simdjson::simdjson_error& error) {

@@ -23,7 +23,7 @@ struct TableLayout {
   IndexLayout keys;
   std::map<std::string, IndexLayout> global_indexes;
   std::map<std::string, IndexLayout> local_indexes;
-  std::map<std::string, std::string> key_types;  ///< of the attributes that are keys: "S", "N", "B"
+  std::map<std::string, std::string> key_types;  ///< the types of the key attributes: "S", "N", "B"
   std::string billing = "PROVISIONED";           ///< or "PAY_PER_REQUEST"
   std::string stream;                            ///< its view type; empty: there is no stream
 
@@ -38,6 +38,7 @@ struct TableDescription {
   TableLayout layout;
   std::string status;  ///< "ACTIVE", "CREATING", "UPDATING", "DELETING", ...
   std::string arn;
+  std::string stream_arn;  ///< LatestStreamArn; empty: the table never had a stream
   std::int64_t items = 0;  ///< AWS updates these two about every six hours
   std::int64_t bytes = 0;
 };

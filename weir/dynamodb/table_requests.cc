@@ -65,6 +65,12 @@ void AppendProjection(std::string& body, Expression& names, const QueryRequest& 
   AppendJson(body, std::string_view(projection));
 }
 
+void AppendStart(std::string& body, const std::optional<Item>& start_after) {
+  if (!start_after) return;
+  body += R"(,"ExclusiveStartKey":)";
+  AppendJson(body, *start_after);
+}
+
 WriteFailure ToWriteFailure(const AwsFailure& failure) {
   WriteFailure write{.kind = failure.kind,
                      .error = ToError(failure),
@@ -131,10 +137,24 @@ std::string QueryBody(std::string_view table, const TableLayout& layout,
     AppendJson(body, std::string_view(request.index));
   }
   body += fmt::format(R"(,"ScanIndexForward":{},"Limit":{})", request.forward, request.limit);
-  if (request.start_after) {
-    body += R"(,"ExclusiveStartKey":)";
-    AppendJson(body, *request.start_after);
+  AppendStart(body, request.start_after);
+  body += '}';
+  return body;
+}
+
+std::string ScanBody(std::string_view table, const TableLayout& layout,
+                     const ScanRequest& request) {
+  std::string body = BodyOf(table);
+  if (!request.sort_prefix.empty()) {
+    Expression names;
+    const std::string filter = fmt::format("begins_with({}, {})", names.Name(layout.keys.range),
+                                           names.Of(Of(request.sort_prefix)));
+    body += R"(,"FilterExpression":)";
+    AppendJson(body, std::string_view(filter));
+    names.AppendTo(body);
   }
+  body += fmt::format(R"(,"ConsistentRead":true,"Limit":{})", request.limit);
+  AppendStart(body, request.start_after);
   body += '}';
   return body;
 }

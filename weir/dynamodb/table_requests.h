@@ -31,12 +31,21 @@ struct QueryRequest {
   std::optional<Item> start_after;  ///< QueryAnswer::last_key of the previous page
 };
 
+/// One page of all items of the table, read consistently. Items of one partition follow each other
+/// in the order of their sort keys; partitions have no order.
+struct ScanRequest {
+  /// Returns only items whose sort key begins so. The service reads, and bills, the others too.
+  std::string sort_prefix{};
+  std::size_t limit = 1000;           ///< of the items that are read
+  std::optional<Item> start_after{};  ///< QueryAnswer::last_key of the previous page
+};
+
 /// One action of a transaction, or a single write.
 struct Write {
   enum class Kind { kUpdate, kPut, kDelete, kCheck };
   Kind kind = Kind::kUpdate;
-  TableKey key;           ///< of all but kPut
-  Item item;              ///< of kPut
+  TableKey key;           ///< the key of all writes but kPut
+  Item item;              ///< the item of a kPut
   Expression expression;  ///< the changes of kUpdate, and the condition of any kind
   /// The response contains the whole item after the update. (If a condition fails, it always
   /// contains the item as it was.)
@@ -54,8 +63,9 @@ struct WriteFailure {
   Error error;
   bool maybe_applied = false;
   std::optional<Item> old_item;  ///< if a condition failed; nothing: there is no such item
-  std::vector<CancellationReason> reasons;  ///< of a transaction, in the order of its actions
-  bool key_range_throttled = false;         ///< as in WriteAnswer, the last attempt included
+  /// The reasons of a transaction, in the order of its actions.
+  std::vector<CancellationReason> reasons;
+  bool key_range_throttled = false;  ///< as in WriteAnswer, the last attempt included
 
   /// Returns the code of the reason for an action; empty if there is none.
   std::string_view ReasonOf(std::size_t action) const;
@@ -73,6 +83,7 @@ using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFa
 std::string GetBody(std::string_view table, const TableLayout& layout, const TableKey& key);
 std::string QueryBody(std::string_view table, const TableLayout& layout,
                       const QueryRequest& request);
+std::string ScanBody(std::string_view table, const TableLayout& layout, const ScanRequest& request);
 std::string WriteBody(std::string_view table, const TableLayout& layout, const Write& write);
 std::string TransactionBody(std::string_view table, const TableLayout& layout,
                             const Transaction& transaction);

@@ -459,5 +459,31 @@ TEST(TableTransaction, AnImpatientOneIsSentOnce) {
   EXPECT_THAT(t.client.when, SizeIs(1));
 }
 
+// Fails if: a page's last key is not passed on, or the prefix is not.
+TEST(TableScan, PagesTogetherHoldTheItemsWithThePrefix) {
+  SimTable sim(PlainLayout());
+  for (const char* pk : {"a", "b", "c"}) {
+    for (const char* sk : {"#ONE#1", "#ONE#2", "#TWO"}) {
+      sim.Put({{"PK", Of(pk)}, {"SK", Of(sk)}});
+    }
+  }
+  for (const std::size_t limit : {1U, 2U, 4U, 100U}) {
+    ScanRequest request{.sort_prefix = "#ONE#", .limit = limit};
+    std::vector<std::string> found;
+    do {
+      const auto page = sim.Ask<QueryAnswer>(
+          [&](auto done) { sim.table.Scan(request, kNever, std::move(done)); });
+      ASSERT_TRUE(page) << page.error().message;
+      EXPECT_THAT(page->items, SizeIs(Le(limit)));
+      for (const Item& item : page->items) {
+        found.push_back(*GetText(item, "PK") + *GetText(item, "SK"));
+      }
+      request.start_after = page->last_key;
+    } while (request.start_after);
+    EXPECT_THAT(found,
+                ElementsAre("a#ONE#1", "a#ONE#2", "b#ONE#1", "b#ONE#2", "c#ONE#1", "c#ONE#2"));
+  }
+}
+
 }  // namespace
 }  // namespace weir::dynamo

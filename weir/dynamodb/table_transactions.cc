@@ -47,7 +47,7 @@ struct PatientTransaction {
   bool MaySucceedLater(const WriteFailure& failure) const;
 
   TableAccess& table;
-  MakeTransaction make;  ///< of the next try
+  MakeTransaction make;  ///< makes the transaction of the next try
   BatchBackoff backoff;
   WriteDone done;
   nanoseconds longest_try = nanoseconds::max();

@@ -8,15 +8,15 @@
 
 namespace weir::dynamo {
 
-/// As Table::Transact.
+/// The implementation of Table::Transact.
 void SendTransaction(TableAccess& table, const Transaction& transaction, Deadline deadline,
                      WriteDone done);
 
 struct TryTerms {
-  Deadline deadline;                             ///< of the call
+  Deadline deadline;                             ///< the deadline of the call
   nanoseconds longest_try = nanoseconds::max();  ///< the greatest duration of one try
 };
-/// As Table::TransactPatiently.
+/// The implementation of Table::TransactPatiently.
 void SendPatiently(TableAccess& table, MakeTransaction make, const TryTerms& terms, WriteDone done);
 
 }  // namespace weir::dynamo

@@ -105,7 +105,7 @@ TEST(ClockSimulation, WithinABootNoClockGivesOrTakesATokenInAFile) {
 // Fails if: a new boot refills from a stored time that is far ahead, or does not correct such a
 // time.
 TEST(ClockSimulation, ABootUnderAWrongClockCostsACapacityAtMost) {
-  ExpectPromisesKept<FileClockedStore>({.fault = BootUnderAWrongClock(), .lag = kMostAhead}, 5);
+  ExpectPromisesKept<FileClockedStore>({.fault = BootUnderAWrongClock(), .lag = kMaxAhead}, 5);
 }
 
 // Fails if: a new boot keeps the base of the old one, so that time goes backwards.

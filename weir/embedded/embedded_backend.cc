@@ -136,7 +136,7 @@ class EmbeddedBuckets final : public BucketStore {
   BucketTable& table_;
   Committer& committer_;
   const bool strict_;
-  const std::uint64_t seed_;  // of the ids of adjusts that give back tokens
+  const std::uint64_t seed_;  // the seed of the ids of adjusts that give back tokens
   std::atomic<std::uint64_t> returns_ = 0;
 };
 
@@ -183,7 +183,8 @@ Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, co
   WEIR_RETURN_IF_ERROR(CheckStillThere(whole, path, options));
   const StateFileOptions file_options{.sync_each_commit = options.durability == Durability::kStrict,
                                       .vfs = options.vfs,
-                                      .log = options.log};
+                                      .log = options.log,
+                                      .usage = options.usage};
   // An existing file is guarded before SQLite reads it, because opening may migrate it.
   std::error_code error;
   const bool existed = std::filesystem::exists(path, error);
@@ -195,8 +196,8 @@ Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, co
   const BucketTime time(clock, found.stored.base);
   opened.labels = std::make_unique<LabelClock>(time, found.stored.correction, log);
   opened.file->SetLabelClock(*opened.labels);
-  opened.buckets = std::make_unique<BucketTable>(
-      BucketTableOptions{.track_changes = true, .time = time, .log = options.log});
+  opened.buckets = std::make_unique<BucketTable>(BucketTableOptions{
+      .track_changes = true, .time = time, .log = options.log, .count_use = true});
   WEIR_RETURN_IF_ERROR(opened.file->Load(*opened.buckets, opened.config, time.Now()));
   WEIR_RETURN_IF_ERROR(opened.file->StartClock(found));
   ReportRecovery(*opened.file, log);
@@ -268,7 +269,7 @@ class Embedded final : public EmbeddedBackend {
   EmbeddedConfig config_;
   FileTasks jobs_;
   EmbeddedAudit audit_{jobs_};
-  EmbeddedUsage usage_{jobs_};
+  EmbeddedUsage usage_{jobs_, *table_};
   FileNamespaces namespaces_;
 };
 

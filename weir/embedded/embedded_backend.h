@@ -13,6 +13,7 @@
 #include "weir/embedded/file/file_lock.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
+#include "weir/store/usage/counted_usage.h"
 #include "weir/telemetry/histogram.h"
 #include "weir/telemetry/log.h"
 
@@ -35,6 +36,8 @@ struct EmbeddedOptions {
   milliseconds commit_interval{5};
   /// The log of changes is folded into the bucket table when it has this many bytes.
   std::size_t fold_bytes = 64u << 20;
+  /// How much usage is kept.
+  UsageLimits usage{};
   /// How long to wait for another process that owns the file.
   LockWait lock_wait;
   /// A namespace of the file: its name, or `id:` and its id (model/namespace_name.h). It has a file
@@ -64,9 +67,10 @@ struct EmbeddedStats {
   std::uint64_t commits = 0;
   std::uint64_t commit_failures = 0;
   std::uint64_t buckets_written = 0;
-  std::uint64_t bytes_written = 0;  ///< of bucket changes, as passed to SQLite
+  std::uint64_t bytes_written = 0;  ///< the size of the written bucket changes, as passed to SQLite
   nanoseconds longest_gap{0};       ///< longest time from a change to its commit
   std::uint64_t waiting = 0;        ///< calls that wait for the file
+  UsageStats usage;                 ///< after the last commit; `kept` is 0 until usage is written
 };
 
 class WEIR_API EmbeddedBackend : public Backend, public DamageSource {

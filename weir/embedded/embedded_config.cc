@@ -78,6 +78,7 @@ Status EmbeddedConfig::ApplyTo(StateFile& file, std::span<const ConfigChange> ch
   std::vector<AuditEvent> events;
   WEIR_RETURN_IF_ERROR(transaction.Make(changes, &events));
   stamp_.Put(events, file.moment().label);
+  if (Status stored = StoreUse(file, changes); !stored) return stored;
   Status written = file.WriteConfig(draft, changes, RemovedBuckets(changes), events);
   if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
   transaction.Commit();
@@ -85,6 +86,22 @@ Status EmbeddedConfig::ApplyTo(StateFile& file, std::span<const ConfigChange> ch
     if (const auto* gone = std::get_if<DeleteEntity>(&change)) buckets_.EraseEntity(gone->id);
   }
   snapshots_.Publish(changes);
+  return {};
+}
+
+// The file has the use of buckets with their states, which the next transaction removes.
+Status EmbeddedConfig::StoreUse(StateFile& file, std::span<const ConfigChange> changes) {
+  bool removes = false;
+  for (const ConfigChange& change : changes) {
+    const auto* gone = std::get_if<DeleteEntity>(&change);
+    if (gone == nullptr) continue;
+    buckets_.EndHours(gone->id);
+    removes = true;
+  }
+  if (!removes) return {};
+  file.log().AddChanges(buckets_, /*max_hours=*/0);
+  const auto stored = file.log().Append(buckets_.Now());
+  if (!stored) return Fail(Code::kUnavailable, stored.error().message);
   return {};
 }
 

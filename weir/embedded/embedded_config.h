@@ -35,6 +35,8 @@ class EmbeddedConfig final : public ConfigStore {
  private:
   /// The job of Apply, on the thread of the file.
   Status ApplyTo(StateFile& file, std::span<const ConfigChange> changes);
+  /// Moves the use of the buckets that `changes` remove to usage.
+  Status StoreUse(StateFile& file, std::span<const ConfigChange> changes);
   /// Returns the keys of the buckets of all entities that `changes` delete.
   std::vector<BucketKey> RemovedBuckets(std::span<const ConfigChange> changes) const;
   std::vector<BucketRecord> BucketsOf(const std::string& entity, std::size_t most) const;

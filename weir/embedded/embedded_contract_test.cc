@@ -73,6 +73,7 @@ const auto kCases = ContractOn({
 });
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContract, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractRejoin, kCases, ContractName);
+INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractUsage, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractNamespaces, kCases, ContractName);
 
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractThreads,

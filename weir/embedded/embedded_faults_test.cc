@@ -43,6 +43,7 @@ class BackendLife {
                         PutLimits{Level::System(), {.limits = {Still("rpm", 7)}}}}));
     for (int i = 0; i < 15; ++i) Acquire(i, 1 + i % 3);
     Idle();
+    client_.scheduler().Advance(std::chrono::hours(1));
     for (int i = 0; i < 15; ++i) Acquire(i, 2);
     Note(client_.Apply({DeleteEntity{"gone"}}));
     Adjust(0, 40);
@@ -125,6 +126,7 @@ std::map<std::string, std::int64_t> ReadSpent(const std::string& path) {
   for (const BucketRecord& record : client.List()) {
     spent[record.key.entity] = kCapacity - record.bucket.meters[0].tokens / kMillitokens;
   }
+  EXPECT_TRUE(UsageThatDiffers(client).empty());
   return spent;
 }
 

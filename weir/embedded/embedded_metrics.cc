@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "weir/store/usage/usage_metrics.h"
+
 namespace weir {
 namespace {
 
@@ -31,6 +33,8 @@ Status RegisterFileMetrics(Registry& registry, const EmbeddedBackend& backend) {
         registry.AddCounter({.name = row.name, .help = row.help},
                             [&backend, number = row.number] { return backend.stats().*number; }));
   }
+  WEIR_RETURN_IF_ERROR(
+      RegisterUsageMetrics(registry, [&backend] { return backend.stats().usage; }));
   WEIR_RETURN_IF_ERROR(
       registry.AddGauge({.name = "weir_file_waiting", .help = "Calls that wait for the file."},
                         [&backend] { return static_cast<double>(backend.stats().waiting); }));

@@ -63,7 +63,7 @@ Result<NamespaceTable> LoadFrom(sqlite::Connection& connection, Log& log) {
     if (ReadNamespace(select, space)) {
       table.Load(std::move(space));
     } else {
-      damage.Note("namespace", space.id + ": the row does not read and is left out");
+      damage.Note("namespace", space.id + ": the row is unreadable and is left out");
     }
   }
   if (!row) return Fail(std::move(row.error()));

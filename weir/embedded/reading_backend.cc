@@ -16,6 +16,7 @@
 #include "weir/embedded/file/state_file.h"
 #include "weir/embedded/file_namespaces.h"
 #include "weir/embedded/rows/audit_rows.h"
+#include "weir/embedded/rows/pending_use.h"
 #include "weir/embedded/rows/usage_rows.h"
 #include "weir/store/bucket/bucket_table.h"
 #include "weir/store/config/config_table.h"
@@ -144,6 +145,13 @@ class ReadAudit final : public AuditLog {
           });
     }));
   }
+  void GetRetention(Deadline, Done<std::int64_t> done) override {
+    done(file_.From<std::int64_t>(
+        [](sqlite::Connection& connection, DamageReport&) { return ReadRetention(connection); }));
+  }
+  void SetRetention(std::int64_t, const AuditEvent&, Deadline, Done<void> done) override {
+    done(file_.Refuse());
+  }
 
  private:
   SharedFile& file_;
@@ -158,12 +166,27 @@ class ReadUsage final : public UsageStore {
     done(CheckUsagePage(filter, page).and_then([&] {
       return file_.From<Page<UsageSnapshot>>(
           [&](sqlite::Connection& connection, DamageReport& damage) {
-            return ListUsage(connection, filter, page, damage);
+            return ListAll(connection, filter, page, damage);
           });
     }));
   }
 
  private:
+  // Lists the rows and the use of buckets that is not in rows yet, as of one moment.
+  static Result<Page<UsageSnapshot>> ListAll(sqlite::Connection& connection,
+                                             const UsageFilter& filter, const PageRequest& page,
+                                             DamageReport& damage) {
+    Result<Page<UsageSnapshot>> listed;
+    const Status read = connection.InSnapshot([&]() -> Status {
+      PendingUsage pending(filter, page);
+      WEIR_RETURN_IF_ERROR(AddStoredUse(connection, pending));
+      listed = ListUsage(connection, pending, page, damage);
+      return listed.map([](const Page<UsageSnapshot>&) {});
+    });
+    if (!read) return Fail(read.error());
+    return listed;
+  }
+
   SharedFile& file_;
 };
 

@@ -16,11 +16,11 @@ struct ReadingOptions {
   /// If false, buckets are not loaded, and reading or listing them returns kFailedPrecondition. A
   /// file with many buckets then opens as fast as an empty one.
   bool buckets = true;
-  /// As EmbeddedOptions::namespace_name.
+  /// See EmbeddedOptions::namespace_name.
   std::string namespace_name;
-  /// As EmbeddedOptions::boot.
+  /// See EmbeddedOptions::boot.
   std::optional<BootIdentity> boot{};
-  /// As EmbeddedOptions::vfs.
+  /// See EmbeddedOptions::vfs.
   std::string vfs;
 };
 

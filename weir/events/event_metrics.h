@@ -12,7 +12,7 @@ namespace weir {
 /// kAlreadyExists if the registry has the metrics of a releaser already; some metrics may have been
 /// added then.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const EventReleaser& releaser);
-/// As above, for the messages and the calls of a queue.
+/// Registers the counters of the messages and the calls of a queue, under the same conditions.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const SqsSource& source);
 
 }  // namespace weir

@@ -26,7 +26,7 @@ EventReleasePlan::EventReleasePlan(ReleaseOptions options, std::uint64_t seed)
 
 Result<EventReleasePlan::Ticket> EventReleasePlan::Take(EndedResource ended, Instant now) {
   ++stats_.taken;
-  if (open_ >= options_.most_pending && !GiveUpOldest()) {
+  if (open_ >= options_.max_pending && !GiveUpOldest()) {
     ++stats_.refused;
     return Fail(Code::kResourceExhausted, "too many events wait for the store; ask again later");
   }
@@ -159,7 +159,7 @@ void EventReleasePlan::RestartFor(Entry entry, const EndedResource& later, Insta
 
 void EventReleasePlan::OnFailure(Entry entry, const Error& error, Instant now) {
   Pending& pending = entry->second;
-  if (!IsRetryable(error.code) || ++pending.failures >= options_.most_tries) {
+  if (!IsRetryable(error.code) || ++pending.failures >= options_.max_tries) {
     // To the source, kInvalidArgument means that the text is not an event. Here it is an error of
     // the store.
     const bool is_ours = error.code == Code::kInvalidArgument;
@@ -233,7 +233,7 @@ std::optional<Instant> EventReleasePlan::NextWake() const {
 }
 
 EventReleasePlan::Step EventReleasePlan::FinishStep(Instant now) {
-  const auto room = [this] { return in_flight_ < options_.most_in_flight; };
+  const auto room = [this] { return in_flight_ < options_.max_in_flight; };
   while (room()) {
     DueTickets* const tickets = NextDue(now);
     if (tickets == nullptr) break;

@@ -12,7 +12,7 @@
 //       released_for_this_end
 //     an error that may pass   due_first_ or due_again_ after a backoff
 //     another error, or        settled if it was not, and over, with the error
-//       most_tries errors
+//       max_tries errors
 //
 //   due_again_ --> in flight --> OnAnswer, as above
 //   due_again_, too many ends are pending --> given up: over, with an error
@@ -40,9 +40,9 @@ struct ReleaseOptions {
   /// and clients of rate-limiter-py bind slots to ended resources.
   std::vector<milliseconds> ask_again{milliseconds(1'000), milliseconds(5'000),
                                       milliseconds(30'000), milliseconds(120'000)};
-  std::size_t most_pending = 10'000;  ///< ends that are not over; positive
-  std::size_t most_in_flight = 16;    ///< requests; positive
-  std::uint32_t most_tries = 5;       ///< of one request; positive
+  std::size_t max_pending = 10'000;  ///< ends that are not over; positive
+  std::size_t max_in_flight = 16;    ///< requests; positive
+  std::uint32_t max_tries = 5;       ///< the maximum number of tries of one request; positive
   nanoseconds first_backoff = milliseconds(100);
   nanoseconds longest_backoff = std::chrono::seconds(2);  ///< REQUIRES: >= first_backoff > 0
 };
@@ -105,7 +105,7 @@ class EventReleasePlan {
 
   EventReleasePlan(ReleaseOptions options, std::uint64_t seed);
 
-  /// Adds an end, which the next step requests; call OnWake at once. If most_pending ends are
+  /// Adds an end, which the next step requests; call OnWake at once. If max_pending ends are
   /// pending, the settled end that was taken first is given up. Fails with kResourceExhausted if
   /// none of the pending ends is settled and out of flight.
   Result<Ticket> Take(EndedResource ended, Instant now);

@@ -76,7 +76,7 @@ TEST_F(EventReleasePlanTest, I14ACopyInFlightSparesUndatedSlotsAfterARelease) {
 }
 
 TEST_F(EventReleasePlanTest, I14ACopyThatWaitedSparesUndatedSlotsAfterARelease) {
-  options_.most_in_flight = 1;
+  options_.max_in_flight = 1;
   plan_ = Plan(options_, 1);
   const auto first = Begun("j");
   const auto copy = plan_.Take(Ended("j"), now_);
@@ -146,7 +146,7 @@ TEST_F(EventReleasePlanTest, R7RequestsAfterReleasesAreBounded) {
 
 // R7. Fails if: a resource is reported as unreleased although slots were released.
 TEST_F(EventReleasePlanTest, R7WhatWasReleasedIsNotReportedForALaterFailure) {
-  options_.most_tries = 1;
+  options_.max_tries = 1;
   plan_ = Plan(options_, 1);
   const auto ticket = Begun("j");
   now_ = *plan_.OnAnswer(ticket, std::size_t{1}, now_).wake;
@@ -194,7 +194,7 @@ TEST_F(EventReleasePlanTest, R7ALaterEndIsAskedForAsOftenAsAnyTheSameOneIsNot) {
 
 // R8. Fails if: first requests wait for all repeated ones.
 TEST_F(EventReleasePlanTest, R8FirstRequestsGoFirst) {
-  options_.most_in_flight = 1;
+  options_.max_in_flight = 1;
   plan_ = Plan(options_, 1);
   for (const char* id : {"a", "b"}) Nothing(Begun(id));
   now_ = now_ + seconds(1);
@@ -312,7 +312,7 @@ TEST_F(EventReleasePlanTest, AWaitThatTheStoreAsksForIsKept) {
 TEST_F(EventReleasePlanTest, AfterTheMostTriesItHasFailed) {
   const auto ticket = Begun("j");
   Plan::Step step;
-  for (std::uint32_t tries = 1; tries < options_.most_tries; ++tries) {
+  for (std::uint32_t tries = 1; tries < options_.max_tries; ++tries) {
     step = Failed(ticket);
     EXPECT_THAT(step.settled, IsEmpty());
     now_ = *step.wake;
@@ -334,7 +334,7 @@ TEST_F(EventReleasePlanTest, WhatCannotSucceedIsNotTriedAgain) {
 }
 
 TEST_F(EventReleasePlanTest, AGoodAnswerForgivesTheFailuresBefore) {
-  options_.most_tries = 2;
+  options_.max_tries = 2;
   plan_ = Plan(options_, 1);
   const auto ticket = Begun("j");
   for (int i = 0; i < 2; ++i) {
@@ -372,7 +372,7 @@ TEST_F(EventReleasePlanTest, ARepeatedOneMeetsAnEarlierOneThatIsInFlight) {
 }
 
 TEST_F(EventReleasePlanTest, RequestsInFlightAreBounded) {
-  options_.most_in_flight = 2;
+  options_.max_in_flight = 2;
   plan_ = Plan(options_, 1);
   for (const char* id : {"a", "b", "c"}) EXPECT_TRUE(plan_.Take(Ended(id), now_));
   const auto step = plan_.OnWake(now_);
@@ -384,7 +384,7 @@ TEST_F(EventReleasePlanTest, RequestsInFlightAreBounded) {
 }
 
 TEST_F(EventReleasePlanTest, WhereThereIsNoRoomTheOldestIsGivenUp) {
-  options_.most_pending = 2;
+  options_.max_pending = 2;
   plan_ = Plan(options_, 1);
   Nothing(Begun("a"));
   Nothing(Begun("b"));
@@ -398,7 +398,7 @@ TEST_F(EventReleasePlanTest, WhereThereIsNoRoomTheOldestIsGivenUp) {
 }
 
 TEST_F(EventReleasePlanTest, WhatIsNotSettledIsNotGivenUp) {
-  options_.most_pending = 1;
+  options_.max_pending = 1;
   plan_ = Plan(options_, 1);
   const auto first = Begun("a");
   const auto refused = plan_.Take(Ended("b"), now_);
@@ -425,9 +425,9 @@ TEST_F(EventReleasePlanTest, MemoryIsBoundedWhateverArrives) {
     const auto step = plan_.OnWake(now_);
     told += step.unreleased.size();
     told += Nothing(Asked(step)).unreleased.size();
-    ASSERT_LE(plan_.stats().pending, options_.most_pending);
+    ASSERT_LE(plan_.stats().pending, options_.max_pending);
   }
-  EXPECT_EQ(told, kMany - options_.most_pending);
+  EXPECT_EQ(told, kMany - options_.max_pending);
   EXPECT_EQ(plan_.stats().given_up, told);
 }
 

@@ -76,7 +76,7 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
   EventReleaserStats stats_ WEIR_GUARDED_BY(mutex_);
 
   // Used by tasks of the scheduler only.
-  std::map<Plan::Ticket, EventProgress> taken_;  ///< of ends that are not over
+  std::map<Plan::Ticket, EventProgress> taken_;  ///< the ends that are taken and not over
   std::optional<std::pair<Instant, TimerId>> timer_;
 };
 

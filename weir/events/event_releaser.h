@@ -22,8 +22,8 @@ struct EventReleaserOptions {
   /// that the store remembers, so one request is enough.
   ReleaseOptions release;
   milliseconds remember{3'600'000};  ///< EndedResource::remember_until, from when it was taken
-  milliseconds call_timeout{3'000};  ///< of one request to the store
-  std::uint64_t seed = 0;            ///< of the waits between tries
+  milliseconds call_timeout{3'000};  ///< the timeout of one request to the store
+  std::uint64_t seed = 0;            ///< the seed of the waits between tries
   /// Receives resources that were not released. Called on the scheduler's thread; may be empty.
   std::function<void(const UnreleasedResource&)> unreleased{};
   /// Receives an event for each release and each resource without one (docs/design/log.md). Must
@@ -60,8 +60,8 @@ class EventReleaser {
   /// ended before. The event is settled before Take returns, or later on the scheduler's thread.
   ///
   /// Errors of `progress.settled`: kInvalidArgument as MatchEvent, kResourceExhausted if too many
-  /// ends are pending, kCancelled as the destructor, or the store's last error after most_tries
-  /// tries. The tries take at most about most_tries * (call_timeout + longest_backoff). The event
+  /// ends are pending, kCancelled as the destructor, or the store's last error after max_tries
+  /// tries. The tries take at most about max_tries * (call_timeout + longest_backoff). The event
   /// is over after the sum of `ask_again`, plus this time for each of its requests.
   void Take(std::string_view event, std::optional<UnixMillis> sent, EventProgress progress);
 

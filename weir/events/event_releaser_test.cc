@@ -78,7 +78,7 @@ TEST_F(EventReleaserTest, AnEventFreesEverySlotOfItsResource) {
 
 TEST_F(EventReleaserTest, WhatBecameOfAnEndIsLogged) {
   RecordingLog log;
-  Make({.release = {.ask_again = {}, .most_tries = 1}, .log = &log});
+  Make({.release = {.ask_again = {}, .max_tries = 1}, .log = &log});
   store_.BoundByOthers("a", "j-1");
   Take(ClusterEvent("j-1"));
   Take(ClusterEvent("j-2"));
@@ -155,7 +155,7 @@ TEST_F(EventReleaserTest, L13NothingIsKeptOfWhatWasDealtWith) {
 }
 
 TEST_F(EventReleaserTest, L13UnknownResourcesAreKeptWithinABound) {
-  Make({.release = {.most_pending = 100}});
+  Make({.release = {.max_pending = 100}});
   for (int i = 0; i < 1'000; ++i) Take(ClusterEvent(std::to_string(i)));
   EXPECT_EQ(releaser_->stats().release.pending, 100U);
   EXPECT_THAT(unreleased_, SizeIs(900));
@@ -235,15 +235,15 @@ TEST_F(EventReleaserTest, ItIsNotSafeBeforeTheStoreAnswers) {
 // error.
 TEST_F(EventReleaserTest, EveryNumberOfFailuresEndsInOneAnswer) {
   const ReleaseOptions options;
-  for (std::size_t failures = 0; failures <= options.most_tries; ++failures) {
+  for (std::size_t failures = 0; failures <= options.max_tries; ++failures) {
     taken_.clear();
     store_.faults.assign(failures, {Code::kUnavailable, "away"});
     store_.BoundByOthers("a", "j-1");
     Take(ClusterEvent("j-1"));
     scheduler_.Advance(seconds(20));
     ASSERT_THAT(taken_, SizeIs(1)) << failures;
-    EXPECT_EQ(Last().has_value(), failures < options.most_tries) << failures;
-    EXPECT_EQ(store_.held().empty(), failures < options.most_tries) << failures;
+    EXPECT_EQ(Last().has_value(), failures < options.max_tries) << failures;
+    EXPECT_EQ(store_.held().empty(), failures < options.max_tries) << failures;
     store_.faults.clear();
   }
   EXPECT_THAT(unreleased_, ElementsAre(Why::kFailed));

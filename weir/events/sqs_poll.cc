@@ -17,7 +17,7 @@ bool IsPermanent(Code code) { return code == Code::kPermissionDenied || code == 
 bool IsOfTheMessage(Code code) { return code == Code::kInvalidArgument || code == Code::kDataLoss; }
 
 std::vector<std::string> TakeBatch(std::deque<std::string>& from) {
-  const auto end = from.begin() + std::min<std::ptrdiff_t>(std::ssize(from), kMostSqsMessages);
+  const auto end = from.begin() + std::min<std::ptrdiff_t>(std::ssize(from), kMaxSqsMessages);
   std::vector<std::string> batch(std::move_iterator(from.begin()), std::move_iterator(end));
   from.erase(from.begin(), end);
   return batch;
@@ -25,7 +25,7 @@ std::vector<std::string> TakeBatch(std::deque<std::string>& from) {
 
 std::vector<SqsHiding> TakeBatch(std::map<SqsPoll::Key, SqsHiding>& from) {
   std::vector<SqsHiding> batch;
-  while (!from.empty() && batch.size() < kMostSqsMessages) {
+  while (!from.empty() && batch.size() < kMaxSqsMessages) {
     batch.push_back(std::move(from.extract(from.begin()).mapped()));
   }
   return batch;
@@ -49,16 +49,16 @@ SqsPoll::Step SqsPoll::OnWake(Instant now) {
   return FinishStep(now);
 }
 
-// While most_failing messages fail, every tenth round still receives one message, as a probe: if it
+// While max_failing messages fail, every tenth round still receives one message, as a probe: if it
 // succeeds, LeaveWhatAlwaysFails may drop the failing ones.
 void SqsPoll::ReceiveIfRoom() {
-  const bool is_full = failing_ >= options_.most_failing;
+  const bool is_full = failing_ >= options_.max_failing;
   full_rounds_ = is_full ? full_rounds_ + 1 : 0;
-  if (held_.size() + to_delete_.size() >= options_.most_held) return;
+  if (held_.size() + to_delete_.size() >= options_.max_held) return;
   if (is_full && full_rounds_ % kRoundsOfAProbe != 0) return;
   receiving_ = true;
   step_.receive = options_.receive;
-  if (is_full) step_.receive->most_messages = 1;
+  if (is_full) step_.receive->max_messages = 1;
   // Failing messages are handled again in the next round, so the call must not wait for long.
   if (failing_ > 0) step_.receive->wait = std::min(step_.receive->wait, kWaitWhileFailing);
 }
@@ -67,7 +67,7 @@ void SqsPoll::ReceiveIfRoom() {
 // hidden.
 void SqsPoll::HideAgain(Instant now) {
   // Queues at most one call's messages at once, so that new hidings do not wait behind all of them.
-  while (!hidden_until_.empty() && to_hide_.size() < kMostSqsMessages) {
+  while (!hidden_until_.empty() && to_hide_.size() < kMaxSqsMessages) {
     const auto [until, key] = *hidden_until_.begin();
     if (until - *options_.receive.visibility > now) return;
     QueueHiding(key, held_.at(key), now);
@@ -160,7 +160,7 @@ void SqsPoll::LeaveWhatAlwaysFails() {
   if (failing_ == 0 || !has_succeeded_) return;
   for (auto at = held_.begin(); at != held_.end();) {
     const auto& [key, held] = *at++;
-    if (held.state != State::kFailing || held.failures < options_.most_failures) continue;
+    if (held.state != State::kFailing || held.failures < options_.max_failures) continue;
     --failing_;
     step_.notices.push_back({RemoveHeld(key).id,
                              {Code::kAborted, "its handling fails again and again"},
@@ -238,7 +238,7 @@ bool SqsPoll::IsIdle() const {
 // The receipts of a round are sent together, when its last message was handled, or when a batch is
 // full.
 bool SqsPoll::IsDue(std::size_t receipts) const {
-  return receipts >= kMostSqsMessages || (receipts > 0 && handling_ == 0);
+  return receipts >= kMaxSqsMessages || (receipts > 0 && handling_ == 0);
 }
 
 void SqsPoll::GiveBack() {

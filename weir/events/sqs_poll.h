@@ -11,7 +11,7 @@
 //   kHandling  OnHandled, an error of the message                  (left in the queue)
 //   kHandling  OnHandled, another error                            kFailing; hidden
 //   kFailing   the next round                                      kHandling
-//   kFailing   most_failures failures, and another one succeeded   (left in the queue)
+//   kFailing   max_failures failures, and another one succeeded   (left in the queue)
 //   kNotOver   OnOver, success                                     (deleted)
 //   kNotOver   OnOver, an error                                    (left in the queue)
 //   kNotOver,  Stop                                                (given back to the queue)
@@ -53,13 +53,13 @@ struct SqsPollOptions {
   nanoseconds longest_backoff = std::chrono::seconds(5);  ///< REQUIRES: >= first_backoff > 0
   /// While this many messages are held whose handling failed, only every tenth round receives, and
   /// only one message: the store is unavailable, or each of the messages has a defect.
-  std::size_t most_failing = 10;
+  std::size_t max_failing = 10;
   /// A message whose handling failed this many times is left in the queue when the handling of
   /// another message succeeds.
-  std::uint32_t most_failures = 20;
-  /// While this many messages are held, no more are received. At most ReleaseOptions::most_pending
+  std::uint32_t max_failures = 20;
+  /// While this many messages are held, no more are received. At most ReleaseOptions::max_pending
   /// less the messages of one call.
-  std::size_t most_held = 9'990;
+  std::size_t max_held = 9'990;
 };
 
 struct SqsStats {
@@ -141,7 +141,7 @@ class SqsPoll {
   void ReceiveIfRoom();
   /// Takes the error of a handling.
   void OnFailed(Key key, Held& held, const Error& error, Instant now);
-  /// Drops messages whose handling failed most_failures times, if another one succeeded.
+  /// Drops messages whose handling failed max_failures times, if another one succeeded.
   void LeaveWhatAlwaysFails();
   /// Hands over one message.
   void HandOverMessage(Key key, Held& held);
@@ -174,7 +174,7 @@ class SqsPoll {
   bool in_round_ = false;
   Instant due_{};                  // start of the next round
   Instant began_{};                // start of the last round
-  std::uint32_t full_rounds_ = 0;  // consecutive rounds with most_failing failing messages
+  std::uint32_t full_rounds_ = 0;  // consecutive rounds with max_failing failing messages
   // State of this round.
   bool was_empty_ = false;
   bool has_failed_ = false;
@@ -190,11 +190,12 @@ class SqsPoll {
   bool ended_ = false;
   Key last_key_ = 0;
   std::map<Key, Held> held_;
-  std::size_t failing_ = 0;                         // held messages in kFailing
-  std::deque<std::string> to_delete_;               // queued receipts
-  std::map<Key, SqsHiding> to_hide_;                // queued hidings
-  std::set<std::pair<Instant, Key>> hidden_until_;  // of messages in kNotOver
-  Step step_;                                       // the step that is being made
+  std::size_t failing_ = 0;            // held messages in kFailing
+  std::deque<std::string> to_delete_;  // queued receipts
+  std::map<Key, SqsHiding> to_hide_;   // queued hidings
+  // The messages in kNotOver, by the end of their hiding.
+  std::set<std::pair<Instant, Key>> hidden_until_;
+  Step step_;  // the step that is being made
   SqsStats stats_;
 };
 

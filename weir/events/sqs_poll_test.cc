@@ -101,7 +101,7 @@ TEST_F(SqsPollTest, NothingIsReceivedWhileMessagesAreHandled) {
 
 // Fails if: the number of held messages is not bounded.
 TEST_F(SqsPollTest, NothingIsReceivedWhileTooManyAreHeld) {
-  options_.most_held = 1;
+  options_.max_held = 1;
   SqsPoll poll(options_, 1);
   poll.OnWake(now_);
   const auto keys = Keys(poll.OnReceived(Messages(1), now_));
@@ -122,7 +122,7 @@ TEST_F(SqsPollTest, AnAnswerWithoutMessagesAfterTheWaitIsFollowedAtOnce) {
   now_ = now_ + seconds(20);
   const auto step = poll_.OnReceived({}, now_);
   EXPECT_EQ(step.wake, now_);
-  EXPECT_THAT(step.notices, IsEmpty()) << "it is no error";
+  EXPECT_THAT(step.notices, IsEmpty()) << "it is not an error";
   EXPECT_EQ(poll_.stats().receives, 1U);
 }
 
@@ -172,13 +172,13 @@ TEST_F(SqsPollTest, R9WhatFailedIsHeldAndHandedOverAgain) {
   step = poll_.OnWake(now_);
   EXPECT_EQ(Keys(step), keys);
   ASSERT_TRUE(step.receive) << "every tenth round looks whether it is only these";
-  EXPECT_EQ(step.receive->most_messages, 1);
+  EXPECT_EQ(step.receive->max_messages, 1);
   poll_.OnReceived({}, now_);
   for (const Key key : keys) step = Handle(key);
   EXPECT_THAT(step.receipts, SizeIs(10));
   ASSERT_TRUE(step.wake);
   Deleted(10);
-  EXPECT_EQ(poll_.OnWake(*step.wake).receive->most_messages, 10);
+  EXPECT_EQ(poll_.OnWake(*step.wake).receive->max_messages, 10);
 }
 
 // R9. Fails if: messages whose handling always fails block all others.
@@ -203,7 +203,7 @@ TEST_F(SqsPollTest, R9TenThatAlwaysFailAreLeftToTheQueueInTheEnd) {
     if (!step.receipts.empty()) Deleted(1);
   }
   EXPECT_THAT(good, testing::Not(IsEmpty()));
-  EXPECT_LE(poll_.stats().failed, 10U * (options_.most_failures + 10)) << "until a probe goes well";
+  EXPECT_LE(poll_.stats().failed, 10U * (options_.max_failures + 10)) << "until a probe goes well";
 }
 
 // R8. Fails if: no messages are received while deletions are in flight.
@@ -269,7 +269,7 @@ TEST_F(SqsPollTest, AMessageThatIsLeftAsNoEventIsNotHidden) {
 // Fails if: the same for a message whose handling always fails.
 TEST_F(SqsPollTest, AMessageThatIsLeftBecauseItAlwaysFailsIsNotHidden) {
   for (const bool hiding_in_flight : {false, true}) {
-    options_.most_failures = hiding_in_flight ? 2 : 1;
+    options_.max_failures = hiding_in_flight ? 2 : 1;
     SqsPoll poll(options_, 1);
     poll.OnWake(now_);
     auto keys = Keys(poll.OnReceived(Messages(hiding_in_flight ? 1 : 2), now_));

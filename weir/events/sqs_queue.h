@@ -14,7 +14,7 @@ namespace weir {
 
 struct SqsQueue {
   std::string url;                    ///< as the service names the queue
-  std::string endpoint_url;           ///< of the service: the URL without its path
+  std::string endpoint_url;           ///< the endpoint of the service: the URL without its path
   std::optional<std::string> region;  ///< set if the host names one: sqs.REGION.amazonaws.com
 
   friend bool operator==(const SqsQueue&, const SqsQueue&) = default;

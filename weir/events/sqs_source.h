@@ -18,9 +18,10 @@ namespace weir {
 
 struct SqsSourceOptions {
   std::string queue_url;
-  SqsPollOptions poll;                ///< `keeps_until_over` is false for a FIFO queue (".fifo")
-  milliseconds call_timeout{10'000};  ///< of a call, in addition to its wait for messages
-  std::uint64_t seed = 0;             ///< of the pauses after failures
+  SqsPollOptions poll;  ///< `keeps_until_over` is false for a FIFO queue (".fifo")
+  /// The timeout of a call, in addition to its wait for messages.
+  milliseconds call_timeout{10'000};
+  std::uint64_t seed = 0;  ///< the seed of the pauses after failures
   /// Receives each failure after which the source continues. Called on the scheduler's thread; may
   /// be empty.
   std::function<void(const SqsNotice&)> notice;

@@ -117,7 +117,7 @@ TEST_F(SqsSourceTest, R8WhatIsNotOverStaysInTheQueueUnseen) {
   kept_[1].settled(false);
   scheduler_.Advance(seconds(1));
   EXPECT_EQ(queue_.size(), 0U);
-  EXPECT_EQ(queue_.most_receives(), 1);
+  EXPECT_EQ(queue_.max_receives(), 1);
 }
 
 // R8. Fails if: a message whose event is not over is lost with the process, or hidden from the next

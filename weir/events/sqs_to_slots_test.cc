@@ -58,14 +58,14 @@ TEST_F(SqsToSlotsTest, AnEventInTheQueueFreesItsSlot) {
   }
   scheduler_.Advance(minutes(5));
   EXPECT_THAT(store_.held(), IsEmpty());
-  EXPECT_EQ(queue_.size(), 1U) << "what is no event is the queue's matter";
+  EXPECT_EQ(queue_.size(), 1U) << "the queue handles what is not an event";
   EXPECT_GT(daemon.source.stats().bad, 1U);
   EXPECT_EQ(daemon.source.stats().failed, daemon.releaser.stats().release.failed);
 }
 
 // R9. Fails if: an outage of the store makes dead letters of good events.
 TEST_F(SqsToSlotsTest, R9AnOutageOfTheStoreMakesNoDeadLetters) {
-  queue_.most_deliveries = 3;
+  queue_.max_deliveries = 3;
   EventDaemon daemon(queue_, store_, scheduler_);
   store_.faults.assign(10'000, {Code::kUnavailable, "away"});
   for (int i = 0; i < 30; ++i) {
@@ -94,7 +94,7 @@ TEST_F(SqsToSlotsTest, R8AnEventOutlivesTheProcessThatReadIt) {
   EXPECT_THAT(store_.held(), IsEmpty());
   scheduler_.Advance(minutes(5));
   EXPECT_EQ(queue_.size(), 0U);
-  EXPECT_EQ(queue_.most_receives(), 2);
+  EXPECT_EQ(queue_.max_receives(), 2);
 }
 
 // Fails if: an event without a time, delayed in the queue, releases a later slot of the same name.
@@ -130,7 +130,7 @@ TEST_F(SqsToSlotsTest, R9AStoreThatRefusesMakesNoDeadLetters) {
     sim::SimScheduler scheduler;
     SlotsInMemory store;
     ScriptedQueue queue{scheduler};
-    queue.most_deliveries = 3;
+    queue.max_deliveries = 3;
     EventDaemon daemon(queue, store, scheduler);
     store.faults.assign(100'000, {code, "no"});
     for (int i = 0; i < 30; ++i) queue.Send(ClusterEvent(std::to_string(i)));
@@ -195,7 +195,7 @@ TEST_F(SqsToSlotsTest, R8ALaterEndStaysInTheQueue) {
 // R8. Fails if: messages are deleted although their events were given up.
 TEST_F(SqsToSlotsTest, R8WhatIsGivenUpForWantOfRoomComesAgain) {
   EventReleaserOptions options;
-  options.release.most_pending = 100;
+  options.release.max_pending = 100;
   EventDaemon daemon(queue_, store_, scheduler_, options);
   for (int i = 0; i < 300; ++i) queue_.Send(ClusterEvent("j-" + std::to_string(i)));
   scheduler_.Advance(seconds(20));

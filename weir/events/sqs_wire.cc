@@ -43,7 +43,7 @@ Result<json> ListIn(json& answer, const char* key, std::string_view operation) {
   json list = answer.contains(key) ? std::move(answer[key]) : json();
   if (list.is_null()) return json::array();
   if (list.is_array()) return list;
-  return Malformed(operation, fmt::format("{} is no list", key));
+  return Malformed(operation, fmt::format("{} is not a list", key));
 }
 
 /// Returns the string under the key; an empty one if there is none.
@@ -86,7 +86,7 @@ Status Check(const ReceiveOptions& options) {
   WEIR_RETURN_IF_ERROR(
       CheckRange("seconds to wait for messages", options.wait.count(), 1, kLongestSqsWait.count()));
   WEIR_RETURN_IF_ERROR(
-      CheckRange("messages of one call", options.most_messages, 1, kMostSqsMessages));
+      CheckRange("messages of one call", options.max_messages, 1, kMaxSqsMessages));
   if (!options.visibility) return {};
   constexpr int kHalfADay = 43'200;
   return CheckRange("visibility timeout in seconds", options.visibility->count(), 1, kHalfADay);
@@ -97,7 +97,7 @@ std::string ReceiveBody(std::string_view queue_url, const ReceiveOptions& option
       OpenBody(queue_url) +
       fmt::format(
           R"(,"AttributeNames":["SentTimestamp"],"MaxNumberOfMessages":{},"WaitTimeSeconds":{})",
-          options.most_messages, options.wait.count());
+          options.max_messages, options.wait.count());
   if (options.visibility) {
     body += fmt::format(R"(,"VisibilityTimeout":{})", options.visibility->count());
   }

@@ -17,11 +17,11 @@ namespace weir {
 
 inline constexpr std::string_view kSqsTargetPrefix = "AmazonSQS";
 inline constexpr std::chrono::seconds kLongestSqsWait{20};
-inline constexpr int kMostSqsMessages = 10;  ///< in one call
+inline constexpr int kMaxSqsMessages = 10;  ///< in one call
 
 struct ReceiveOptions {
   std::chrono::seconds wait = kLongestSqsWait;  ///< for a first message: 1 to 20 seconds
-  int most_messages = kMostSqsMessages;         ///< 1 to 10
+  int max_messages = kMaxSqsMessages;           ///< 1 to 10
   /// The visibility timeout of received messages: 1 second to 12 hours; by default the queue's.
   std::optional<std::chrono::seconds> visibility{};
 };
@@ -33,7 +33,8 @@ struct SqsMessage {
   std::string id;
   std::string receipt;  ///< identifies this delivery; needed to delete or hide the message
   std::string body;
-  std::optional<UnixMillis> sent{};  ///< when it was sent to the queue, if the service returns it
+  /// The time at which the message was sent to the queue, if the service returns it.
+  std::optional<UnixMillis> sent{};
 };
 
 /// Returns the body of a ReceiveMessage request.
@@ -41,7 +42,7 @@ std::string ReceiveBody(std::string_view queue_url, const ReceiveOptions& option
 /// Parses the response of ReceiveMessage. Fails with kDataLoss if it is malformed.
 Result<std::vector<SqsMessage>> ReadReceived(std::string_view answer);
 
-/// Returns the body of a DeleteMessageBatch request. REQUIRES: 1 to kMostSqsMessages receipts.
+/// Returns the body of a DeleteMessageBatch request. REQUIRES: 1 to kMaxSqsMessages receipts.
 std::string DeleteBody(std::string_view queue_url, std::span<const std::string> receipts);
 
 /// A new visibility timeout of a received message, from now on. 0: it can be received at once.
@@ -51,7 +52,7 @@ struct SqsHiding {
 
   friend bool operator==(const SqsHiding&, const SqsHiding&) = default;
 };
-/// Returns the body of a ChangeMessageVisibilityBatch request. REQUIRES: 1 to kMostSqsMessages
+/// Returns the body of a ChangeMessageVisibilityBatch request. REQUIRES: 1 to kMaxSqsMessages
 /// hidings.
 std::string HideBody(std::string_view queue_url, std::span<const SqsHiding> hidings);
 

@@ -20,7 +20,7 @@ TEST(SqsWire, AReceiveSaysHowLongToWaitAndHowMany) {
   EXPECT_EQ(ReceiveBody("https://h/1/q", {}),
             R"({"QueueUrl":"https://h/1/q","AttributeNames":["SentTimestamp"],)"
             R"("MaxNumberOfMessages":10,"WaitTimeSeconds":20})");
-  EXPECT_THAT(ReceiveBody("u", {.wait = seconds(3), .most_messages = 1, .visibility = seconds(60)}),
+  EXPECT_THAT(ReceiveBody("u", {.wait = seconds(3), .max_messages = 1, .visibility = seconds(60)}),
               HasSubstr(R"("MaxNumberOfMessages":1,"WaitTimeSeconds":3,"VisibilityTimeout":60})"));
 }
 
@@ -28,7 +28,7 @@ TEST(SqsWire, NumbersBeyondTheServicesAreRefused) {
   EXPECT_TRUE(Check(ReceiveOptions{}));
   for (const ReceiveOptions& bad :
        {ReceiveOptions{.wait = seconds(0)}, ReceiveOptions{.wait = seconds(21)},
-        ReceiveOptions{.most_messages = 0}, ReceiveOptions{.most_messages = 11},
+        ReceiveOptions{.max_messages = 0}, ReceiveOptions{.max_messages = 11},
         ReceiveOptions{.visibility = seconds(0)}, ReceiveOptions{.visibility = seconds(43'201)}}) {
     const Status checked = Check(bad);
     ASSERT_FALSE(checked);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "weir/kinesis/pipeline/shard_ranges.h"
+#include "weir/kinesis/shards/shard_ranges.h"
 
 namespace weir::kinesis {
 

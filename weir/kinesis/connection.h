@@ -19,16 +19,17 @@ enum class ConnectedService { kKinesis, kCloudWatch };
 struct ConnectionOptions {
   std::string region;        ///< empty: found as AWS's SDKs do
   std::string endpoint_url;  ///< empty: the region's, or found as AWS's SDKs do
-  std::string content_type;  ///< of the request bodies: wire.h, cloudwatch_wire.h
+  std::string content_type;  ///< the content type of the request bodies: wire.h, cloudwatch_wire.h
   milliseconds connect_timeout{6'000};
-  milliseconds request_timeout{6'000};  ///< of one request, from when it has a connection
+  /// The timeout of one request, from when it has a connection.
+  milliseconds request_timeout{6'000};
   std::size_t max_connections = 24;
   CrtOptions tls;                    ///< the trusted certificates
   std::optional<HttpProxy> proxy{};  ///< nothing: as TransportOptions says
   /// Attempts of a call. 1: a failure is returned at once, except that rejected credentials are
   /// replaced and a wrong clock is corrected first. A producer uses 1; readers use more.
   int max_attempts = 1;
-  /// As TransportOptions::gives_up.
+  /// See TransportOptions::gives_up.
   std::function<bool()> gives_up{};
   ConnectedService service = ConnectedService::kKinesis;
   Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive it

@@ -14,7 +14,7 @@
 #include "weir/base/done.h"
 #include "weir/base/result.h"
 #include "weir/kinesis/metrics/producer_metrics.h"
-#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/kinesis/pipeline/record_results.h"
 #include "weir/kinesis/pipeline/shared_budget.h"
 #include "weir/kinesis/producer_config.h"
 #include "weir/kinesis/wire/wire.h"
@@ -41,14 +41,14 @@ using PutDone = std::move_only_function<void(RecordResult)>;
 /// Counts since the producer was created, of all streams.
 struct ProducerStats {
   std::uint64_t records = 0;          ///< accepted by a put
-  std::uint64_t bytes = 0;            ///< of the data of these records
+  std::uint64_t bytes = 0;            ///< the size of the data of these records
   std::uint64_t stored = 0;           ///< records whose result says that they are stored
   std::uint64_t failed = 0;           ///< records with another result
   std::uint64_t maybe_duplicate = 0;  ///< results with maybe_duplicate
   std::uint64_t kinesis_records = 0;  ///< sent; each retry counts
   std::uint64_t requests = 0;         ///< PutRecords; each retry counts
   std::uint64_t throttled = 0;        ///< Kinesis records refused for a shard's rate
-  std::uint64_t retries = 0;          ///< of user records
+  std::uint64_t retries = 0;          ///< the retries of user records
 };
 
 /// Objects that the producer uses and does not own: all must outlive it. No call on `client` may

@@ -40,7 +40,8 @@ Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64
       buffer_quota({.max_records = SizeOf(config.max_outstanding_records),
                     .max_bytes = SizeOf(config.max_outstanding_bytes)}),
       metrics(MetricsOf(config), [this] { return OldestAge(); }),
-      rng_(seed) {}
+      rng_(seed),
+      ring_({.max_requests = config.max_connections, .max_bytes = config.max_in_flight_bytes}) {}
 
 Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
   WEIR_RETURN_IF_ERROR(CheckAddress(address));
@@ -131,28 +132,24 @@ void Producer::State::PutWhenRoom(Stream& stream, Incoming& incoming, Done<void>
 }
 
 void Producer::State::QueuePutter(Putter putter) {
-  const PendingRecord& pending = putter.incoming.pending;
-  const BufferQuota::Ticket ticket = buffer_quota.Wait(pending.tenant, {1, pending.bytes});
+  const PutQueue::Ticket ticket = putters_.Wait(buffer_quota, std::move(putter));
   const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
   // Without a timer the caller waits for as long as it takes.
-  if (config.put_timeout != milliseconds::max() && !end.is_never()) {
-    putter.waiter.timer = parts.scheduler.At(
-        end.at(), [self = shared_from_this(), ticket] { self->GiveUpWaiting(ticket); });
-  }
-  putters_.emplace(ticket, std::move(putter));
+  if (config.put_timeout == milliseconds::max() || end.is_never()) return;
+  putters_.WaiterOf(ticket).timer = parts.scheduler.At(
+      end.at(), [self = shared_from_this(), ticket] { self->GiveUpWaiting(ticket); });
 }
 
 void Producer::State::GiveUpWaiting(BufferQuota::Ticket ticket) {
-  Done<void> done;
+  std::optional<PutQueue::Canceled> canceled;
   std::vector<Waiter> served;
   {
     const MutexLock lock(mutex);
-    std::vector<BufferQuota::Ticket> tickets;
-    if (!buffer_quota.CancelWait(ticket, tickets)) return;
-    done = std::move(putters_.extract(ticket).mapped().waiter.done);
-    served = PutServed(tickets);
+    canceled = putters_.Cancel(buffer_quota, ticket);
+    if (!canceled) return;
+    served = PutServed(std::move(canceled->served));
   }
-  done(QuotaIsFull());
+  canceled->waiter.done(QuotaIsFull());
   for (Waiter& waiter : served) Notify(waiter);
 }
 
@@ -192,24 +189,15 @@ void Producer::State::AwaitResults(const std::vector<Stream*>& streams, Deadline
   done({});
 }
 
-std::vector<Waiter> Producer::State::TakeAllPutters() {
-  std::vector<Waiter> refused;
-  buffer_quota.CancelAllWaits();
-  for (auto& [ticket, putter] : std::exchange(putters_, {})) {
-    refused.push_back(std::move(putter.waiter));
-  }
-  return refused;
-}
-
 void Producer::State::Close(Deadline deadline, Done<void> done) {
-  std::vector<Waiter> refused;
+  std::vector<Putter> refused;
   {
     const MutexLock lock(mutex);
     closed_ = true;
-    refused = TakeAllPutters();
-    ++deliveries_;  // one for `done`
+    refused = putters_.CancelAll(buffer_quota);
+    end_.BeginDeliveries(1);  // one for `done`
   }
-  for (Waiter& waiter : refused) Notify(waiter, ProducerIsClosed());
+  for (Putter& putter : refused) Notify(putter.waiter, ProducerIsClosed());
   // Runs when the flush has ended, or at `deadline`.
   auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
     self->parts.scheduler.Post([self, done = std::move(done)]() mutable {

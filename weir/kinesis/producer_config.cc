@@ -15,7 +15,7 @@ namespace weir::kinesis {
 namespace {
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMostPercent = 10'000;
+constexpr std::int64_t kMaxPercent = 10'000;
 constexpr std::int64_t kShardRecords = 1'000;
 constexpr std::int64_t kShardBytes = 1024 * 1024;
 // In percent. Bytes often come in pieces of 50 KiB, each of which waits up to a millisecond longer
@@ -189,7 +189,7 @@ nanoseconds Bounded(milliseconds time) {
   return std::min(time, std::chrono::floor<milliseconds>(nanoseconds::max()));
 }
 
-// As in the library: a fifth of the time that a record may wait in all, and at most 50 ms.
+// Like the library: a fifth of the time that a record may wait in all, and at most 50 ms.
 nanoseconds LingerFor(milliseconds buffered) {
   constexpr milliseconds kLongest{50};
   return std::min(buffered, 5 * kLongest) / 5;
@@ -221,7 +221,7 @@ std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number);
 }  // namespace
 
 PipelineOptions ProducerConfig::Pipeline() const {
-  const std::int64_t percent = std::min(rate_limit_percent, kMostPercent);
+  const std::int64_t percent = std::min(rate_limit_percent, kMaxPercent);
   const auto rate = [percent](std::int64_t set, std::int64_t whole, std::int64_t flow) {
     if (set > 0) return PerSecond(set);
     return EvenFlow(std::max<std::int64_t>(whole * percent / 100, 1), flow);

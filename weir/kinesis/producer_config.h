@@ -11,7 +11,7 @@
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/kinesis/metrics/metric_dimensions.h"
-#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/kinesis/pipeline/pipeline_step.h"
 #include "weir/kinesis/wire/wire.h"
 
 namespace weir::kinesis {

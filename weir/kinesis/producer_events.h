@@ -5,8 +5,8 @@
 
 #include "weir/base/result.h"
 #include "weir/kinesis/pipeline/budget_gate.h"
-#include "weir/kinesis/pipeline/pipeline.h"
-#include "weir/kinesis/pipeline/shard_map.h"
+#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/shards/shard_map.h"
 #include "weir/telemetry/log.h"
 #include "weir/telemetry/repeated_event.h"
 

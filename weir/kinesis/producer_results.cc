@@ -1,7 +1,5 @@
 // From the results of a pipeline to the callbacks of their records, and to the callers that wait
 // for them.
-#include <absl/container/flat_hash_map.h>
-
 #include <utility>
 
 #include "weir/kinesis/producer_state.h"
@@ -40,17 +38,9 @@ void Producer::State::DeliverResults(Stream& stream, PipelineStep step) {
   if (are_on_executor) EndFlushIfUnneeded(stream);  // callbacks on the executor may take long
 }
 
-// Otherwise a caller that waits for space of a tenant that no longer exists would wait longer than
-// later callers.
 void Producer::State::MoveWaiting(const Stream& stream) {
-  absl::flat_hash_map<BufferQuota::Ticket, BufferQuota::Tenant> tenants;
-  for (auto& [ticket, putter] : putters_) {
-    if (&putter.stream != &stream) continue;
-    Incoming& incoming = putter.incoming;
-    incoming.pending.tenant = TenantOf(stream, incoming.record.hash);
-    tenants.emplace(ticket, incoming.pending.tenant);
-  }
-  buffer_quota.MoveWaiting(tenants);
+  putters_.MoveWaiting(buffer_quota, stream,
+                       [&](HashKey hash) WEIR_REQUIRES(mutex) { return TenantOf(stream, hash); });
 }
 
 void Producer::State::RecordMetrics(Stream& stream, const StepEffects& effects) {
@@ -85,7 +75,7 @@ StepEffects Producer::State::ApplyResults(Stream& stream, PipelineStep& step) {
     const PendingRecord pending = stream.pending_table.Take(number);
     buffer_quota.GiveBack(pending.tenant, {.records = 0, .bytes = pending.bytes});
   }
-  deliveries_ += effects.on_executor.size();
+  end_.BeginDeliveries(effects.on_executor.size());
   effects.served = ServeWaiting();
   return effects;
 }
@@ -97,15 +87,12 @@ PendingRecord Producer::State::TakePending(Stream& stream, const RecordResult& r
 }
 
 std::vector<Waiter> Producer::State::ServeWaiting() {
-  std::vector<BufferQuota::Ticket> tickets;
-  buffer_quota.ServeWaiting(tickets);
-  return PutServed(tickets);
+  return PutServed(putters_.Serve(buffer_quota));
 }
 
-std::vector<Waiter> Producer::State::PutServed(const std::vector<BufferQuota::Ticket>& tickets) {
+std::vector<Waiter> Producer::State::PutServed(std::vector<Putter> putters) {
   std::vector<Waiter> served;
-  for (const BufferQuota::Ticket ticket : tickets) {
-    Putter putter = std::move(putters_.extract(ticket).mapped());
+  for (Putter& putter : putters) {
     BeginAt(putter.incoming, Now());
     PutIn(putter.stream, std::move(putter.incoming));
     served.push_back(std::move(putter.waiter));
@@ -170,7 +157,7 @@ void Producer::State::CollectFlushedOnExecutor(Stream& stream, std::uint64_t epo
     if (!stream.epochs.OnCallbackRan(epoch)) return;
     flushed_callers = CollectFlushed(stream);
     if (!flushed_callers.ended_wait) return;
-    ++deliveries_;
+    end_.BeginDeliveries(1);
   }
   parts.scheduler.Post(
       [self = shared_from_this(), &stream, flushed_callers = std::move(flushed_callers)]() mutable {
@@ -198,8 +185,7 @@ void Producer::State::EndDelivery() {
   Done<void> done;
   {
     const MutexLock lock(mutex);
-    --deliveries_;
-    done = MarkEndedIfIdle();
+    done = end_.EndDelivery();
   }
   if (done) done({});
 }

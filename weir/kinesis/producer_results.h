@@ -8,13 +8,6 @@
 
 namespace weir::kinesis {
 
-/// A caller that waits for space. It is blocked while this exists, so the references are valid.
-struct Putter {
-  Producer::Stream& stream;
-  Incoming& incoming;
-  Waiter waiter{};
-};
-
 /// A result, and the pending of its record: the callback that gets it.
 struct Delivery {
   RecordResult result;

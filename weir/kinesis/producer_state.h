@@ -21,13 +21,11 @@
 //                            NotifyFlushed: callers of Flush <--------+
 //
 // The end: Close sets closed_ (no more puts) and flushes; at its deadline or after the flush CutOff
-// sets cut_off_ (no more requests) and gives each record its result. When no call is in flight,
-// calls_have_ended_ is set; when no delivery is pending either, ended_ is set and the destructor
-// may return.
+// sets cut_off_ (no more requests) and gives each record its result. When no call is in flight and
+// no delivery is pending any more (end_), the destructor may return.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,8 +36,11 @@
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 #include "weir/kinesis/callback_scope.h"
+#include "weir/kinesis/producer_end.h"
 #include "weir/kinesis/producer_results.h"
 #include "weir/kinesis/producer_stream.h"
+#include "weir/kinesis/put_queue.h"
+#include "weir/kinesis/send_ring.h"
 
 namespace weir::kinesis {
 
@@ -59,13 +60,13 @@ struct Producer::State : std::enable_shared_from_this<State> {
   Status CheckMayBlock() const;
   /// Checks the same for a call that waits for a result and for no callback.
   Status CheckMayAwaitResult() const;
-  /// As Producer::Flush.
+  /// The implementation of Producer::Flush.
   void Flush(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
       WEIR_EXCLUDES(mutex);
-  /// As Flush, also if the producer is closed.
+  /// Like Flush, but also possible if the producer is closed.
   void AwaitResults(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
       WEIR_EXCLUDES(mutex);
-  /// As Producer::Close.
+  /// The implementation of Producer::Close.
   void Close(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
   /// `done` runs when no call is in flight and no delivery is pending, after Close. At most one
   /// caller, the destructor.
@@ -108,8 +109,6 @@ struct Producer::State : std::enable_shared_from_this<State> {
   bool IsClosed() const WEIR_EXCLUDES(mutex);
   /// Ends the wait of a caller of Flush whose deadline has come.
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
-  /// Removes all callers that wait for space and returns them; their puts fail with kCancelled.
-  std::vector<Waiter> TakeAllPutters() WEIR_REQUIRES(mutex);
 
   // producer_results.cc: called by tasks of the scheduler, unless said otherwise.
   /// Delivers the results of a step, and publishes its counts and shards.
@@ -125,9 +124,8 @@ struct Producer::State : std::enable_shared_from_this<State> {
   /// Puts the records of callers for which there is space now. Returns these callers. Also called
   /// on threads of the executor.
   std::vector<Waiter> ServeWaiting() WEIR_REQUIRES(mutex);
-  /// Puts the records of tickets that the quota has served. Returns their callers.
-  std::vector<Waiter> PutServed(const std::vector<BufferQuota::Ticket>& tickets)
-      WEIR_REQUIRES(mutex);
+  /// Puts the records of callers that have their space. Returns the waiters of these.
+  std::vector<Waiter> PutServed(std::vector<Putter> putters) WEIR_REQUIRES(mutex);
   /// Runs the callbacks of results on this thread, and notifies the callers that were served.
   void RunCallbacks(Stream& stream, StepEffects effects) WEIR_EXCLUDES(mutex);
   /// Runs one callback and what follows from it. On a thread of the callbacks' executor, as
@@ -163,16 +161,11 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void CutOff() WEIR_EXCLUDES(mutex);
   /// Notes whether all calls have ended after CutOff.
   void OnCallsEnded() WEIR_EXCLUDES(mutex);
-  /// Sets ended_ if nothing is pending any more. Returns the caller of WhenEnded, to be run; empty
-  /// if none waits.
-  Done<void> MarkEndedIfIdle() WEIR_REQUIRES(mutex);
 
   // producer_calls.cc: called by tasks of the scheduler.
   /// Sends requests while there are connections and bytes for them.
   void SendPending();
-  /// Queues a stream in the ring if its pipeline has a request that may be sent.
-  void EnterRing(Stream& stream);
-  void SendRequest(Stream& stream, PipelineStep::Send send, std::size_t bytes);
+  void SendRequest(const SendRing::Next& next);
   void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
   void SendListing(Stream& stream, const std::string& token);
   void SendBudgetRequest(Stream& stream, const BudgetRequest& request);
@@ -180,26 +173,18 @@ struct Producer::State : std::enable_shared_from_this<State> {
       WEIR_EXCLUDES(mutex);
   /// Returns the deadline of a call that begins now.
   Deadline CallDeadline() const;
-  /// Returns the deadline of a PutRecords request that begins now with these records.
-  Deadline PutDeadline(const std::vector<KinesisRecord>& records) const;
 
   Rng rng_ WEIR_GUARDED_BY(mutex);
   std::map<Key, std::unique_ptr<Stream>> streams_ WEIR_GUARDED_BY(mutex);
-  std::map<BufferQuota::Ticket, Putter> putters_ WEIR_GUARDED_BY(mutex);
+  PutQueue putters_ WEIR_GUARDED_BY(mutex);
   Flushes flushes_ WEIR_GUARDED_BY(mutex);
   bool closed_ WEIR_GUARDED_BY(mutex) = false;
-  // Deliveries on the executor that have not ended, and calls of Close whose `done` has not run.
-  std::size_t deliveries_ WEIR_GUARDED_BY(mutex) = 0;
-  bool calls_have_ended_ WEIR_GUARDED_BY(mutex) = false;
-  bool ended_ WEIR_GUARDED_BY(mutex) = false;
-  Done<void> on_end_ WEIR_GUARDED_BY(mutex);
+  ProducerEnd end_ WEIR_GUARDED_BY(mutex);
 
   // Used by tasks of the scheduler only.
-  std::deque<Stream*> ring_;  // streams with a request to send, in turn
-  std::size_t requests_ = 0;  // PutRecords requests in flight
-  std::size_t bytes_ = 0;     // of these requests, of data and partition keys
-  std::size_t calls_ = 0;     // in flight: requests, listings and budget requests
-  bool cut_off_ = false;      ///< CutOff has run
+  SendRing ring_;
+  std::size_t calls_ = 0;  // in flight: requests, listings and budget requests
+  bool cut_off_ = false;   ///< CutOff has run
 };
 
 }  // namespace weir::kinesis

@@ -10,7 +10,7 @@
 namespace weir::kinesis {
 namespace {
 
-constexpr std::size_t kMostKeyCharacters = 256;
+constexpr std::size_t kMaxKeyCharacters = 256;
 
 std::size_t CharactersIn(std::string_view utf8) {
   return static_cast<std::size_t>(
@@ -24,7 +24,7 @@ tl::unexpected<Error> BadRecord(std::string message) {
 Status CheckKey(std::string_view key) {
   if (key.empty()) return BadRecord("the partition key is empty: give 1 to 256 characters");
   if (!simdjson::validate_utf8(key)) return BadRecord("the partition key is not UTF-8");
-  if (key.size() > kMostKeyCharacters && CharactersIn(key) > kMostKeyCharacters) {
+  if (key.size() > kMaxKeyCharacters && CharactersIn(key) > kMaxKeyCharacters) {
     return BadRecord(
         fmt::format("the partition key has {} characters: give 1 to 256", CharactersIn(key)));
   }

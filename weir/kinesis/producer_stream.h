@@ -11,6 +11,7 @@
 #include "weir/kinesis/buffer_quota.h"
 #include "weir/kinesis/metrics/producer_metrics.h"
 #include "weir/kinesis/pipeline/flushes.h"
+#include "weir/kinesis/pipeline/pipeline.h"
 #include "weir/kinesis/producer.h"
 #include "weir/kinesis/producer_events.h"
 
@@ -22,7 +23,7 @@ struct PendingRecord {
   PutDone done;
   BufferQuota::Tenant tenant;  ///< the tenant that took its space
   std::size_t bytes = 0;
-  std::uint64_t epoch = 0;  ///< of its stream's epochs
+  std::uint64_t epoch = 0;  ///< the stream's epoch in which it was put
   PutOrigin origin;
   /// PutBlocking waits for `done`, which only wakes it. So it needs no executor.
   bool is_awaited = false;

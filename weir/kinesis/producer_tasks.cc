@@ -32,7 +32,7 @@ void Producer::State::FlushPipelines(const std::vector<Stream*>& streams) {
 }
 
 void Producer::State::CarryOut(Stream& stream, PipelineStep step) {
-  EnterRing(stream);
+  ring_.Enter(stream, Now());
   SetTimer(stream, step.wake);
   // After CutOff no new call begins.
   if (!cut_off_) {
@@ -95,33 +95,22 @@ void Producer::State::OnCallsEnded() {
   Done<void> done;
   {
     const MutexLock lock(mutex);
-    calls_have_ended_ = true;
-    done = MarkEndedIfIdle();
+    done = end_.OnCallsEnded();
   }
   if (done) done({});
 }
 
-Done<void> Producer::State::MarkEndedIfIdle() {
-  // Called after each call and each delivery that ends, as either may be the last one.
-  if (!calls_have_ended_ || deliveries_ > 0) return nullptr;
-  ended_ = true;
-  return std::exchange(on_end_, nullptr);
-}
-
 bool Producer::State::HasEnded() const {
   const MutexLock lock(mutex);
-  return deliveries_ == 0 && (ended_ || streams_.empty());
+  return end_.has_ended() || (end_.has_delivered() && streams_.empty());
 }
 
 void Producer::State::WhenEnded(Done<void> done) {
   {
     const MutexLock lock(mutex);
-    if (!ended_ || deliveries_ > 0) {
-      on_end_ = std::move(done);
-      return;
-    }
+    done = end_.WhenEnded(std::move(done));
   }
-  done({});
+  if (done) done({});
 }
 
 std::vector<Producer::Stream*> Producer::State::Streams() const {

@@ -395,7 +395,7 @@ TEST_F(ProducerTest, StreamsShareTheConnectionsInTurn) {
   scheduler_.Advance(milliseconds(5));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(TryPut(second));
   scheduler_.Advance(seconds(2));
-  EXPECT_EQ(kinesis_.most_under_way, 2) << "two listings at first, then one request at a time";
+  EXPECT_EQ(kinesis_.max_under_way, 2) << "two listings at first, then one request at a time";
   const auto last_of_second = std::find(kinesis_.order.rbegin(), kinesis_.order.rend(), "b");
   EXPECT_LT(kinesis_.order.rend() - last_of_second, 10)
       << "three requests behind twenty of another stream do not wait for all of these";
@@ -406,10 +406,10 @@ TEST_F(ProducerTest, RequestsUnderWayToOneShardAreBoundedWhereAskedTo) {
   Make({.aggregation_enabled = false, .collection_max_count = 1, .max_requests_per_shard = 2});
   auto& stream = Open("a");
   scheduler_.Advance(seconds(1));
-  kinesis_.most_under_way = 0;
+  kinesis_.max_under_way = 0;
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(TryPut(stream));
   scheduler_.Advance(seconds(2));
-  EXPECT_EQ(kinesis_.most_under_way, 2);
+  EXPECT_EQ(kinesis_.max_under_way, 2);
   EXPECT_THAT(results_, SizeIs(20));
 }
 

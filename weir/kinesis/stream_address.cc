@@ -46,7 +46,7 @@ Result<StreamAddress> ParseStreamAddress(std::string_view text) {
   if (IsArn(text)) return StreamAddress{.name = {}, .arn = std::string(text)};
   return Fail(
       Code::kInvalidArgument,
-      fmt::format("'{}' is no stream: give a name of 1 to 128 letters, digits, '_', '.' and "
+      fmt::format("'{}' is not a stream: give a name of 1 to 128 letters, digits, '_', '.' and "
                   "'-', or arn:aws:kinesis:REGION:ACCOUNT:stream/NAME",
                   text));
 }

@@ -18,29 +18,19 @@
 #include <utility>
 
 #include "weir/base/owed_result.h"
-#include "weir/limiter/charges.h"
+#include "weir/limiter/charges/charges.h"
+#include "weir/limiter/charges/refusals.h"
 #include "weir/limiter/limits_renewal.h"
 #include "weir/runtime/add_saturated.h"
 
 namespace weir {
-namespace {
-
-std::vector<BucketKey> KeysOf(const std::vector<Charge>& charges) {
-  std::vector<BucketKey> keys;
-  keys.reserve(charges.size());
-  for (const Charge& charge : charges) keys.push_back(charge.target->key);
-  return keys;
-}
-
-}  // namespace
-
 // Takes the result of the store for a call, which it shares with AskStore.
 class AcquireAttempt::StoreReceiver {
  public:
   StoreReceiver() = default;
   StoreReceiver(AcquireAttempt& attempt, PendingAcquire& call) : attempt_(&attempt), call_(&call) {}
   explicit operator bool() const { return call_ != nullptr; }
-  void operator()(Result<Decision> result) const {
+  void operator()(Result<Decision>&& result) const {
     call_->result.emplace(std::move(result));
     if (call_->ArriveSecond()) attempt_->OnStoreResult(CallPtr(call_));
   }
@@ -50,7 +40,23 @@ class AcquireAttempt::StoreReceiver {
   PendingAcquire* call_ = nullptr;
 };
 
+// If other requests wait for one of its buckets, the call is queued behind them or refused.
+void AcquireAttempt::Enter(CallPtr call) {
+  if (call->wait != nullptr && call->wait->stop.stop_requested()) return end_.Stop(std::move(call));
+  if (waiting_.idle()) return Try(std::move(call));
+  if (call->wait != nullptr) {
+    const auto verdict = waiting_.JoinBehind(call);
+    return FollowVerdict(std::move(call), verdict);
+  }
+  if (waiting_.FindAhead(call->charges)) return RefuseUntried(std::move(call));
+  Try(std::move(call));
+}
+
+// A store refuses a charge over the capacity as an invalid argument. An allowance belongs to one
+// pair; a group of several goes to the store, where the tokens that allowances hold are taken.
 void AcquireAttempt::Try(CallPtr call) {
+  if (IsOverCapacity(call->charges)) return RefuseUntried(std::move(call));
+  if (!call->has_one_part()) return AskStore(std::move(call));
   if (!allowances_.TryTake(call)) AskStore(std::move(call));
 }
 
@@ -59,8 +65,15 @@ void AcquireAttempt::Serve(CallPtr call, Decision decision) {
                            : end_.Refuse(std::move(call), std::move(decision));
 }
 
-// Until they meet, the StoreAnswer and this function share the call.
+// Until they meet, the StoreAnswer and this function share the call. The last try of a waiting call
+// may begin at its deadline; HasTime decides about it.
 void AcquireAttempt::AskStore(CallPtr owned) {
+  owned->asked = clock_.Now();
+  if (owned->wait == nullptr && owned->deadline.ExpiredAt(owned->asked)) {
+    return end_.OnStoreError(
+        std::move(owned),
+        {Code::kDeadlineExceeded, "the deadline passed before the request was sent to the store"});
+  }
   PendingAcquire& call = *owned.release();
   call.one_has_arrived.store(false, std::memory_order_relaxed);
   const UnixMillis now = buckets_.Now();
@@ -69,13 +82,12 @@ void AcquireAttempt::AskStore(CallPtr owned) {
     wait->stamp = waiting_.StampOf(call.charges);
   }
   store_acquires_.Add();
-  call.asked = clock_.Now();
   // The policy decides what the store does with tokens that it takes after the deadline: it keeps
   // them taken if the policy admits the request.
   call.policy = fail_open_.PolicyOf(call);
   using StoreAnswer = OwedResult<Decision, "the store dropped the call", StoreReceiver>;
   static_assert(sizeof(StoreAnswer) == 2 * sizeof(void*));  // so that a Done does not allocate
-  if (call.policy == OnUnavailable::kAllow) {
+  if (call.policy == OnUnavailable::kAllow && !call.is_cut_short) {
     buckets_.AcquireAndKeep(call.charges, now, call.deadline,
                             StoreAnswer(StoreReceiver(*this, call)));
   } else {
@@ -85,7 +97,12 @@ void AcquireAttempt::AskStore(CallPtr owned) {
 }
 
 void AcquireAttempt::OnStoreResult(CallPtr call) {
-  store_latency_.Record((clock_.Now() - call->asked).count());
+  const std::int64_t latency = (clock_.Now() - call->asked).count();
+  store_latency_.Record(latency);
+  if (*call->result) {
+    const std::int64_t usual = usual_latency_.load(std::memory_order_relaxed);
+    usual_latency_.store(usual + (latency - usual) / 8, std::memory_order_relaxed);
+  }
   Result<Decision>& answer = *call->result;
   if (!answer) return end_.OnStoreError(std::move(call), std::move(answer.error()));
   Decision decision = std::move(*answer);
@@ -100,7 +117,9 @@ void AcquireAttempt::OnRefusal(CallPtr call, Decision decision) {
   if (call->wait == nullptr) return end_.Refuse(std::move(call), std::move(decision));
   const auto wait = std::max(decision.retry_after, milliseconds(1));
   const Instant retry_at = AddSaturated(call->wait->tried, wait);
-  if (retry_at > call->wait->until) return end_.Refuse(std::move(call), std::move(decision));
+  if (retry_at > call->wait->until || !HasTime(call->wait->deadline, retry_at)) {
+    return end_.Refuse(std::move(call), std::move(decision));
+  }
   const TargetPtr bucket = call->charges[LongestRefusal(call->charges, decision)].target;
   const auto verdict = waiting_.StayQueued(call, bucket, retry_at);
   FollowVerdict(std::move(call), verdict);
@@ -113,7 +132,7 @@ void AcquireAttempt::FollowVerdict(CallPtr call, Waiting::Verdict verdict) {
     case Waiting::Verdict::kQueued:
       return;
     case Waiting::Verdict::kTooLate:
-      return RefuseBehind(std::move(call));
+      return RefuseUntried(std::move(call));
     case Waiting::Verdict::kFull:
       return end_.Fail(std::move(call),
                        {Code::kResourceExhausted,
@@ -121,12 +140,25 @@ void AcquireAttempt::FollowVerdict(CallPtr call, Waiting::Verdict verdict) {
                                     waiting_.size(), waiting_.max())});
     case Waiting::Verdict::kClosed:
       return end_.Abandon(std::move(call));
+    case Waiting::Verdict::kStopped:
+      return end_.Stop(std::move(call));
   }
 }
 
-// The decision is made here, because other requests are ahead. The buckets are read only for the
-// statuses of the decision, so a failure of the read never admits the call.
-void AcquireAttempt::RefuseBehind(CallPtr call) {
+bool AcquireAttempt::HasTime(Deadline deadline, Instant at) const {
+  if (deadline.is_never()) return true;
+  const nanoseconds left = deadline.Left(at);
+  const nanoseconds usual(usual_latency_.load(std::memory_order_relaxed));
+  return left > nanoseconds(0) && left >= 2 * usual;
+}
+
+// The decision is made here, because other requests are ahead or the amounts never fit. The buckets
+// are read only for the statuses of the decision, so a failure of the read never admits the call.
+void AcquireAttempt::RefuseUntried(CallPtr call) {
+  if (!HasTime(call->deadline, clock_.Now())) {
+    const milliseconds retry_after = WaitBehind(*call);
+    return end_.Refuse(std::move(call), Decision{.retry_after = retry_after, .limits = {}});
+  }
   const std::vector<BucketKey> keys = KeysOf(call->charges);
   const Deadline deadline = call->deadline;
   buckets_.ReadRecent(keys, deadline, [this, call = std::move(call)](auto records) mutable {
@@ -138,13 +170,14 @@ void AcquireAttempt::RefuseBehind(CallPtr call) {
     if (!IsUnavailable(records.error().code)) {
       return end_.OnStoreError(std::move(call), std::move(records.error()));
     }
-    fail_open_.CountStoreError();
+    if (!call->deadline.ExpiredAt(clock_.Now())) fail_open_.CountStoreError();
     end_.Refuse(std::move(call), Decision{.retry_after = at_least, .limits = {}});
   });
 }
 
 milliseconds AcquireAttempt::WaitBehind(const PendingAcquire& call) {
   constexpr milliseconds kLeast{1};
+  if (IsOverCapacity(call.charges)) return kNeverAdmitted;
   const auto ahead = waiting_.FindAhead(call.charges);
   if (!ahead || !ahead->retry_at) return kLeast;
   return std::max(std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now()), kLeast);

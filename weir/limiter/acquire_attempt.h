@@ -1,6 +1,9 @@
 // One try of an Acquire: the call to the store, or to an allowance, and its result.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "weir/limiter/acquire_end.h"
 #include "weir/limiter/allowance/allowances.h"
 #include "weir/telemetry/histogram.h"
@@ -30,6 +33,8 @@ class AcquireAttempt {
         end_(parts.end),
         renewal_(parts.renewal) {}
 
+  /// Tries a new call at once, or queues or refuses it behind waiting requests.
+  void Enter(CallPtr call);
   /// Decides from an allowance, or calls the store. No request is ahead of the call.
   void Try(CallPtr call);
   /// Calls the store. OnStoreResult continues, on whichever thread is second
@@ -41,8 +46,12 @@ class AcquireAttempt {
   void OnRefusal(CallPtr call, Decision decision);
   /// Continues according to the result of Waiting::JoinBehind or Waiting::StayQueued.
   void FollowVerdict(CallPtr call, Waiting::Verdict verdict);
-  /// Refuses a call that was not tried. Reads its buckets for the report.
-  void RefuseBehind(CallPtr call);
+  /// Refuses a call that was not tried. Reads its buckets for the report, if there is time for
+  /// that.
+  void RefuseUntried(CallPtr call);
+  /// Returns whether a call to the store that begins at `at` usually has its result by the
+  /// deadline.
+  bool HasTime(Deadline deadline, Instant at) const;
 
   std::uint64_t store_acquires() const { return store_acquires_.Value(); }
   HistogramSnapshot StoreLatency() const { return store_latency_.Snapshot(); }
@@ -53,6 +62,7 @@ class AcquireAttempt {
   /// Takes the store's result.
   void OnStoreResult(CallPtr call);
   /// Returns the time until the waiting requests ahead of the call try again; at least 1 ms.
+  /// Returns kNeverAdmitted if the amounts of its parts add up to more than a capacity.
   milliseconds WaitBehind(const PendingAcquire& call);
 
   BucketStore& buckets_;
@@ -64,6 +74,8 @@ class AcquireAttempt {
   LimitsRenewal& renewal_;
   Counter store_acquires_;
   Histogram store_latency_;  // nanoseconds
+  /// A moving average of the same. Of two results at the same time, one may be left out.
+  std::atomic<std::int64_t> usual_latency_ = 0;
 };
 
 }  // namespace weir

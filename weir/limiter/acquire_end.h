@@ -1,11 +1,15 @@
 // The ends of an Acquire: admitted, refused or failed.
 #pragma once
 
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "weir/limiter/adjust_sender.h"
+#include "weir/limiter/charges/charges.h"
 #include "weir/limiter/fail_open.h"
 #include "weir/limiter/pending_acquire.h"
+#include "weir/limiter/resolution/resolver.h"
 #include "weir/limiter/waiting.h"
 #include "weir/telemetry/counter.h"
 
@@ -15,16 +19,26 @@ namespace weir {
 /// Thread-safe.
 class AcquireEnd {
  public:
-  /// `limiter` becomes the limiter of the leases. All must outlive it.
-  AcquireEnd(Limiter& limiter, Waiting& waiting, AdjustSender& adjusts, FailOpen& fail_open)
-      : limiter_(limiter), waiting_(waiting), adjusts_(adjusts), fail_open_(fail_open) {}
+  /// All must outlive it.
+  AcquireEnd(Waiting& waiting, AdjustSender& adjusts, FailOpen& fail_open)
+      : waiting_(waiting), adjusts_(adjusts), fail_open_(fail_open) {}
 
   /// The decision is to admit; the store or an allowance has taken the tokens.
   void Admit(CallPtr call, Decision decision);
   void Refuse(CallPtr call, Decision decision);
+  /// Sets the charges of the call and returns it. Ends the call and returns null if the amounts are
+  /// wrong, if a limit that blocks refuses them, or if nothing is to be charged.
+  CallPtr SetCharges(CallPtr call, std::span<const PartView> parts);
+  CallPtr SetCharges(CallPtr call, const PartView& part) {
+    return SetCharges(std::move(call), {&part, 1});
+  }
+  /// Like SetCharges, for a group whose parts are resolved; sets its targets, too.
+  CallPtr SetGroupCharges(CallPtr call);
   void Fail(CallPtr call, Error error);
   /// Fails a call because the limiter was closed.
   void Abandon(CallPtr call);
+  /// Fails a call because its caller asked for a stop.
+  void Stop(CallPtr call);
   /// Without a decision: fails, or admits without a charge if the policy says so.
   void OnStoreError(CallPtr call, Error error);
   void OnStoreError(CallPtr call, Error error, std::string_view entity, std::string_view resource);
@@ -36,7 +50,9 @@ class AcquireEnd {
   std::uint64_t errors() const { return errors_.Value(); }
 
  private:
-  Limiter& limiter_;
+  /// Takes the charges out of the call.
+  Lease MakeLease(PendingAcquire& call);
+
   Waiting& waiting_;
   AdjustSender& adjusts_;
   FailOpen& fail_open_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "weir/limiter/charges.h"
+#include "weir/limiter/charges/held_charges.h"
 #include "weir/runtime/add_saturated.h"
 
 namespace weir {
@@ -24,6 +24,13 @@ milliseconds LeftToRepeat(const Adjustment& next, UnixMillis now) {
   return next.first_sent ? *next.first_sent + kAdjustIdLifetime - now : milliseconds::max();
 }
 
+// The deleter of a pointer that has its own count: aligned, so that two counts are not in one cache
+// line.
+struct alignas(kCacheLine) OwnerReference {
+  std::shared_ptr<void> owner;
+  void operator()(AdjustSender*) { owner.reset(); }
+};
+
 Error TooLateToRepeat() {
   return {Code::kDeadlineExceeded,
           "an adjust of the lease has been in doubt for 10 minutes, after which a store may forget "
@@ -38,9 +45,20 @@ AdjustSender::AdjustSender(BucketStore& store, const Clock& clock, Waiting& wait
       clock_(clock),
       waiting_(waiting),
       timeout_(options.timeout),
+      callbacks_(options.callbacks),
       rng_(options.seed ? *options.seed : SystemSeed()) {}
 
-std::shared_ptr<AdjustSender> AdjustSender::Shared() { return {owner_.lock(), this}; }
+void AdjustSender::Bind(const std::shared_ptr<void>& owner) {
+  owner_ = owner;
+  for (auto& owned : owned_by_thread_) owned = {this, OwnerReference{owner}};
+}
+
+void AdjustSender::Close() {
+  closed_.store(true, std::memory_order_release);
+  owned_by_thread_ = {};
+}
+
+std::shared_ptr<AdjustSender> AdjustSender::Owned() { return {owner_.lock(), this}; }
 
 AdjustId AdjustSender::NewAdjustId() {
   const MutexLock lock(rng_mutex_);
@@ -62,9 +80,10 @@ void AdjustSender::SendRun(AdjustRun run) {
   }
   if (!next->first_sent) next->first_sent = now;
   sent_.Add();
-  buckets_.Adjust(next->deltas, next->id, now,
-                  Deadline::At(AddSaturated(clock_.Now(), std::min(timeout_, left))),
-                  [self = Shared(), run = std::move(run)](Status answer) mutable {
+  const auto of_send = Deadline::At(AddSaturated(clock_.Now(), std::min(timeout_, left)));
+  const Deadline deadline = std::min(of_send, run.deadline);
+  buckets_.Adjust(next->deltas, next->id, now, deadline,
+                  [self = Owned(), run = std::move(run)](Status answer) mutable {
                     const auto state = StateAfter(answer, run.unsent.front()->may_count);
                     self->RecordResult(std::move(run), state, std::move(answer));
                   });

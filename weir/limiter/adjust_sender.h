@@ -1,6 +1,8 @@
 // Sends the adjusts of leases to the store, each under its id. Mechanism: docs/design/limiter.md.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,7 +12,9 @@
 #include "weir/base/rng.h"
 #include "weir/limiter/idempotent_adjust.h"
 #include "weir/limiter/waiting.h"
+#include "weir/runtime/executor.h"
 #include "weir/telemetry/counter.h"
+#include "weir/telemetry/thread_slot.h"
 
 namespace weir {
 
@@ -18,12 +22,24 @@ namespace weir {
 class AdjustSender {
  public:
   struct Options {
-    milliseconds timeout;  ///< of one adjust
+    milliseconds timeout;           ///< the timeout of one adjust
+    Executor* callbacks = nullptr;  ///< runs the callers' `done`; null: the completing thread does
     std::optional<std::uint64_t> seed{};
   };
   AdjustSender(BucketStore& store, const Clock& clock, Waiting& waiting, const Options& options);
-  /// Call this before anything else. Adjusts in flight keep the owner, of which this is a member.
-  void Bind(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
+  /// Call this before anything else. Adjusts in flight and leases keep the owner, of which this is
+  /// a member.
+  void Bind(const std::shared_ptr<void>& owner);
+  /// Leases make no more calls: the Limiter is destroyed. REQUIRES: not called during
+  /// OwnedByThread.
+  void Close();
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
+  /// Returns a pointer that keeps the owner.
+  std::shared_ptr<AdjustSender> Owned();
+  /// Like Owned, but threads rarely share the count of the pointer. REQUIRES: not closed.
+  std::shared_ptr<AdjustSender> OwnedByThread() const {
+    return owned_by_thread_[ThreadSlot() % kThreadSlots];
+  }
 
   /// Returns a new random id.
   AdjustId NewAdjustId();
@@ -35,6 +51,7 @@ class AdjustSender {
   /// Returns these charges to the store without waiting for the result.
   void GiveBack(const std::vector<Charge>& charges);
 
+  Executor* callbacks() const { return callbacks_; }
   std::uint64_t sent() const { return sent_.Value(); }
   std::uint64_t in_doubt() const { return in_doubt_.Value(); }
   std::uint64_t given_up() const { return given_up_.Value(); }
@@ -42,14 +59,17 @@ class AdjustSender {
  private:
   /// Records the end of the first adjustment of the run, then sends the next or ends the run.
   void RecordResult(AdjustRun run, Adjustment::State state, Status answer);
-  /// Returns a pointer that keeps the owner.
-  std::shared_ptr<AdjustSender> Shared();
-
   BucketStore& buckets_;
   const Clock& clock_;
   Waiting& waiting_;
   const milliseconds timeout_;
+  Executor* const callbacks_;
+  static constexpr std::size_t kThreadSlots = 16;
+
   std::weak_ptr<void> owner_;
+  /// Each has a count of its own. They own the owner until Close.
+  std::array<std::shared_ptr<AdjustSender>, kThreadSlots> owned_by_thread_;
+  std::atomic<bool> closed_ = false;
   Mutex rng_mutex_;
   Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
   Counter sent_;

@@ -14,6 +14,8 @@ OnUnavailable FailOpen::PolicyOf(const PendingAcquire& call) const {
 bool FailOpen::Admits(const PendingAcquire& call, const Error& error, std::string_view entity,
                       std::string_view resource) {
   if (!IsUnavailable(error.code)) return false;
+  // Otherwise each request whose wait ends during its last try would be admitted without a charge.
+  if (call.is_cut_short && error.code == Code::kDeadlineExceeded) return false;
   store_errors_.Add();
   if (PolicyOf(call) == OnUnavailable::kBlock) return false;
   unprotected_.Add();

@@ -50,6 +50,7 @@ struct AdjustRun {
   Done<void> done;
   bool settles = false;  ///< `done` gets the first error instead
   Status first_error{};
+  Deadline deadline = Deadline::Never();  ///< of each send, if it is before the usual timeout
 };
 
 /// Returns the state of an adjust after this result. `may_count`: an earlier result left open

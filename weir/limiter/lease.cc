@@ -6,22 +6,26 @@
 #include <exception>
 #include <utility>
 
-#include "weir/limiter/charges.h"
-#include "weir/limiter/limiter_state.h"
+#include "weir/limiter/adjust_sender.h"
+#include "weir/limiter/charges/held_charges.h"
 #include "weir/runtime/await.h"
+#include "weir/runtime/run_on.h"
 
 namespace weir {
 
-Lease::Lease(Limiter& limiter, std::vector<Charge> charges)
-    : limiter_(&limiter), charges_(std::move(charges)), exceptions_(std::uncaught_exceptions()) {}
+Lease::Lease(std::shared_ptr<AdjustSender> sender, std::vector<Charge> charges)
+    : sender_(std::move(sender)),
+      charges_(std::move(charges)),
+      exceptions_(std::uncaught_exceptions()) {}
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
   if (active()) EndWithoutWaiting();
-  limiter_ = std::exchange(other.limiter_, nullptr);
+  sender_ = std::move(other.sender_);
   charges_ = std::exchange(other.charges_, {});
   unsettled_ = std::exchange(other.unsettled_, {});
   exceptions_ = std::uncaught_exceptions();
+  spent_ = other.spent_;
   return *this;
 }
 
@@ -31,14 +35,23 @@ std::span<const Charge> Lease::charges() const {
 }
 
 Status Lease::Adjust(const Amounts& amounts) {
-  return Await<void>([&](Done<void> done) { Adjust(amounts, std::move(done)); });
+  return AwaitUnlessInCallback<void>(
+      [&](Done<void> done) { StartAdjust(amounts, std::move(done)); });
 }
 
 void Lease::Adjust(const Amounts& amounts, Done<void> done) {
+  StartAdjust(amounts, OnCallbacks(std::move(done)));
+}
+
+Done<void> Lease::OnCallbacks(Done<void> done) const {
+  return active() ? RunOn(sender_->callbacks(), std::move(done)) : std::move(done);
+}
+
+void Lease::StartAdjust(const Amounts& amounts, Done<void> done) {
   Result<Adjustments> plan = PlanAdjust(amounts);
   if (!plan) return done(Fail(std::move(plan.error())));
   if (plan->empty()) return done({});
-  limiter_->state_->adjusts().SendRun({.unsent = std::move(*plan), .done = std::move(done)});
+  sender_->SendRun({.unsent = std::move(*plan), .done = std::move(done)});
 }
 
 Status Lease::Release(const Amounts& amounts) {
@@ -55,16 +68,17 @@ Status Lease::Release(const Amounts& amounts) {
 }
 
 Status Lease::Settle() {
-  return Await<void>([&](Done<void> done) { Settle(std::move(done)); });
+  return AwaitUnlessInCallback<void>([&](Done<void> done) { StartSettle(std::move(done)); });
 }
 
-void Lease::Settle(Done<void> done) {
+void Lease::Settle(Done<void> done) { StartSettle(OnCallbacks(std::move(done))); }
+
+void Lease::StartSettle(Done<void> done) {
   if (Status is_active = CheckActive(); !is_active) return done(std::move(is_active));
   ApplyResults();
   Adjustments doubts = TakeDoubts();
   if (doubts.empty()) return done({});
-  limiter_->state_->adjusts().SendRun(
-      {.unsent = std::move(doubts), .done = std::move(done), .settles = true});
+  sender_->SendRun({.unsent = std::move(doubts), .done = std::move(done), .settles = true});
 }
 
 Status Lease::Commit() {
@@ -79,19 +93,26 @@ Status Lease::Cancel() {
   WEIR_RETURN_IF_ERROR(SettleAll());
   std::vector<Charge> all = OppositeOf(charges_);
   if (!all.empty()) {
+    // Checked before the adjust is added, which Await would not send.
+    if (CallbackScope::IsActive()) return Fail(internal::BlocksCallbacks());
     const AdjustmentPtr back = AddUnsettled(std::move(all));
-    WEIR_RETURN_IF_ERROR(Await<void>([&](Done<void> done) {
-      limiter_->state_->adjusts().SendRun({.unsent = {back}, .done = std::move(done)});
-    }));
+    WEIR_RETURN_IF_ERROR(AwaitUnlessInCallback<void>(
+        [&](Done<void> done) { sender_->SendRun({.unsent = {back}, .done = std::move(done)}); }));
   }
   Deactivate();
   return {};
 }
 
 Status Lease::CheckActive() const {
-  if (active()) return {};
-  return Fail(Code::kFailedPrecondition,
-              "the lease has ended or was moved from; acquire again for a new one");
+  if (!active()) {
+    return Fail(Code::kFailedPrecondition,
+                "the lease has ended or was moved from; acquire again for a new one");
+  }
+  if (sender_->closed()) {
+    return Fail(Code::kFailedPrecondition,
+                "the Limiter of the lease was destroyed; the tokens of the lease stay taken");
+  }
+  return {};
 }
 
 Result<Lease::Adjustments> Lease::PlanAdjust(const Amounts& amounts) {
@@ -113,7 +134,7 @@ Result<Lease::Adjustments> Lease::PlanAdjust(const Amounts& amounts) {
 }
 
 AdjustmentPtr Lease::AddUnsettled(std::vector<Charge> deltas) {
-  AdjustmentPtr adjustment = limiter_->state_->adjusts().NewAdjustment(std::move(deltas));
+  AdjustmentPtr adjustment = sender_->NewAdjustment(std::move(deltas));
   AddNegative(charges_, adjustment->deltas);
   unsettled_.push_back(adjustment);
   return adjustment;
@@ -158,20 +179,18 @@ void Lease::ApplyResults() const {
 }
 
 void Lease::Deactivate() {
-  limiter_ = nullptr;
+  sender_.reset();
   charges_.clear();
   unsettled_.clear();
 }
 
-// Accesses the Limiter only if there is something to send: a waiting request may complete, and
-// destroy its lease, while the Limiter is being destroyed.
 void Lease::EndWithoutWaiting() {
   ApplyResults();
-  if (std::uncaught_exceptions() > exceptions_) {
-    limiter_->state_->adjusts().GiveBack(charges_);
+  if (sender_->closed()) return Deactivate();
+  if (!spent_ && std::uncaught_exceptions() > exceptions_) {
+    sender_->GiveBack(charges_);
   } else if (Adjustments doubts = TakeDoubts(); !doubts.empty()) {
-    limiter_->state_->adjusts().SendRun(
-        {.unsent = std::move(doubts), .done = [](const Status&) {}});
+    sender_->SendRun({.unsent = std::move(doubts), .done = [](const Status&) {}});
   }
   Deactivate();
 }

@@ -15,14 +15,18 @@
 
 namespace weir {
 
-class Limiter;
+class AdjustSender;
 struct Adjustment;
 using AdjustmentPtr = std::shared_ptr<Adjustment>;
 
 /// The charges of one admitted request. The destructor commits: the tokens stay taken. If an
 /// exception unwinds through the scope, the destructor cancels instead, without waiting for the
-/// store. Calls on a lease that has ended or was moved from fail with kFailedPrecondition. Movable;
-/// not thread-safe; must not outlive its Limiter.
+/// store, unless MarkSpent was called. Calls on a lease that has ended or was moved from fail with
+/// kFailedPrecondition. Movable; not thread-safe.
+///
+/// A lease may outlive its Limiter: its calls then fail with kFailedPrecondition and its destructor
+/// sends nothing, so the charges stay taken. The Limiter must not be destroyed during a call on a
+/// lease.
 ///
 /// An adjust has one of three results:
 ///
@@ -40,19 +44,21 @@ using AdjustmentPtr = std::shared_ptr<Adjustment>;
 /// does not wait for the results. An adjust that is in doubt ten minutes after it was first sent is
 /// given up: it may count or not, and charges() assumes the case with fewer tokens in the buckets.
 ///
-/// Blocking calls must not be made on the scheduler's thread; use the forms with a `done` there.
+/// Blocking calls fail on threads that run callbacks (CallbackScope); the forms with a `done` work
+/// there. Each `done` runs as those of the Limiter (LimiterOptions::callbacks).
 class WEIR_API Lease {
  public:
   /// An inactive lease, like one that was moved from.
   Lease() = default;
-  /// Used by Limiter, which has taken `charges`.
-  Lease(Limiter& limiter, std::vector<Charge> charges);
+  /// Used by Limiter, which has taken `charges`. `sender` keeps the state of the Limiter.
+  Lease(std::shared_ptr<AdjustSender> sender, std::vector<Charge> charges);
   // Inline, because the inactive lease of a refusal should cost nothing to move.
   Lease(Lease&& other) noexcept
-      : limiter_(std::exchange(other.limiter_, nullptr)),
+      : sender_(std::move(other.sender_)),
         charges_(std::move(other.charges_)),
         unsettled_(std::move(other.unsettled_)),
-        exceptions_(active() ? std::uncaught_exceptions() : 0) {}
+        exceptions_(active() ? std::uncaught_exceptions() : 0),
+        spent_(other.spent_) {}
   /// Ends this lease as the destructor does, then takes over `other`.
   Lease& operator=(Lease&& other) noexcept;
   ~Lease() {
@@ -60,21 +66,29 @@ class WEIR_API Lease {
   }
 
   /// Returns true until the lease ends or is moved from.
-  bool active() const { return limiter_ != nullptr; }
+  bool active() const { return sender_ != nullptr; }
   /// Returns the current charges: the tokens taken by the request, plus adjusts, minus returns, in
-  /// millitokens. There is one entry for each charged bucket, the entity's own first. Tokens that
-  /// an adjust in flight or in doubt returns are already subtracted; tokens that it adds are not
-  /// yet included. Valid until the next call on the lease.
+  /// millitokens. There is one entry for each charged bucket, the entity's own first, and then one
+  /// for each other bucket in which a limit that the request named blocks. Tokens that an adjust in
+  /// flight or in doubt returns are already subtracted; tokens that it adds are not yet included.
+  /// Valid until the next call on the lease.
   std::span<const Charge> charges() const;
+
+  /// Declares that the work that the tokens pay for has been done, for example that a paid call was
+  /// sent: from now on the destructor commits also if an exception unwinds through the scope.
+  /// Adjust, Release and Cancel stay possible.
+  void MarkSpent() { spent_ = true; }
 
   /// Takes more tokens (positive amounts) or returns tokens (negative amounts), in every charged
   /// bucket that has the limit, and blocks until the store responds. Limits that the request did
-  /// not name may be adjusted too. An adjust may leave a bucket in debt; it never fails for lack of
-  /// tokens. Errors: kInvalidArgument for an unknown name, a name that is given twice, or more
-  /// tokens returned than the lease holds; kFailedPrecondition if kMaxUnsettled adjusts are in
-  /// flight or kept; or an error of the store (see above).
+  /// not name may be adjusted too; amounts of a limit that blocks are ignored. An adjust may leave
+  /// a bucket in debt; it never fails for lack of tokens. Errors: kInvalidArgument for an unknown
+  /// name, a name that is given twice, or more tokens returned than the lease holds;
+  /// kFailedPrecondition if kMaxUnsettled adjusts are in flight or kept; or an error of the store
+  /// (see above).
   [[nodiscard]] Status Adjust(const Amounts& amounts);
-  /// As above, without blocking. The lease may be moved, used and destroyed before `done` runs.
+  /// Like the overload above, but does not block. The lease may be moved, used and destroyed before
+  /// `done` runs.
   void Adjust(const Amounts& amounts, Done<void> done);
   /// Returns tokens to the buckets: an Adjust with the signs inverted. Fails with kInvalidArgument
   /// if an amount is negative.
@@ -84,7 +98,8 @@ class WEIR_API Lease {
   /// adjusts that changed nothing are dropped. kDeadlineExceeded is also the error of an adjust
   /// that is given up.
   [[nodiscard]] Status Settle();
-  /// As above, without blocking. The lease may be moved, used and destroyed before `done` runs.
+  /// Like the overload above, but does not block. The lease may be moved, used and destroyed before
+  /// `done` runs.
   void Settle(Done<void> done);
   /// Ends the lease; its charges stay taken. Calls the store only if adjusts are kept. If one of
   /// these stays in doubt, returns its error and leaves the lease active; the call may be repeated.
@@ -100,6 +115,11 @@ class WEIR_API Lease {
   using Adjustments = std::vector<AdjustmentPtr>;
 
   Status CheckActive() const;
+  /// Returns a Done that runs `done` on the callbacks' executor of the Limiter, if it has one.
+  Done<void> OnCallbacks(Done<void> done) const;
+  // Adjust and Settle; `done` runs on the thread that completes the call.
+  void StartAdjust(const Amounts& amounts, Done<void> done);
+  void StartSettle(Done<void> done);
   /// Returns the adjusts to send for this one: the kept adjusts, then this one. Empty if `amounts`
   /// change nothing.
   Result<Adjustments> PlanAdjust(const Amounts& amounts);
@@ -117,10 +137,11 @@ class WEIR_API Lease {
   /// The end by destruction or assignment.
   void EndWithoutWaiting();
 
-  Limiter* limiter_ = nullptr;
+  std::shared_ptr<AdjustSender> sender_;  ///< null: inactive
   mutable std::vector<Charge> charges_;
   mutable Adjustments unsettled_;  ///< in flight or kept, in order
   int exceptions_ = 0;             ///< std::uncaught_exceptions() when the lease became active here
+  bool spent_ = false;             ///< an exception does not cancel
 };
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weir/limiter/testing/lease_fixture.h"
+#include "weir/runtime/callback_scope.h"
 
 namespace weir {
 namespace {
@@ -47,6 +48,78 @@ TEST_F(LeaseTest, AnExceptionThatUnwindsCancels) {
   }
   EXPECT_THAT(Left(), ElementsAre(10, 100, 80));
   EXPECT_EQ(store_.adjusts.size(), 1U);
+}
+
+// Fails if: MarkSpent has no effect, and the tokens of a paid call are returned.
+TEST_F(LeaseTest, AnExceptionAfterTheTokensWereSpentCommits) {
+  try {
+    Lease lease = Take({{"rpm", 1}, {"tpm", 30}});
+    lease.MarkSpent();
+    throw std::runtime_error("the result could not be parsed");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_THAT(Left(), ElementsAre(9, 70, 50));
+  EXPECT_TRUE(store_.adjusts.empty());
+}
+
+TEST_F(LeaseTest, ASpentLeaseStaysSpentWhenItIsMoved) {
+  try {
+    Lease first = Take({{"tpm", 30}});
+    first.MarkSpent();
+    const Lease second = std::move(first);
+    throw std::runtime_error("the result could not be parsed");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_THAT(Left(), ElementsAre(10, 70, 50));
+}
+
+// Fails if: a lease uses the state of a destroyed Limiter, or the backend after it.
+TEST_F(LeaseTest, ALeaseMayOutliveItsLimiterAndTheBackend) {
+  Lease lease = Take({{"tpm", 30}});
+  Lease unwound = Take({{"tpm", 10}});
+  store_.lose = Error{Code::kUnavailable, "lost"};
+  EXPECT_FALSE(lease.Adjust({{"tpm", 5}}));
+  limiter_.reset();
+  memory_.reset();
+  const Status adjusted = lease.Adjust({{"tpm", 5}});
+  ASSERT_FALSE(adjusted);
+  EXPECT_EQ(adjusted.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(adjusted.error().message, HasSubstr("the Limiter of the lease was destroyed"));
+  EXPECT_FALSE(lease.Commit());
+  EXPECT_FALSE(lease.Cancel());
+  EXPECT_EQ(lease.charges().size(), 2U);
+  try {
+    const Lease dying = std::move(unwound);
+    throw std::runtime_error("the work failed");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_EQ(store_.adjusts.size(), 1U) << "nothing was sent after the Limiter";
+}
+
+// Fails if: a return that is not sent is kept as in flight, and the tokens are lost.
+TEST_F(LeaseTest, ABlockingCallWithinACallbackFailsAndChangesNothing) {
+  Lease lease = Take({{"tpm", 30}});
+  {
+    const CallbackScope scope;
+    EXPECT_EQ(lease.Cancel().error().code, Code::kFailedPrecondition);
+    EXPECT_EQ(lease.Adjust({{"tpm", 5}}).error().code, Code::kFailedPrecondition);
+    const auto outcome = limiter_->Acquire(
+        {.entity = "a", .resource = "gpt-4", .amounts = {{"tpm", 1}}}, Deadline::Never());
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, Code::kFailedPrecondition);
+  }
+  EXPECT_THAT(Left(), ElementsAre(10, 70, 50));
+  EXPECT_TRUE(lease.Cancel());
+  EXPECT_THAT(Left(), ElementsAre(10, 100, 80));
+}
+
+TEST_F(LeaseTest, AnOutcomeRemembersThatItWasCharged) {
+  auto outcome = limiter_->Acquire({.entity = "a", .resource = "gpt-4", .amounts = {{"tpm", 1}}},
+                                   Deadline::Never());
+  ASSERT_TRUE(outcome);
+  const Lease lease = std::move(*outcome).lease();
+  // NOLINTNEXTLINE(bugprone-use-after-move): only the lease was moved
+  EXPECT_FALSE(outcome->unprotected());
 }
 
 TEST_F(LeaseTest, UnwindingDoesNotWaitForTheStore) {
@@ -252,7 +325,7 @@ TEST_F(LeaseTest, TheAnswerOfAnAdjustUnderWayIsTakenIn) {
 
 TEST_F(LeaseTest, AdjustsHaveATimeLimitOfTheirOwn) {
   limiter_ = std::make_unique<Limiter>(store_, scheduler_,
-                                       LimiterOptions{.lease_timeout = milliseconds(70)});
+                                       LimiterOptions{.store_timeout = milliseconds(70)});
   Lease lease = Take({{"tpm", 30}});
   EXPECT_TRUE(lease.Adjust({{"tpm", 4}}));
   EXPECT_EQ(store_.adjusts[0].deadline, Deadline::After(scheduler_.clock(), milliseconds(70)));
@@ -262,7 +335,7 @@ TEST_F(LeaseTest, AdjustsHaveATimeLimitOfTheirOwn) {
 // sent.
 TEST_F(LeaseTest, C14AnUnlimitedLeaseTimeoutIsNoDeadline) {
   limiter_ = std::make_unique<Limiter>(store_, scheduler_,
-                                       LimiterOptions{.lease_timeout = milliseconds::max()});
+                                       LimiterOptions{.store_timeout = milliseconds::max()});
   Lease lease = Take({{"tpm", 30}});
   EXPECT_TRUE(lease.Adjust({{"tpm", 4}}));
   EXPECT_EQ(store_.adjusts[0].deadline, Deadline::Never());

@@ -3,19 +3,25 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weir/base/api.h"
 #include "weir/base/done.h"
-#include "weir/limiter/lease.h"
+#include "weir/limiter/group/group_request.h"
 #include "weir/limiter/limiter_stats.h"
+#include "weir/limiter/outcome.h"
+#include "weir/limiter/peek.h"
 #include "weir/limiter/resolution/resolver.h"
 #include "weir/model/tokens.h"
 #include "weir/runtime/deadline.h"
+#include "weir/runtime/executor.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
+#include "weir/store/bucket/bucket_credit.h"
 #include "weir/telemetry/histogram.h"
 #include "weir/telemetry/log.h"
 
@@ -37,11 +43,17 @@ struct WEIR_API LimiterOptions {
   /// Maximum number of (entity, resource) pairs with an allowance. Requests on other pairs call the
   /// store.
   std::size_t max_allowances = 10'000;
-  /// Time within which the store must respond to an adjust of a lease.
-  milliseconds lease_timeout{5'000};
+  /// Time within which the store must respond to an adjust of a lease and to each try of a waiting
+  /// request. A request that does not wait gives the store its whole deadline.
+  milliseconds store_timeout{5'000};
   /// Receives "limiter.admitted_without_charge" (see uncharged_log.h) and "limiter.limits_outdated"
   /// (see outdated_log.h). Must not be null; must outlive the Limiter.
   Log* log = &NoLog();
+  /// Runs the callbacks of asynchronous calls, so that they may block and never delay the store: a
+  /// thread pool. (Blocking calls fail within the tasks of a Loop.) Null: callbacks run on the
+  /// thread that completes the call. Must outlive the last callback. If it drops a task, the
+  /// callback gets kCancelled, and tokens that were taken stay taken.
+  Executor* callbacks = nullptr;
   /// Seed of the random ids by which each adjust counts once. Set it in tests only; by default the
   /// system provides it.
   std::optional<std::uint64_t> seed = std::nullopt;
@@ -55,50 +67,30 @@ struct AcquireRequest {
   /// The tokens to take, by name of the limit. An amount of 0 reads the limit without taking
   /// tokens.
   Amounts amounts;
-  /// If set, the request waits for tokens until this deadline instead of being refused. Waiting
-  /// requests are served first come, first served on each bucket. A request is refused at once if
-  /// its wait is known to end after the deadline. A deadline that has passed counts as not set. A
-  /// request without a deadline is refused while other requests wait for one of its buckets, even
-  /// if the bucket has tokens.
-  std::optional<Deadline> wait_until = std::nullopt;
+  /// If true, the request waits for tokens until the deadline of the call instead of being refused.
+  /// Waiting requests are served first come, first served on each bucket. A request is refused at
+  /// once if its wait is known to end after the deadline. A request that does not wait is refused
+  /// while other requests wait for one of its buckets, even if the bucket has tokens.
+  bool wait = false;
+  /// Ends the wait for tokens earlier than the deadline of the call, so that time is left for the
+  /// report of the refusal. Has no effect on a request that does not wait.
+  Deadline wait_until = Deadline::Never();
+  /// Ends the wait: once a stop is requested, the request completes with kCancelled. If a try is in
+  /// flight then, its result decides: an admission stays an admission. Has no effect on a request
+  /// that does not wait.
+  std::stop_token stop{};
   /// Replaces the configured limits for this request. Only the entity's own bucket is then charged.
   std::optional<std::vector<Limit>> limits = std::nullopt;
   /// The policy for an unavailable store; overrides the system level and the options.
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
 };
 
-/// The result of a request: the decision and, if the request is admitted, the lease.
-///
-/// The capacity that a decision shows for a limit with an allowance (Limit::allowance) excludes the
-/// part that is set aside for the allowance. If the decision was made from an allowance, without
-/// the store, the available tokens are those that the last result of the store left in the bucket
-/// plus those that this Limiter holds. A decision has no statuses if it is unprotected or
-/// contended, or if the request was refused behind waiting requests and its buckets could not be
-/// read.
-class WEIR_API Outcome {
- public:
-  Outcome(Decision decision, Lease lease)
-      : decision_(std::move(decision)), lease_(std::move(lease)) {}
-
-  bool admitted() const { return decision_.admitted; }
-  const Decision& decision() const { return decision_; }
-  /// Returns true if the request was admitted by policy because the store was unavailable. Nothing
-  /// was charged, and the lease is inactive.
-  bool unprotected() const { return admitted() && !lease_.active(); }
-  /// Returns the lease, which the caller then owns. REQUIRES: admitted().
-  Lease lease() && { return std::move(lease_); }
-
- private:
-  Decision decision_;
-  Lease lease_;
-};
-
 /// Admits or refuses requests under the limits of a backend. Thread-safe.
 ///
-/// The Backend and the Scheduler must outlive the Limiter, and the Limiter must outlive its leases.
-/// It may be destroyed only when no call is in flight, except for requests with `wait_until`: these
-/// complete with kCancelled. A waiting request whose try is in flight completes when the store
-/// responds, and tokens that the try took are given back.
+/// The Backend and the Scheduler must outlive the Limiter. The Limiter may be destroyed only when
+/// no call is in flight, except for waiting requests: these complete with kCancelled. A waiting
+/// request whose try is in flight completes when the store responds, and tokens that the try took
+/// are given back.
 class WEIR_API Limiter {
  public:
   Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options = {});
@@ -108,9 +100,10 @@ class WEIR_API Limiter {
 
   /// Requests tokens and passes the outcome to `done`. A refusal is an Outcome, not an error.
   ///
-  /// `deadline` applies to the results of the store. Each later try of a waiting request gets as
-  /// much time as the first try had. `done` runs before Acquire returns, on the thread on which the
-  /// store completes, or on the scheduler's thread.
+  /// The request completes by `deadline`, if the store observes it. With every backend, `done` runs
+  /// on LimiterOptions::callbacks, or, without it, before Acquire returns, on the thread on which
+  /// the store completes, or on the scheduler's thread. It then must not block: other requests wait
+  /// for the same thread.
   ///
   /// Errors:
   ///   kInvalidArgument     the request can never succeed: an unknown limit name, no or negative
@@ -121,23 +114,57 @@ class WEIR_API Limiter {
   ///   an error of the store, which the policy may turn into an unprotected admission if the store
   ///   was unavailable
   void Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
-  /// Requests tokens and blocks until the outcome is available. REQUIRES: not called on the
-  /// scheduler's thread or within a `done`. Callbacks on a thread run one after the other, so the
-  /// call would never return.
+  /// Requests tokens and blocks until the outcome is available. Fails with kFailedPrecondition on a
+  /// thread that runs callbacks (CallbackScope), because the call might wait for itself.
   [[nodiscard]] Result<Outcome> Acquire(const AcquireRequest& request, Deadline deadline);
+
+  /// Requests the tokens of several parts, all or none, and passes the outcome to `done`, which
+  /// runs as for Acquire. The request does not wait for tokens: it is refused if a limit of any
+  /// part refuses it, or while other requests wait for one of the buckets. Counts as one request.
+  /// The viewed strings and parts must stay valid until the call returns.
+  ///
+  /// Errors are those of Acquire, and kInvalidArgument if there are no parts, more than kMaxParts,
+  /// more than kMaxCharges buckets, or different limits for one bucket (AcquirePart::target). If
+  /// there are several parts, the message names the part. Unlike Acquire, more than a capacity is
+  /// no error, but a refusal with kNeverAdmitted, so that a caller gets the limits' states.
+  void AcquireAll(const GroupRequest& request, Deadline deadline, Done<GroupOutcome> done);
+  /// Like the overload above, but blocks like the blocking Acquire.
+  [[nodiscard]] Result<GroupOutcome> AcquireAll(const GroupRequest& request, Deadline deadline);
+
+  /// Charges without a decision, all parts or none: positive amounts take tokens and may leave a
+  /// debt, negative amounts give tokens back up to the capacity; amounts on one bucket are added up
+  /// first. Limits that block are ignored. There is no lease. The call counts once: if a result of
+  /// the store leaves open whether it counts, it is sent again under the same id, a few times and
+  /// until the deadline. It is not sent after the deadline. The errors are those of Acquire and of
+  /// BucketStore::Adjust. After a definite error (see Lease) nothing was changed; after another one
+  /// the call may count or not. In a store that divides buckets, shard 0 is charged.
+  void Debit(std::span<const AcquirePart> parts, Deadline deadline, Done<void> done);
+  /// Like the overload above, but blocks like the blocking Acquire.
+  [[nodiscard]] Status Debit(std::span<const AcquirePart> parts, Deadline deadline);
 
   /// Changes limits and entities in the backend and discards the cached pairs that the changes
   /// affect, also if the call fails, because the changes may have been made. Requests that begin
   /// after `done` was called see the changes. Errors are those of ConfigStore::Apply.
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
-  /// As above, but blocks, under the same requirement as the blocking Acquire.
+  /// Like the overload above, but blocks like the blocking Acquire.
   [[nodiscard]] Status Apply(std::vector<ConfigChange> changes, Deadline deadline);
 
   /// Returns the limits that apply to a pair and the levels that they come from, from the cache if
-  /// possible. Blocks, under the same requirement as the blocking Acquire. Errors are those of
+  /// possible. Blocks, as the blocking Acquire. Errors are those of
   /// Resolver.
   [[nodiscard]] Result<ResolvedPtr> Resolve(std::string_view entity, std::string_view resource,
                                             Deadline deadline);
+  /// Returns the limits of a pair and their levels and balances, and whether and when a request for
+  /// the amounts would be admitted. Takes nothing. Errors are those of weir::Peek.
+  void Peek(const PeekRequest& request, Deadline deadline, Done<Peeked> done);
+  /// Like the overload above, but blocks like the blocking Acquire.
+  [[nodiscard]] Result<Peeked> Peek(const PeekRequest& request, Deadline deadline);
+  /// Resets or tops up a bucket as an operator does, with an event in the audit log, and wakes the
+  /// requests that wait for tokens. Results and errors are those of weir::Credit.
+  void Credit(BucketCredit credit, Deadline deadline, Done<std::vector<CreditedLimit>> done);
+  /// Like the overload above, but blocks like the blocking Acquire.
+  [[nodiscard]] Result<std::vector<CreditedLimit>> Credit(BucketCredit credit, Deadline deadline);
+
   /// Discards all cached pairs. The next request on each pair reads its limits again.
   void Invalidate();
 
@@ -147,7 +174,6 @@ class WEIR_API Limiter {
   HistogramSnapshot StoreLatency() const;
 
  private:
-  friend class Lease;
   class WEIR_INTERNAL State;
   std::shared_ptr<State> state_;
 };

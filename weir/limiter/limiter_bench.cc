@@ -91,6 +91,21 @@ void Acquire(benchmark::State& state, Setup& setup) {
   }
 }
 
+// A group of `count` children, and its parents.
+void AcquireAll(benchmark::State& state, Setup& setup, std::size_t count) {
+  std::vector<AcquirePart> parts(count);
+  for (AcquirePart& part : parts) {
+    part.resource = "gpt-4";
+    part.amounts = {{"rpm", 1}, {"tpm", 500}};
+  }
+  std::size_t i = static_cast<std::size_t>(state.thread_index()) * 32;
+  for (auto _ : state) {
+    for (AcquirePart& part : parts) part.entity = setup.names[++i % setup.names.size()];
+    const auto got = setup.limiter.AcquireAll({.parts = parts}, Deadline::Never());
+    if (!got || !got->outcome.admitted()) std::abort();
+  }
+}
+
 void limiter_clock(benchmark::State& state) {
   const SystemClock clock;
   for (auto _ : state) benchmark::DoNotOptimize(clock.Now());
@@ -123,5 +138,17 @@ void limiter_acquire_memory(benchmark::State& state) {
   state.SetLabel("vs limiter_acquire_empty_store");
 }
 BENCHMARK(limiter_acquire_memory)->ThreadRange(1, 2)->UseRealTime();
+
+void limiter_acquire_all_1_memory(benchmark::State& state) {
+  AcquireAll(state, InMemory(), 1);
+  state.SetLabel("vs limiter_acquire_memory");
+}
+BENCHMARK(limiter_acquire_all_1_memory)->ThreadRange(1, 2)->UseRealTime();
+
+void limiter_acquire_all_3_memory(benchmark::State& state) {
+  AcquireAll(state, InMemory(), 3);
+  state.SetLabel("vs limiter_acquire_memory");
+}
+BENCHMARK(limiter_acquire_all_3_memory)->ThreadRange(1, 2)->UseRealTime();
 
 }  // namespace

@@ -89,7 +89,7 @@ class Run {
             .cache_ttl = milliseconds(rng_.Chance(0.3) ? 0 : 2000),
             .on_unavailable = rng_.Chance(0.5) ? OnUnavailable::kBlock : OnUnavailable::kAllow,
             .max_waiting = rng_.Chance(0.2) ? 5U : 1000U,
-            .lease_timeout = milliseconds(lossy_ && rng_.Chance(0.5) ? 20 : 2000),
+            .store_timeout = milliseconds(lossy_ && rng_.Chance(0.5) ? 20 : 2000),
             .seed = seed});
   }
 
@@ -127,8 +127,7 @@ class Run {
   struct Asked {
     int answers = 0;
     Instant at;
-    Amounts amounts;
-    std::string entity;
+    std::vector<std::pair<std::string, Amounts>> parts;  ///< entities and amounts
   };
 
   struct Held {
@@ -158,26 +157,57 @@ class Run {
 
   Deadline Within(milliseconds wait) { return Deadline::After(scheduler_.clock(), wait); }
 
+  void DrawPart(Asked& asked) {
+    static constexpr const char* kEntities[] = {"a", "b", "c"};
+    auto& [entity, amounts] = asked.parts.emplace_back();
+    entity = kEntities[rng_.Below(3)];
+    amounts = {{"tpm", rng_.Between(0, 30)}};
+    if (rng_.Chance(0.7)) amounts.push_back({"rpm", rng_.Between(0, 3)});
+  }
+
+  /// Requests several parts at once.
+  void AskAll() {
+    Asked& asked = asked_.emplace_back();
+    asked.at = scheduler_.clock().Now();
+    for (std::int64_t i = rng_.Between(1, 3); i > 0; --i) DrawPart(asked);
+    std::vector<AcquirePart> parts;
+    for (const auto& [entity, amounts] : asked.parts) {
+      parts.push_back({.entity = entity, .resource = "gpt-4", .amounts = amounts});
+    }
+    ++hasty_;
+    limiter_->AcquireAll({.parts = parts},
+                         Within(milliseconds(lossy_ ? rng_.Between(5, 200) : 10'000)),
+                         [this, &asked](Result<GroupOutcome> got) {
+                           ++asked.answers;
+                           --hasty_;
+                           if (!got) return Answered(asked, Fail(std::move(got.error())));
+                           Answered(asked, std::move(got->outcome));
+                         });
+  }
+
   void Ask() {
     if (limiter_ == nullptr) return;
-    static constexpr const char* kEntities[] = {"a", "b", "c"};
+    if (rng_.Chance(0.2)) return AskAll();
     Asked& asked = asked_.emplace_back();
-    asked.entity = kEntities[rng_.Below(3)];
     asked.at = scheduler_.clock().Now();
-    asked.amounts = {{"tpm", rng_.Between(0, 30)}};
-    if (rng_.Chance(0.7)) asked.amounts.push_back({"rpm", rng_.Between(0, 3)});
-    AcquireRequest request{.entity = asked.entity, .resource = "gpt-4", .amounts = asked.amounts};
-    if (rng_.Chance(0.5)) request.wait_until = Within(milliseconds(rng_.Between(1, 30'000)));
-    if (rng_.Chance(0.1)) request.wait_until = Deadline::Never();
+    DrawPart(asked);
+    const auto& [entity, amounts] = asked.parts.front();
+    AcquireRequest request{.entity = entity, .resource = "gpt-4", .amounts = amounts};
+    Deadline deadline = Within(milliseconds(lossy_ ? rng_.Between(5, 200) : 10'000));
+    request.wait = rng_.Chance(0.55);
+    if (request.wait) deadline = Within(milliseconds(rng_.Between(1, 30'000)));
+    if (request.wait && (!lossy_ || rng_.Chance(0.5))) {  // time for the last try
+      request.wait_until = std::exchange(deadline, Within(std::chrono::seconds(40)));
+    }
+    if (request.wait && rng_.Chance(0.2)) deadline = Deadline::Never();
     if (rng_.Chance(0.5)) request.on_unavailable = OnUnavailable::kBlock;
-    const bool hasty = !request.wait_until;
+    const bool hasty = !request.wait;
     hasty_ += hasty;
-    limiter_->Acquire(request, Within(milliseconds(lossy_ ? rng_.Between(5, 200) : 10'000)),
-                      [this, &asked, hasty](Result<Outcome> outcome) {
-                        ++asked.answers;
-                        hasty_ -= hasty;
-                        Answered(asked, std::move(outcome));
-                      });
+    limiter_->Acquire(request, deadline, [this, &asked, hasty](Result<Outcome> outcome) {
+      ++asked.answers;
+      hasty_ -= hasty;
+      Answered(asked, std::move(outcome));
+    });
   }
 
   void Answered(const Asked& asked, Result<Outcome> outcome) {
@@ -194,9 +224,11 @@ class Run {
 
   void Doubt(const Asked& asked) {
     if (!lossy_) return;
-    for (const auto& [limit, tokens] : asked.amounts) {
-      for (const char* entity : {asked.entity.c_str(), "p", "g"}) {
-        doubt_[{entity, limit}] += tokens.milli();
+    for (const auto& [own, amounts] : asked.parts) {
+      for (const auto& [limit, tokens] : amounts) {
+        for (const char* entity : {own.c_str(), "p", "g"}) {
+          doubt_[{entity, limit}] += tokens.milli();
+        }
       }
     }
   }
@@ -340,7 +372,7 @@ class Run {
   std::list<Held> held_;
   SumsByLimit certain_;
   SumsByLimit doubt_;
-  int hasty_ = 0;  ///< calls in flight without wait_until; the limiter must not be destroyed then
+  int hasty_ = 0;  ///< calls in flight that do not wait; the limiter must not be destroyed then
   std::size_t admitted_ = 0;
   std::size_t waited_ = 0;
   std::size_t repeated_ = 0;

@@ -1,9 +1,11 @@
 #include "weir/limiter/limiter_state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "weir/limiter/charges.h"
+#include "weir/limiter/charges/charges.h"
+#include "weir/limiter/charges/refusals.h"
 #include "weir/model/identifier.h"
 #include "weir/model/reserved_allowance.h"
 
@@ -20,20 +22,19 @@ Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
 
 }  // namespace
 
-Limiter::State::State(Limiter& owner, Backend& backend, Scheduler& scheduler,
-                      const LimiterOptions& options)
-    : owner_(owner),
-      config_(backend.config()),
+Limiter::State::State(Backend& backend, Scheduler& scheduler, const LimiterOptions& options)
+    : backend_(backend),
       clock_(scheduler.clock()),
       options_(options),
       resolver_(backend.config(), scheduler.clock(),
                 {.ttl = options.cache_ttl, .capacity = options.cache_capacity}),
       waiting_(scheduler, options.max_waiting),
       allowances_(backend.buckets(), scheduler, options.max_allowances, options.max_waiting),
-      adjusts_(backend.buckets(), scheduler.clock(), waiting_,
-               {.timeout = options.lease_timeout, .seed = options.seed}),
+      adjusts_(
+          backend.buckets(), scheduler.clock(), waiting_,
+          {.timeout = options.store_timeout, .callbacks = options.callbacks, .seed = options.seed}),
       fail_open_(resolver_, options.on_unavailable, *options.log, scheduler.clock()),
-      end_(owner, waiting_, adjusts_, fail_open_),
+      end_(waiting_, adjusts_, fail_open_),
       outdated_log_(*options.log, scheduler.clock()),
       renewal_(resolver_, attempt_, end_, outdated_log_),
       attempt_({.buckets = backend.buckets(),
@@ -42,23 +43,26 @@ Limiter::State::State(Limiter& owner, Backend& backend, Scheduler& scheduler,
                 .allowances = allowances_,
                 .fail_open = fail_open_,
                 .end = end_,
-                .renewal = renewal_}) {}
+                .renewal = renewal_}),
+      groups_(resolver_, end_, attempt_, options.on_unavailable),
+      debits_(resolver_, adjusts_, scheduler) {}
 
 void Limiter::State::BindMembers() {
   waiting_.Bind(weak_from_this());
   allowances_.Bind(weak_from_this());
-  adjusts_.Bind(weak_from_this());
+  adjusts_.Bind(shared_from_this());
   renewal_.Bind(weak_from_this());
 }
 
 void Limiter::State::Close() {
   waiting_.Close();
   allowances_.Close();
+  adjusts_.Close();
 }
 
 void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {
   AffectedPairs affected = PairsAffectedBy(changes);
-  config_.Apply(
+  backend_.config().Apply(
       std::move(changes), deadline,
       [this, affected = std::move(affected), done = std::move(done)](Status answer) mutable {
         // Also after an error: the changes may have been made.
@@ -66,6 +70,20 @@ void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline,
         waiting_.WakeAll();
         done(std::move(answer));
       });
+}
+
+void Limiter::State::Peek(const PeekRequest& request, Deadline deadline, Done<Peeked> done) {
+  weir::Peek(resolver_, backend_.buckets(), request, deadline, std::move(done));
+}
+
+void Limiter::State::Credit(BucketCredit credit, Deadline deadline,
+                            Done<std::vector<CreditedLimit>> done) {
+  const CreditStamp stamp{.at = backend_.buckets().Now(), .seed = adjusts_.NewAdjustId().low};
+  weir::Credit(backend_, std::move(credit), stamp, deadline,
+               [this, done = std::move(done)](auto credited) mutable {
+                 waiting_.WakeAll();  // also after an error: a part may have been given
+                 done(std::move(credited));
+               });
 }
 
 LimiterStats Limiter::State::stats() const {
@@ -100,23 +118,27 @@ ResolvedPtr Limiter::State::FindCached(const AcquireRequest& request) {
 std::optional<Outcome> Limiter::State::DecideAtOnce(const AcquireRequest& request,
                                                     Deadline deadline,
                                                     const ResolvedPtr& resolved) {
-  if (resolved == nullptr || request.wait_until || !waiting_.idle()) return std::nullopt;
+  if (resolved == nullptr || request.wait || !waiting_.idle()) return std::nullopt;
   if (!HaveAllowance(resolved->targets)) return std::nullopt;
-  auto charges = MakeCharges(*resolved, request.amounts);
-  if (!charges) return std::nullopt;
+  const PartView part = PartOf(*resolved, request.amounts);
+  auto charges = MakeCharges({&part, 1});
+  if (!charges || charges->empty()) return std::nullopt;
+  if (BlockedRefusal({&part, 1})) return std::nullopt;
   auto decision = allowances_.TryDecide(*charges, deadline);
   if (!decision) return std::nullopt;
   end_.Count(*decision);
-  Lease lease = decision->admitted ? Lease(owner_, *std::move(charges)) : Lease();
+  std::ranges::move(MakeUncharged({&part, 1}, *charges), std::back_inserter(*charges));
+  Lease lease = decision->admitted ? Lease(adjusts_.OwnedByThread(), *std::move(charges)) : Lease();
   return Outcome(*std::move(decision), std::move(lease));
 }
 
 void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline,
                              const ResolvedPtr& resolved, Done<Outcome> done) {
   CallPtr call = NewCall(request, deadline, std::move(done));
+  const Deadline deadline_of_read = call->deadline;
   if (request.limits) return StartGiven(std::move(call), request);
   if (resolved != nullptr) return StartResolved(std::move(call), resolved, request.amounts);
-  resolver_.Resolve(request.entity, request.resource, deadline,
+  resolver_.Resolve(request.entity, request.resource, deadline_of_read,
                     [this, call = std::move(call), amounts = request.amounts,
                      entity = std::string(request.entity),
                      resource = std::string(request.resource)](auto found) mutable {
@@ -134,54 +156,55 @@ CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline
                                 Done<Outcome> done) {
   auto call = std::make_unique<PendingAcquire>(std::move(done), deadline);
   call->policy = request.on_unavailable;
-  if (!request.wait_until) return call;
-  const Instant now = clock_.Now();
-  if (request.wait_until->ExpiredAt(now)) return call;
-  call->wait = std::make_unique<WaitState>(WaitState{.id = waiting_.NextId(),
-                                                     .until = request.wait_until->at(),
-                                                     .budget = deadline.Left(now),
-                                                     .entity = std::string(request.entity),
-                                                     .resource = std::string(request.resource),
-                                                     .amounts = request.amounts,
-                                                     .alive = shared_from_this()});
+  if (!request.wait) return call;
+  call->alive = shared_from_this();
+  const Deadline until = std::min(request.wait_until, deadline);
+  if (until.ExpiredAt(clock_.Now())) return call;
+  call->deadline = DeadlineOfTry(deadline);
+  // `new`, because make_unique would move it.
+  call->wait.reset(new WaitState{.id = waiting_.NextId(),
+                                 .until = until.at(),
+                                 .deadline = deadline,
+                                 .budget = call->deadline.Left(clock_.Now()),
+                                 .entity = std::string(request.entity),
+                                 .resource = std::string(request.resource),
+                                 .amounts = request.amounts,
+                                 .stop = request.stop});
+  waiting_.WatchStop(*call->wait);
   return call;
+}
+
+Deadline Limiter::State::DeadlineOfTry(Deadline of_request) const {
+  return std::min(of_request, Deadline::After(clock_, options_.store_timeout));
 }
 
 void Limiter::State::StartGiven(CallPtr call, const AcquireRequest& request) {
   const Result<TargetPtr> target = GivenTarget(request);
   if (!target) return end_.Fail(std::move(call), target.error());
-  auto charges = MakeCharges({&*target, 1}, request.amounts);
-  if (!charges) return end_.Fail(std::move(call), std::move(charges.error()));
-  call->charges = std::move(*charges);
-  EnterOrQueue(std::move(call));
+  call = end_.SetCharges(std::move(call), {.targets = {&*target, 1}, .amounts = request.amounts});
+  if (call != nullptr) attempt_.Enter(std::move(call));
 }
 
 void Limiter::State::StartResolved(CallPtr call, const ResolvedPtr& resolved,
                                    const Amounts& amounts) {
-  auto charges = MakeCharges(*resolved, amounts);
-  if (!charges) return end_.Fail(std::move(call), std::move(charges.error()));
-  call->charges = std::move(*charges);
+  call = end_.SetCharges(std::move(call), PartOf(*resolved, amounts));
+  if (call == nullptr) return;
   if (!call->policy) call->policy = resolved->on_unavailable.value_or(options_.on_unavailable);
   if (call->wait) call->wait->resolved = resolved;
-  EnterOrQueue(std::move(call));
-}
-
-// If other requests wait for one of its buckets, the call is queued behind them or refused.
-void Limiter::State::EnterOrQueue(CallPtr call) {
-  if (waiting_.idle()) return attempt_.Try(std::move(call));
-  if (call->wait != nullptr) {
-    const auto verdict = waiting_.JoinBehind(call);
-    return attempt_.FollowVerdict(std::move(call), verdict);
-  }
-  if (waiting_.FindAhead(call->charges)) return attempt_.RefuseBehind(std::move(call));
-  attempt_.Try(std::move(call));
+  attempt_.Enter(std::move(call));
 }
 
 void Limiter::State::TakeTurn(CallPtr call) {
   WaitState& wait = *call->wait;
-  const Deadline deadline = Deadline::After(clock_, wait.budget);
+  if (wait.stop.stop_requested()) return Stop(std::move(call));
+  const Deadline deadline = DeadlineOfTry(wait.deadline);
   call->deadline = deadline;
+  call->is_cut_short = deadline.Left(clock_.Now()) < wait.budget;
   call->renewals = 0;
+  // Under overload, the head is often a request that is about to expire. A try that cannot end in
+  // time would keep the tokens from the requests behind it.
+  if (call->is_cut_short && !attempt_.HasTime(deadline, clock_.Now()))
+    return attempt_.RefuseUntried(std::move(call));
   if (wait.resolved == nullptr) return attempt_.Try(std::move(call));
   // The limits may have changed since the last try.
   if (auto resolved = resolver_.Find(wait.entity, wait.resource)) {
@@ -197,17 +220,16 @@ void Limiter::State::TryAgain(CallPtr call, Result<ResolvedPtr> resolved) {
   if (!resolved) return end_.OnStoreError(std::move(call), std::move(resolved.error()));
   WaitState& wait = *call->wait;
   if (*resolved != wait.resolved) {
-    auto charges = MakeCharges(**resolved, wait.amounts);
-    if (!charges) return end_.Fail(std::move(call), std::move(charges.error()));
-    call->charges = std::move(*charges);
+    call = end_.SetCharges(std::move(call), PartOf(**resolved, wait.amounts));
+    if (call == nullptr) return;
     wait.resolved = std::move(*resolved);
   }
   attempt_.Try(std::move(call));
 }
 
 void Limiter::State::Expire(CallPtr call) {
-  call->deadline = Deadline::After(clock_, call->wait->budget);
-  attempt_.RefuseBehind(std::move(call));
+  call->deadline = DeadlineOfTry(call->wait->deadline);
+  attempt_.RefuseUntried(std::move(call));
 }
 
 }  // namespace weir

@@ -1,8 +1,8 @@
 // The state of a Limiter and the path of a call through it.
 //
-//   Acquire --> resolve --> EnterOrQueue --+--> Try
+//   Acquire --> resolve --> Enter --+--> Try
 //                                          +--> wait queue (Waiting::JoinBehind), behind others
-//                                          +--> RefuseBehind, if in addition it may not wait
+//                                          +--> RefuseUntried, if in addition it may not wait
 //
 //   Try --> AskStore --> OnStoreResult --+--> Admit
 //                                        +--> RenewCall --> Try, if the limits are outdated
@@ -10,10 +10,10 @@
 //                                                         +--> wait queue (Waiting::StayQueued)
 //
 //   wait queue --+--> TakeTurn --> Try
-//                +--> Expire --> RefuseBehind --> Refuse
-//                +--> Abandon --> Fail
+//                +--> Expire --> RefuseUntried --> Refuse
+//                +--> Abandon, Stop --> Fail
 //
-// The steps up to `EnterOrQueue` are here, the tries in AcquireAttempt, the renewals in
+// The steps up to `Enter` are here, the tries in AcquireAttempt, the renewals in
 // LimitsRenewal, the ends in AcquireEnd. `Try` decides from an allowance if possible
 // (Allowances::TryTake). Each call ends once: in Admit, Refuse or Fail, or without a charge in
 // OnStoreError. A CallPtr is moved from step to step, so a call has one owner at a time. No lock is
@@ -29,6 +29,8 @@
 #include "weir/limiter/adjust_sender.h"
 #include "weir/limiter/allowance/allowances.h"
 #include "weir/limiter/fail_open.h"
+#include "weir/limiter/group/debits.h"
+#include "weir/limiter/group/group_requests.h"
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/limits_renewal.h"
 #include "weir/limiter/outdated_log.h"
@@ -37,14 +39,15 @@
 
 namespace weir {
 
-/// Also owned by the calls that may outlive the Limiter: waiting requests and adjusts. Thread-safe.
+/// Also owned by the objects that may outlive the Limiter: leases, waiting requests and adjusts.
+/// Thread-safe.
 class Limiter::State final : public Waiting::Host,
                              public Allowances::Host,
                              public std::enable_shared_from_this<State> {
  public:
-  State(Limiter& owner, Backend& backend, Scheduler& scheduler, const LimiterOptions& options);
+  State(Backend& backend, Scheduler& scheduler, const LimiterOptions& options);
 
-  /// Passes weak_from_this() to the members; called once, when a shared_ptr owns the state.
+  /// Passes the owning pointer to the members; called once, when a shared_ptr owns the state.
   void BindMembers();
   /// Completes the waiting requests with kCancelled and returns the tokens of allowances.
   void Close();
@@ -58,8 +61,13 @@ class Limiter::State final : public Waiting::Host,
   /// Starts a PendingAcquire. `resolved` is the result of FindCached.
   void Acquire(const AcquireRequest& request, Deadline deadline, const ResolvedPtr& resolved,
                Done<Outcome> done);
+  GroupRequests& groups() { return groups_; }
+  Debits& debits() { return debits_; }
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
+  void Peek(const PeekRequest& request, Deadline deadline, Done<Peeked> done);
+  void Credit(BucketCredit credit, Deadline deadline, Done<std::vector<CreditedLimit>> done);
   Resolver& resolver() { return resolver_; }
+  Executor* callbacks() const { return options_.callbacks; }
   LimiterStats stats() const;
   HistogramSnapshot StoreLatency() const { return attempt_.StoreLatency(); }
 
@@ -70,16 +78,17 @@ class Limiter::State final : public Waiting::Host,
 
   /// Makes the call; with a WaitState if the request may wait.
   CallPtr NewCall(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
+  /// Returns the deadline of a try that begins now, for a waiting request with this deadline.
+  Deadline DeadlineOfTry(Deadline of_request) const;
   /// Charges a request that has limits of its own, then enters.
   void StartGiven(CallPtr call, const AcquireRequest& request);
   /// Charges a request under resolved limits, then enters.
   void StartResolved(CallPtr call, const ResolvedPtr& resolved, const Amounts& amounts);
-  /// Tries the call at once, or queues or refuses it behind waiting requests.
-  void EnterOrQueue(CallPtr call);
   /// Resolves the limits of a waiting call again, then tries it.
   void TakeTurn(CallPtr call) override;
   void Expire(CallPtr call) override;
   void Abandon(CallPtr call) override { end_.Abandon(std::move(call)); }
+  void Stop(CallPtr call) override { end_.Stop(std::move(call)); }
   /// Tries a waiting call under the limits that apply now.
   void TryAgain(CallPtr call, Result<ResolvedPtr> resolved);
 
@@ -96,8 +105,7 @@ class Limiter::State final : public Waiting::Host,
   }
   AdjustId NewAdjustId() override { return adjusts_.NewAdjustId(); }
 
-  Limiter& owner_;
-  ConfigStore& config_;
+  Backend& backend_;
   const Clock& clock_;
   const LimiterOptions options_;
   Resolver resolver_;
@@ -109,6 +117,8 @@ class Limiter::State final : public Waiting::Host,
   OutdatedLog outdated_log_;
   LimitsRenewal renewal_;
   AcquireAttempt attempt_;
+  GroupRequests groups_;
+  Debits debits_;
 };
 
 }  // namespace weir

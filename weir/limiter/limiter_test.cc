@@ -88,10 +88,8 @@ TEST_F(LimiterTest, TheCallersTextsMayGoWhileTheStoreThinks) {
   {
     std::string entity = "a-rather-long-name-of-an-entity";
     std::string resource = "a-rather-long-name-of-a-resource";
-    AcquireRequest request{.entity = entity,
-                           .resource = resource,
-                           .amounts = {{"rpm", 1}},
-                           .wait_until = Deadline::Never()};
+    AcquireRequest request{
+        .entity = entity, .resource = resource, .amounts = {{"rpm", 1}}, .wait = true};
     limiter_.Acquire(request, Deadline::Never(), [&](Result<Outcome> outcome) {
       EXPECT_TRUE(outcome && outcome->admitted());
       ++answers;
@@ -324,9 +322,9 @@ TEST_F(LimiterTest, C26ARefusalForContentionIsNotAdmittedWhereThePolicyIsToAllow
   EXPECT_EQ(refused->decision().retry_after, milliseconds(100));
   EXPECT_EQ(limiter_.stats().unprotected, 0U);
 
-  request.wait_until = Deadline::After(scheduler_.clock(), milliseconds(1000));
+  request.wait = true;
   std::optional<Result<Outcome>> waited;
-  limiter_.Acquire(request, Deadline::Never(),
+  limiter_.Acquire(request, Deadline::After(scheduler_.clock(), milliseconds(1000)),
                    [&](Result<Outcome> outcome) { waited = std::move(outcome); });
   scheduler_.Advance(milliseconds(50));
   EXPECT_FALSE(waited);

@@ -4,24 +4,30 @@
 #include <utility>
 
 #include "weir/limiter/acquire_attempt.h"
-#include "weir/limiter/charges.h"
+#include "weir/limiter/charges/charges.h"
 
 namespace weir {
 namespace {
 
 // Limits that changed once need one renewal. More mean that other processes change them repeatedly.
-constexpr int kMostRenewals = 3;
+constexpr int kMaxRenewals = 3;
 constexpr milliseconds kContendedWait{100};
 
 // Returns whether the new result has the same limits for this bucket.
 bool HasSameLimits(const Target& target, const Resolved& now) {
   return std::ranges::any_of(now.targets, [&](const TargetPtr& one) {
-    return one->key == target.key && one->limits == target.limits;
+    return one->key == target.key && SameLimits(*one, target);
   });
 }
 
+bool HasChanged(std::span<const TargetPtr> before, const Resolved& now) {
+  return !std::ranges::all_of(before,
+                              [&](const TargetPtr& target) { return HasSameLimits(*target, now); });
+}
+
 bool HasLimit(const Target& target, const std::string& limit) {
-  return std::ranges::find(target.limits, limit, &Limit::name) != target.limits.end();
+  return std::ranges::find(target.limits, limit, &Limit::name) != target.limits.end() ||
+         IsBlocked(target, limit);
 }
 
 // Returns the amounts that a request named, derived from its charge of its own bucket. A limit of
@@ -38,16 +44,25 @@ Amounts AmountsOf(const Charge& own, const Target& now) {
   return amounts;
 }
 
+// Limits that the request has itself cannot be resolved again.
+bool CanRenew(const PendingAcquire& call) {
+  if (call.group.has_value()) {
+    return std::ranges::any_of(call.group->parts,
+                               [](const GroupPart& part) { return part.resolved != nullptr; });
+  }
+  return call.charges.front().target->source != LimitSource::kOverride;
+}
+
 }  // namespace
 
 void LimitsRenewal::RenewCall(CallPtr call) {
   outdated_.Add();
-  const Target& own = *call->charges.front().target;
-  // Limits that the request has itself cannot be resolved again.
-  if (own.source == LimitSource::kOverride || call->renewals++ >= kMostRenewals) {
+  if (!CanRenew(*call) || call->renewals++ >= kMaxRenewals) {
     return attempt_.OnRefusal(std::move(call),
                               {.retry_after = kContendedWait, .limits = {}, .contended = true});
   }
+  if (call->group.has_value()) return RenewGroup(std::move(call));
+  const Target& own = *call->charges.front().target;
   const Deadline deadline = call->deadline;
   const std::string_view entity = own.key.entity;  // the call keeps the target alive
   const std::string_view resource = own.key.resource;
@@ -61,13 +76,40 @@ void LimitsRenewal::TryRenewed(CallPtr call, Result<ResolvedPtr> resolved) {
   const Resolved& now = **resolved;
   LogRenewal(TargetsOf(call->charges), now);
   WaitState* const wait = call->wait.get();
-  auto charges =
-      MakeCharges(now, wait != nullptr ? wait->amounts
-                                       : AmountsOf(call->charges.front(), *now.targets.front()));
-  if (!charges) return end_.Fail(std::move(call), std::move(charges.error()));
-  call->charges = std::move(*charges);
+  const Amounts amounts =
+      wait != nullptr ? wait->amounts : AmountsOf(call->charges.front(), *now.targets.front());
+  call = end_.SetCharges(std::move(call), PartOf(now, amounts));
+  if (call == nullptr) return;
   if (wait != nullptr) wait->resolved = std::move(*resolved);
   attempt_.Try(std::move(call));
+}
+
+void LimitsRenewal::RenewGroup(CallPtr call) {
+  const Deadline deadline = call->deadline;
+  PairResults pairs = PairsToRenew(call->group->parts);
+  ResolvePairs(resolver_, std::move(pairs), PairReads::kRenewed, deadline,
+               [this, call = std::move(call)](PairResults renewed) mutable {
+                 TryRenewedGroup(std::move(call), std::move(renewed));
+               });
+}
+
+// The store does not say which bucket has other limits, so one event is logged: of a pair whose
+// limits changed, if there is one.
+void LimitsRenewal::TryRenewedGroup(CallPtr call, PairResults pairs) {
+  PendingGroup& group = *call->group;
+  if (auto failed = TakeResults(group.parts, std::move(pairs))) {
+    return end_.OnStoreError(std::move(call), std::move(failed->error), failed->entity,
+                             failed->resource);
+  }
+  std::size_t logged = group.parts.size();
+  for (std::size_t i = group.parts.size(); i-- > 0;) {
+    const ResolvedPtr& now = group.parts[i].resolved;
+    if (now == nullptr) continue;
+    if (logged == group.parts.size() || HasChanged(group.targets[i], *now)) logged = i;
+  }
+  LogRenewal(group.targets[logged], *group.parts[logged].resolved);
+  call = end_.SetGroupCharges(std::move(call));
+  if (call != nullptr) attempt_.Try(std::move(call));
 }
 
 // No call waits for the result: the next request uses the limits that are cached by then.
@@ -83,9 +125,7 @@ void LimitsRenewal::RenewTargets(std::vector<TargetPtr> targets, Deadline deadli
 }
 
 void LimitsRenewal::LogRenewal(std::span<const TargetPtr> outdated, const Resolved& now) {
-  const bool changed = !std::ranges::all_of(
-      outdated, [&](const TargetPtr& target) { return HasSameLimits(*target, now); });
-  log_.LogRenewed(outdated.front()->key, changed);
+  log_.LogRenewed(outdated.front()->key, HasChanged(outdated, now));
 }
 
 }  // namespace weir

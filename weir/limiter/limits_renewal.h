@@ -4,7 +4,8 @@
 //
 //   OnStoreResult: outdated --> RenewCall --> Resolver::Renew --> TryRenewed --> Try
 //                            |
-//                            +--> after kMostRenewals: refused as contended
+//                            +--> RenewGroup: Renew for each pair --> TryRenewedGroup --> Try
+//                            +--> after kMaxRenewals: refused as contended
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@ class LimitsRenewal {
   /// Call this before anything else. Renewals in flight keep the owner, of which this is a member.
   void Bind(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
-  /// Resolves the limits without the cache and tries again; after kMostRenewals, refuses.
+  /// Resolves the limits without the cache and tries again; after kMaxRenewals, refuses.
   void RenewCall(CallPtr call);
   /// Resolves limits for which no call waits. The pair's own target is the first.
   void RenewTargets(std::vector<TargetPtr> targets, Deadline deadline);
@@ -39,6 +40,9 @@ class LimitsRenewal {
  private:
   /// Charges the call under the new limits and tries it.
   void TryRenewed(CallPtr call, Result<ResolvedPtr> resolved);
+  /// Resolves the parts of a group that have no target of their own, and tries again.
+  void RenewGroup(CallPtr call);
+  void TryRenewedGroup(CallPtr call, PairResults pairs);
   /// Logs that `outdated` were resolved again, and whether the result differs.
   void LogRenewal(std::span<const TargetPtr> outdated, const Resolved& now);
 

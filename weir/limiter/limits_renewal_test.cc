@@ -273,10 +273,8 @@ TEST_F(RenewalTest, D6OverridesAreNotResolvedAgain) {
 
 TEST_F(RenewalTest, D6AWaitingRequestGoesOnWaitingUnderTheNewLimits) {
   Change(1);  // SetUp has used one token
-  const auto& waits = Ask({.entity = "acme",
-                           .resource = "gpt-4",
-                           .amounts = {{"rpm", 1}},
-                           .wait_until = Deadline::Never()});
+  const auto& waits =
+      Ask({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}, .wait = true});
   EXPECT_FALSE(waits);
   Change(60);
   scheduler_.Advance(milliseconds(60'000));
@@ -293,10 +291,8 @@ TEST_F(RenewalTest, D6AWaitingRequestTriesAgainAfterContention) {
     if (is_outdated) return Decision{.limits = {}, .outdated = true};
     return std::nullopt;
   };
-  const auto& waits = Ask({.entity = "acme",
-                           .resource = "gpt-4",
-                           .amounts = {{"rpm", 1}},
-                           .wait_until = Deadline::Never()});
+  const auto& waits =
+      Ask({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}, .wait = true});
   EXPECT_FALSE(waits);
   EXPECT_EQ(asks_, 4);
   scheduler_.Advance(milliseconds(100));

@@ -6,19 +6,32 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "weir/limiter/group/group_parts.h"
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/wait_queue.h"
 
 namespace weir {
 
+class Waiting;
+
+/// Reports to the wait queue that the caller of this request asked for a stop.
+struct StopReport {
+  Waiting* waiting;
+  WaitQueue::Id id;
+  void operator()() const;
+};
+
 /// The additional state of a request that may wait. It lasts over all its tries.
 struct WaitState {
   WaitQueue::Id id = 0;
-  Instant until;
-  nanoseconds budget;  ///< time that each try may take; the first try had the same
+  Instant until;       ///< end of the wait for tokens
+  Deadline deadline;   ///< the deadline of the request; not before `until`
+  nanoseconds budget;  ///< time of the first try
   std::string entity;
   std::string resource;
   Amounts amounts;
@@ -26,7 +39,10 @@ struct WaitState {
   bool queued = false;      ///< the wait queue has an entry for it, also while it tries
   Instant tried{};          ///< start of the last try
   std::uint64_t stamp = 0;  ///< Waiting::StampOf at that time
-  std::shared_ptr<void> alive{};  ///< keeps the state: the Limiter may be destroyed during a try
+  std::stop_token stop{};
+  /// Reports a requested stop to the wait queue. Its destructor waits for the report to end, so it
+  /// must not run under the lock of the queue.
+  std::optional<std::stop_callback<StopReport>> on_stop{};
 };
 
 /// A call has one owner at a time: the caller, the wait queue, or the pending result of the store.
@@ -34,10 +50,27 @@ struct PendingAcquire {
   Done<Outcome> done;
   Deadline deadline = Deadline::Never();
   std::vector<Charge> charges{};
-  std::optional<OnUnavailable> policy{};  ///< of the request, then the one in force
+  std::vector<Charge> uncharged{};        ///< MakeUncharged; for the lease, not for the store
+  std::optional<OnUnavailable> policy{};  ///< the policy of the request, then the one in force
   std::unique_ptr<WaitState> wait{};      ///< null: the request does not wait
-  int renewals = 0;                       ///< of its limits, since its try began
-  bool maybe_charged = false;             ///< by an earlier try, which was not admitted
+  std::optional<PendingGroup> group{};    ///< set for a group, which has a `done` of its own
+  /// Keeps the state of the Limiter, which may be destroyed during the call. Set if the request may
+  /// wait, or asked to.
+  std::shared_ptr<void> alive{};
+  int renewals = 0;            ///< how often its limits were renewed since its try began
+  bool maybe_charged = false;  ///< by an earlier try, which was not admitted
+  /// The deadline of the request leaves this try less time than the first one had. If it runs out,
+  /// that says nothing about the store.
+  bool is_cut_short = false;
+
+  /// Returns whether all charges are those of one part, so that an allowance may decide them.
+  bool has_one_part() const { return !group || group->parts.size() == 1; }
+  /// Passes the outcome to the caller.
+  void Complete(Result<Outcome> outcome) {
+    if (!group) return done(std::move(outcome));
+    if (!outcome) return group->done(Fail(std::move(outcome.error())));
+    group->done(GroupOutcome{*std::move(outcome), std::move(group->targets)});
+  }
 
   Instant asked{};  ///< start of the last call to the store
   std::optional<Result<Decision>> result{};

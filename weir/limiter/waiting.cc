@@ -42,6 +42,7 @@ Waiting::Verdict Waiting::JoinBehind(CallPtr& call) {
     const MutexLock lock(mutex_);
     if (closed()) return Verdict::kClosed;
     const WaitState& wait = *call->wait;
+    if (wait.stop.stop_requested()) return Verdict::kStopped;
     const TargetPtr* bucket = nullptr;
     for (const Charge& charge : call->charges) {
       if (!queue_.HasEarlier(*charge.target, wait.id)) continue;
@@ -60,6 +61,7 @@ Waiting::Verdict Waiting::StayQueued(CallPtr& call, const TargetPtr& bucket, Ins
     const MutexLock lock(mutex_);
     if (closed()) return Verdict::kClosed;
     const WaitState& wait = *call->wait;
+    if (wait.stop.stop_requested()) return Verdict::kStopped;
     const std::vector<Charge>& charges = call->charges;
     if (!Enqueue(call, bucket, retry_at)) return Verdict::kFull;
     // The stamp is compared after size_ was updated. OnTokensReturned changes the stamp first and
@@ -99,6 +101,21 @@ void Waiting::RemoveCall(PendingAcquire& call) {
   pump_.Kick();
 }
 
+void StopReport::operator()() const { waiting->RequestStop(id); }
+
+void Waiting::WatchStop(WaitState& wait) {
+  if (wait.stop.stop_possible()) wait.on_stop.emplace(wait.stop, StopReport{this, wait.id});
+}
+
+void Waiting::RequestStop(WaitQueue::Id id) {
+  {
+    const MutexLock lock(mutex_);
+    if (closed()) return;
+    stops_.push_back(id);
+  }
+  pump_.Kick();
+}
+
 void Waiting::OnTokensReturned(std::span<const Charge> charges) {
   for (const Charge& charge : charges) ++stamps_[charge.target->hash % kStamps];
   if (size_.load() == 0) return;
@@ -128,6 +145,7 @@ void Waiting::Close() {
     const MutexLock lock(mutex_);
     closed_ = true;
     calls.swap(calls_);
+    stops_.clear();
     queue_.Clear();
     UpdateSize();
   }
@@ -142,7 +160,7 @@ void Waiting::Close() {
 std::optional<Instant> Waiting::NextTurn() const {
   const MutexLock lock(mutex_);
   if (closed()) return std::nullopt;
-  return queue_.due() ? std::optional(clock_.Now()) : queue_.NextWake();
+  return queue_.due() || !stops_.empty() ? std::optional(clock_.Now()) : queue_.NextWake();
 }
 
 // The host is called without the lock, because it may call OnTokensReturned, StayQueued or
@@ -152,9 +170,13 @@ bool Waiting::TakeTurns() {
   const Instant now = clock_.Now();
   std::vector<CallPtr> expired;
   std::vector<CallPtr> tries;
+  std::vector<CallPtr> stopped;
+  bool acted = false;
   {
     const MutexLock lock(mutex_);
     if (closed()) return false;
+    acted = !stops_.empty();
+    stopped = TakeStopped();
     const WaitQueue::Step step = queue_.Advance(now);
     for (const WaitQueue::Id id : step.expired) {
       expired.push_back(TakeCall(id));
@@ -163,9 +185,21 @@ bool Waiting::TakeTurns() {
     for (const WaitQueue::Id id : step.tries) tries.push_back(TakeCall(id));
     UpdateSize();
   }
+  for (CallPtr& call : stopped) host->Stop(std::move(call));
   for (CallPtr& call : expired) host->Expire(std::move(call));
   for (CallPtr& call : tries) host->TakeTurn(std::move(call));
-  return !expired.empty() || !tries.empty();
+  return acted || !expired.empty() || !tries.empty();
+}
+
+std::vector<CallPtr> Waiting::TakeStopped() {
+  std::vector<CallPtr> stopped;
+  for (const WaitQueue::Id id : std::exchange(stops_, {})) {
+    if (!calls_.contains(id)) continue;  // trying, or ended
+    stopped.push_back(TakeCall(id));
+    stopped.back()->wait->queued = false;
+    queue_.RemoveWaiter(id);
+  }
+  return stopped;
 }
 
 CallPtr Waiting::TakeCall(WaitQueue::Id id) {

@@ -5,6 +5,7 @@
 //   StayQueued (refused) -------+--> WaitQueue --> pump -+                       RemoveCall
 //   OnTokensReturned, WakeAll --+        |               +--> Host::Expire
 //                                        |                      (scheduler's thread)
+//   RequestStop -------------------------+--> Host::Stop
 //                                        +--- Close ---------> Host::Abandon
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "weir/base/mutex.h"
 #include "weir/limiter/pending_acquire.h"
@@ -38,6 +40,8 @@ class Waiting {
     virtual void Expire(CallPtr call) = 0;
     /// The queue was closed and the call was removed.
     virtual void Abandon(CallPtr call) = 0;
+    /// The caller asked for a stop and the call was removed.
+    virtual void Stop(CallPtr call) = 0;
   };
 
   /// At most `max` calls wait. The scheduler must outlive it.
@@ -70,6 +74,7 @@ class Waiting {
     kTooLate,  ///< a head tries again after the end of the call's wait
     kFull,
     kClosed,
+    kStopped,  ///< the caller asked for a stop
   };
   /// Queues a new call that may wait behind the requests that wait for one of its buckets. Takes
   /// the call only if it returns kQueued.
@@ -79,6 +84,12 @@ class Waiting {
   Verdict StayQueued(CallPtr& call, const TargetPtr& bucket, Instant retry_at);
   /// Removes a call whose try has ended. Has no effect if the call is not queued.
   void RemoveCall(PendingAcquire& call);
+
+  /// From now on, a stop that the caller requests ends the wait. `wait` must not be moved.
+  void WatchStop(WaitState& wait);
+  /// Removes the call, on the scheduler's thread. Has no effect on a call that is trying:
+  /// StayQueued sees the stop. May be called under any lock but those of this module.
+  void RequestStop(WaitQueue::Id id);
 
   /// Reports that tokens were returned to these buckets; the heads of their queues try.
   void OnTokensReturned(std::span<const Charge> charges);
@@ -97,6 +108,8 @@ class Waiting {
   /// Adds the call to the queue and to calls_. Returns false if the queue is full.
   bool Enqueue(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at)
       WEIR_REQUIRES(mutex_);
+  /// Removes the queued calls whose callers asked for a stop and returns them.
+  std::vector<CallPtr> TakeStopped() WEIR_REQUIRES(mutex_);
   /// Removes a call from calls_ and returns it.
   CallPtr TakeCall(WaitQueue::Id id) WEIR_REQUIRES(mutex_);
   /// Updates size_ after a change of the queue.
@@ -108,12 +121,14 @@ class Waiting {
   std::atomic<WaitQueue::Id> next_id_ = 1;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> closed_ = false;
-  std::atomic<std::uint64_t> changes_ = 0;                    ///< of limits; a part of each stamp
+  /// The number of changes of limits; a part of each stamp.
+  std::atomic<std::uint64_t> changes_ = 0;
   std::array<std::atomic<std::uint64_t>, kStamps> stamps_{};  ///< returns, by hash of the bucket
 
   mutable Mutex mutex_;
   WaitQueue queue_ WEIR_GUARDED_BY(mutex_);
   std::map<WaitQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< not trying
+  std::vector<WaitQueue::Id> stops_ WEIR_GUARDED_BY(mutex_);        ///< requested, not handled
 
   TurnPump pump_;
 };

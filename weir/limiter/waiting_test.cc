@@ -3,94 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <list>
-
-#include "weir/limiter/testing/probe_backend.h"
+#include "weir/limiter/testing/waiting_fixture.h"
 #include "weir/runtime/loop.h"
-#include "weir/sim/sim_scheduler.h"
-#include "weir/store/memory/memory_backend.h"
 
 namespace weir {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-/// The outcome of a request, its time, and how often it was reported.
-struct Told {
-  int times = 0;
-  Instant at;
-  std::optional<Result<Outcome>> outcome;
-
-  bool admitted() const { return times == 1 && *outcome && (*outcome)->admitted(); }
-  bool refused() const { return times == 1 && *outcome && !(*outcome)->admitted(); }
-  Code code() const {
-    EXPECT_TRUE(times == 1 && !*outcome);
-    return times == 1 && !*outcome ? outcome->error().code : Code::kUnknown;
-  }
-  Lease lease() { return std::move(**outcome).lease(); }
-};
-
-class WaitingTest : public ::testing::Test {
- protected:
-  // `a` and `b` have 10 rpm each: one token is refilled every 6 s. Their parent `p` has 15 rpm: one
-  // token every 4 s.
-  void SetUp() override { Apply({Put(Level::System(), {{"rpm", PerMinute(10)}})}); }
-  // Leases must end before the limiter; outcomes must outlive it.
-  void TearDown() override {
-    for (Told& told : told_) told.outcome.reset();
-    limiter_.reset();
-  }
-  void Family() {
-    Apply({PutChild("a", "p"), PutChild("b", "p"),
-           Put(Level::EntityDefault("p"), {{"rpm", PerMinute(15)}})});
-  }
-  void Apply(std::vector<ConfigChange> changes) {
-    const Status applied = limiter_->Apply(std::move(changes), Deadline::Never());
-    ASSERT_TRUE(applied) << applied.error().message;
-  }
-
-  Told& Ask(std::string_view entity, std::int64_t amount,
-            std::optional<Deadline> wait_until = std::nullopt,
-            std::optional<OnUnavailable> on_unavailable = std::nullopt) {
-    Told& told = told_.emplace_back();
-    limiter_->Acquire({.entity = entity,
-                       .resource = "gpt-4",
-                       .amounts = {{"rpm", amount}},
-                       .wait_until = wait_until,
-                       .on_unavailable = on_unavailable},
-                      Within(milliseconds(100)), [&](Result<Outcome> outcome) {
-                        ++told.times;
-                        told.at = Now();
-                        told.outcome = std::move(outcome);
-                      });
-    return told;
-  }
-  Told& Wait(std::string_view entity, std::int64_t amount) {
-    return Ask(entity, amount, Deadline::Never());
-  }
-  /// Takes this amount and keeps no lease.
-  void Use(std::string_view entity, std::int64_t amount) {
-    EXPECT_TRUE(Ask(entity, amount).admitted());
-    told_.pop_back();
-  }
-  void Drain(std::string_view entity) { Use(entity, 10); }
-
-  Instant Now() const { return scheduler_.clock().Now(); }
-  Deadline Within(nanoseconds wait) const { return Deadline::After(scheduler_.clock(), wait); }
-  /// Returns the time from the beginning of the test to the outcome.
-  nanoseconds Elapsed(const Told& told) const { return told.at - begin_; }
-
-  std::list<Told> told_;  // outlives the limiter, whose destructor completes waiting requests
-  sim::SimScheduler scheduler_;
-  const Instant begin_ = scheduler_.clock().Now();
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({}, &scheduler_.clock());
-  ProbeBackend store_{*memory_};
-  std::unique_ptr<Limiter> limiter_ =
-      std::make_unique<Limiter>(store_, scheduler_, LimiterOptions{.max_waiting = 50, .seed = 1});
-};
-
-constexpr auto kSecond = std::chrono::seconds(1);
 
 TEST_F(WaitingTest, WhatIsThereIsGivenAtOnce) {
   EXPECT_TRUE(Wait("a", 10).admitted());
@@ -483,7 +403,7 @@ TEST_F(WaitingTest, LimitsOfTheRequestWaitInTheSameQueue) {
   limiter_->Acquire({.entity = "a",
                      .resource = "gpt-4",
                      .amounts = {{"rpm", 1}},
-                     .wait_until = Deadline::Never(),
+                     .wait = true,
                      .limits = std::vector<Limit>{{"rpm", PerMinute(10)}}},
                     Deadline::Never(), [&](Result<Outcome> outcome) {
                       ++told.times;
@@ -503,10 +423,7 @@ TEST_F(WaitingTest, AnswersMayGiveBackWithoutNesting) {
   int answers = 0;
   constexpr int kWaiters = 20'000;
   for (int i = 0; i < kWaiters; ++i) {
-    limiter_->Acquire({.entity = "a",
-                       .resource = "gpt-4",
-                       .amounts = {{"rpm", 10}},
-                       .wait_until = Deadline::Never()},
+    limiter_->Acquire({.entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 10}}, .wait = true},
                       Deadline::Never(), [&](Result<Outcome> outcome) {
                         deepest = std::max(deepest, ++depth);
                         EXPECT_TRUE(std::move(*outcome).lease().Cancel());
@@ -538,11 +455,9 @@ TEST(WaitingOnALoop, TheBlockingFormWaits) {
   ASSERT_TRUE(limiter.Apply({Put(Level::System(), {{"calls", PerPeriod(1, milliseconds(5))}})},
                             Deadline::Never()));
   for (int i = 0; i < 5; ++i) {
-    const auto outcome = limiter.Acquire({.entity = "a",
-                                          .resource = "r",
-                                          .amounts = {{"calls", 1}},
-                                          .wait_until = Deadline::Never()},
-                                         Deadline::Never());
+    const auto outcome =
+        limiter.Acquire({.entity = "a", .resource = "r", .amounts = {{"calls", 1}}, .wait = true},
+                        Deadline::Never());
     ASSERT_TRUE(outcome);
     EXPECT_TRUE(outcome->admitted());
   }
@@ -564,15 +479,13 @@ struct Arrivals {
   void Arrive() {
     const int number = arrived++;
     const std::int64_t amount = rng.Between(1, 10);
-    limiter.Acquire({.entity = "a",
-                     .resource = "gpt-4",
-                     .amounts = {{"rpm", amount}},
-                     .wait_until = Deadline::Never()},
-                    Deadline::Never(), [this, number](Result<Outcome> outcome) {
-                      ASSERT_TRUE(outcome && outcome->admitted());
-                      order.push_back(number);
-                      at.push_back(scheduler.clock().Now());
-                    });
+    limiter.Acquire(
+        {.entity = "a", .resource = "gpt-4", .amounts = {{"rpm", amount}}, .wait = true},
+        Deadline::Never(), [this, number](Result<Outcome> outcome) {
+          ASSERT_TRUE(outcome && outcome->admitted());
+          order.push_back(number);
+          at.push_back(scheduler.clock().Now());
+        });
     amounts.push_back(amount);
     arrivals.push_back(scheduler.clock().WallNow());
   }

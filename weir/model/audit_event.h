@@ -38,7 +38,8 @@ struct AuditEvent {
   friend bool operator==(const AuditEvent&, const AuditEvent&) = default;
 };
 
-/// The actions of zae-limiter 0.17.0 (inventory sections 4.9 and, for 0.17, 2.9).
+/// The actions of zae-limiter 0.17.0 (inventory sections 4.9 and, for 0.17, 2.9), and
+/// two that only Weir has: kRetentionSet, and kLegacyLimitsRemoved of a migration.
 namespace audit_action {
 inline constexpr std::string_view kEntityCreated = "entity_created";
 inline constexpr std::string_view kEntityDeleted = "entity_deleted";
@@ -47,6 +48,8 @@ inline constexpr std::string_view kLimitsSet = "limits_set";
 inline constexpr std::string_view kLimitsDeleted = "limits_deleted";
 inline constexpr std::string_view kBucketReset = "bucket_reset";
 inline constexpr std::string_view kBucketToppedUp = "bucket_topped_up";
+inline constexpr std::string_view kRetentionSet = "audit_retention_set";
+inline constexpr std::string_view kLegacyLimitsRemoved = "legacy_limits_removed";
 }  // namespace audit_action
 
 /// The subject of changes to the system limits, and to the limits of a resource.

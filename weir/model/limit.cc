@@ -72,7 +72,8 @@ Status Validate(const std::vector<Limit>& limits) {
   WEIR_RETURN_IF_ERROR(CheckCount(limits.size()));
   for (auto limit = limits.begin(); limit != limits.end(); ++limit) {
     WEIR_RETURN_IF_ERROR(CheckLimitName(limit->name));
-    const auto quota = Validate(limit->quota);
+    // Only the period of a limit that blocks can be wrong.
+    const auto quota = Validate(Blocks(*limit) ? Quota{1, 1, limit->quota.period} : limit->quota);
     if (!quota)
       return InvalidLimit(fmt::format("limit '{}': {}", limit->name, quota.error().message));
     const auto allowance = CheckAllowance(limit->allowance);

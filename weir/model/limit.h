@@ -22,6 +22,12 @@ struct Limit {
   friend bool operator==(const Limit&, const Limit&) = default;
 };
 
+/// Returns true for a limit that refuses every request for its tokens: its capacity and its rate
+/// are 0. No bucket stores such a limit; a balance that the bucket has from before stays in it.
+constexpr bool Blocks(const Limit& limit) {
+  return limit.quota.capacity == 0 && limit.quota.amount == 0;
+}
+
 /// The largest number of limits of one bucket. zae-limiter 0.17, which may share the table, cannot
 /// update more in one expression of DynamoDB (300 operators, 4096 bytes).
 inline constexpr std::size_t kMaxLimits = 20;
@@ -32,10 +38,10 @@ inline constexpr milliseconds kMaxAllowance{60'000};
 /// Parses `name:rate[/period][:burst][~allowance]`. Rate and burst are in tokens with up to three
 /// decimals. Period and allowance are an optional whole number and ms, sec, min, hour or day; the
 /// default is a period of one minute and no allowance. The capacity is the burst, or the rate if
-/// there is no burst. Examples: `rpm:1000`, `tpm:10000/min:15000`, `x:5/30sec`,
-/// `rps:1000/sec~500ms`. Errors are kInvalidArgument; the message names the wrong part and shows a
-/// correct one. (The syntax of zae-limiter's command line at commit ced59de, extended by decimals,
-/// ms and allowances.)
+/// there is no burst. A rate of 0 without a burst blocks (Blocks). Examples: `rpm:1000`,
+/// `tpm:10000/min:15000`, `x:5/30sec`, `rps:1000/sec~500ms`. Errors are kInvalidArgument; the
+/// message names the wrong part and shows a correct one. (The syntax of zae-limiter's command line
+/// at commit ced59de, extended by decimals, ms and allowances.)
 [[nodiscard]] WEIR_API Result<Limit> ParseLimit(std::string_view text);
 
 /// Parses a list of 1 to kMaxLimits such limits with distinct names, separated by commas and
@@ -46,7 +52,7 @@ inline constexpr milliseconds kMaxAllowance{60'000};
 WEIR_API std::string FormatLimit(const Limit& limit);
 
 /// Returns kInvalidArgument unless there are 1 to kMaxLimits limits with valid and distinct names,
-/// valid quotas, and allowances from 0 to kMaxAllowance.
+/// quotas that are valid or block, and allowances from 0 to kMaxAllowance.
 [[nodiscard]] WEIR_API Status Validate(const std::vector<Limit>& limits);
 
 /// Parses a number of tokens with up to three decimals and an optional sign into millitokens.

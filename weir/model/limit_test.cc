@@ -88,8 +88,7 @@ const RefusedLimit kRefusedLimits[] = {
     {"rpm:.5", "rate '.5' is not a number", "such as 1000"},
     {"rpm:5.", "rate '5.' is not a number", "such as 1000"},
     {"rpm:1.0005", "rate '1.0005' has more than three decimals", "with up to three decimals"},
-    {"rpm:0", "rate '0' is not positive", "from 0.001 to 10000000000000"},
-    {"rpm:0.000/sec", "rate '0.000' is not positive", "from 0.001"},
+    {"rpm:0:5", "rate is 0 and the capacity is not", "from 0.001"},
     {"rpm:-5", "rate '-5' is not positive", "from 0.001"},
     {"rpm:10000000000000.001", "rate '10000000000000.001' is too large", "to 10000000000000"},
     {"rpm:99999999999999999999999999", "is too large", "to 10000000000000"},
@@ -105,7 +104,7 @@ const RefusedLimit kRefusedLimits[] = {
     {"rpm:5/99999999999999999999sec", "is too long", "at most 366day"},
     {"rpm:5/min/min", "period 'min/min' has an unknown unit", "such as 30sec"},
     {"rpm:5:", "burst '' is not a number", "such as 1000"},
-    {"rpm:5/min:0", "burst '0' is not positive", "from 0.001"},
+    {"rpm:5/min:0", "burst or capacity is 0 and the rate is not", "a rate of 0 alone"},
     {"rpm:5:6:7", "burst '6:7' is not a number", "such as 1000"},
     {"rpm:5\n", "rate '5\\x0a' is not a number", "such as 1000"},
 };
@@ -220,6 +219,18 @@ TEST(ParseLimits, RefusesRepetitionsGapsAndTooMany) {
   EXPECT_TRUE(ParseLimits(list));
   EXPECT_THAT(MessageOf(ParseLimits(list + ",b:1")),
               HasSubstr("21 limits on one bucket; right would be 1 to 20"));
+}
+
+TEST(ParseLimit, ARateOf0Blocks) {
+  const auto limit = ParseLimit("rpm:0/hour");
+  ASSERT_TRUE(limit) << limit.error().message;
+  EXPECT_EQ(limit->quota, (Quota{0, 0, 3'600'000}));
+  EXPECT_TRUE(Blocks(*limit));
+  EXPECT_TRUE(Validate({*limit}));
+  EXPECT_EQ(FormatLimit(*limit), "rpm:0/hour");
+  EXPECT_EQ(FormatLimit(*ParseLimit("rpm:0.000:0")), "rpm:0");
+  EXPECT_FALSE(Blocks({"rpm", PerMinute(1)}));
+  EXPECT_FALSE(Validate({{"rpm", {0, 0, 0}}}));
 }
 
 TEST(ValidateLimits, ChecksNumberNamesAndQuotas) {

@@ -6,8 +6,8 @@
 
 #include "weir/model/identifier.h"
 #include "weir/model/parents.h"
-#include "weir/model/quota_text.h"
 #include "weir/model/yaml_checks.h"
+#include "weir/model/yaml_limits.h"
 #include "weir/model/yaml_tree.h"
 
 namespace weir {
@@ -20,59 +20,32 @@ constexpr std::array<std::string_view, 4> kFileKeys = {"namespace", "system", "r
 constexpr std::array<std::string_view, 2> kSystemKeys = {"on_unavailable", "limits"};
 constexpr std::array<std::string_view, 1> kResourceKeys = {"limits"};
 constexpr std::array<std::string_view, 3> kEntityKeys = {"parent", "cascade", "resources"};
-constexpr std::array<std::string_view, 5> kLimitKeys = {"capacity", "refill_amount",
-                                                        "refill_period", "burst", "allowance"};
 
 constexpr std::array<std::string_view, 2> kPolicies = {"allow", "block"};
 constexpr std::array<std::string_view, 2> kTruths = {"true", "false"};
-constexpr std::string_view kLimitsExample = "1 to 20 limits such as 'rpm: 1000/min'";
-constexpr std::string_view kQuotaExample =
-    "'{capacity: 1500, refill_amount: 1000, refill_period: 60}' or '1000/min:1500'";
-
-/// Aliases may repeat a large part of the file many times; this bounds the number of limits after
-/// all aliases are expanded.
-constexpr std::size_t kMaxDeclaredLimits = 1'000'000;
 
 /// Converts the tree into a LimitsFile. `where` and `owner` name the current part in error
 /// messages.
 class Reader {
  public:
-  explicit Reader(std::string_view file_name) : checks_(file_name) {}
+  explicit Reader(std::string_view file_name) : checks_(file_name), limits_(file_name) {}
 
   Result<LimitsFile> ReadFile(const YamlNode& root);
 
  private:
-  using Check = Status (*)(std::string_view name);
-  using ParseNumber = Result<std::int64_t> (*)(std::string_view part, std::string_view text);
   using Resources = std::map<std::string, std::vector<Limit>>;
-
-  /// Checks a name of the file; the error has the line of `name`.
-  Status CheckName(const YamlNode& name, Check check) const;
 
   Status ReadSystem(const YamlNode& node, LimitsFile& file);
   /// Reads the resources of the entity `owner`, or those of the namespace if `owner` is empty.
   Result<Resources> ResourceMap(const YamlNode& node, const std::string& owner);
-  Result<std::vector<Limit>> ReadLimits(const YamlNode& node, const std::string& owner);
-  /// Reads the quota and allowance of one limit, as short text or as a mapping.
-  Result<LimitTerms> ReadTerms(const YamlNode& node, const std::string& where) const;
-  /// Reads a number into `number`, which is unchanged if the entry is null. `part` names the number
-  /// in errors.
-  Status ReadNumber(const YamlEntry* entry, const std::string& part, ParseNumber parse,
-                    std::int64_t& number) const;
   Status ReadEntities(const YamlNode& node, LimitsFile& file);
   Result<EntityDeclaration> ReadEntity(const YamlNode& node, const std::string& where);
   /// Checks all parents together. The error has the line of the parent that is wrong.
   Status CheckParents(const LimitsFile& file, const YamlNode& entities) const;
 
   YamlChecks checks_;
-  std::size_t declared_limits_ = 0;
+  YamlLimits limits_;
 };
-
-Status Reader::CheckName(const YamlNode& name, Check check) const {
-  const Status status = check(name.text);
-  if (status) return {};
-  return checks_.At(name, status.error());
-}
 
 Result<LimitsFile> Reader::ReadFile(const YamlNode& root) {
   LimitsFile file;
@@ -80,7 +53,7 @@ Result<LimitsFile> Reader::ReadFile(const YamlNode& root) {
   const YamlEntry* name = Find(root, "namespace");
   if (name == nullptr) return checks_.Refuse(root.line, "no namespace", "'namespace: NAME'");
   WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *name->value, "namespace", "a name"));
-  WEIR_RETURN_IF_ERROR(CheckName(*name->value, CheckNamespace));
+  WEIR_RETURN_IF_ERROR(checks_.CheckName(*name->value, CheckNamespace));
   file.namespace_name = name->value->text;
 
   if (const YamlEntry* system = Find(root, "system")) {
@@ -107,7 +80,7 @@ Status Reader::ReadSystem(const YamlNode& node, LimitsFile& file) {
     file.on_unavailable = value.text == "allow" ? OnUnavailable::kAllow : OnUnavailable::kBlock;
   }
   if (const YamlEntry* limits = Find(node, "limits")) {
-    WEIR_ASSIGN_OR_RETURN(file.system, ReadLimits(*limits->value, "system"));
+    WEIR_ASSIGN_OR_RETURN(file.system, limits_.Read(*limits->value, "system"));
   }
   return {};
 }
@@ -120,95 +93,24 @@ Result<Reader::Resources> Reader::ResourceMap(const YamlNode& node, const std::s
   for (const YamlEntry& entry : node.entries) {
     const std::string& name = entry.key->text;
     const bool is_default = !owner.empty() && name == kDefaultResource;
-    if (!is_default) WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckResource));
+    if (!is_default) WEIR_RETURN_IF_ERROR(checks_.CheckName(*entry.key, CheckResource));
     const std::string where = fmt::format("{}resource '{}'", prefix, name);
     WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(*entry.value, where, kResourceKeys));
     const YamlEntry* limits = Find(*entry.value, "limits");
     if (limits == nullptr) {
       return checks_.Refuse(entry.key->line, fmt::format("{} has no limits", where),
-                            kLimitsExample);
+                            kYamlLimitsExample);
     }
-    WEIR_ASSIGN_OR_RETURN(resources[name], ReadLimits(*limits->value, where));
+    WEIR_ASSIGN_OR_RETURN(resources[name], limits_.Read(*limits->value, where));
   }
   return resources;
-}
-
-Result<std::vector<Limit>> Reader::ReadLimits(const YamlNode& node, const std::string& owner) {
-  const std::string where = "limits of " + owner;
-  WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kMapping, node, where, kLimitsExample));
-  if (node.entries.empty()) return checks_.Refuse(node.line, where + " are empty", kLimitsExample);
-  if (node.entries.size() > kMaxLimits) {
-    return checks_.Refuse(node.line, fmt::format("{} are {}", where, node.entries.size()),
-                          fmt::format("at most {}", kMaxLimits));
-  }
-  declared_limits_ += node.entries.size();
-  if (declared_limits_ > kMaxDeclaredLimits) {
-    return checks_.Refuse(node.line, fmt::format("more than {} limits in all", kMaxDeclaredLimits),
-                          "fewer, or limits of a resource where entities share them");
-  }
-  std::vector<Limit> limits;
-  for (const YamlEntry& entry : node.entries) {
-    WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckLimitName));
-    const std::string& name = entry.key->text;
-    WEIR_ASSIGN_OR_RETURN(const LimitTerms terms,
-                          ReadTerms(*entry.value, fmt::format("limit '{}' of {}", name, owner)));
-    limits.push_back({.name = name, .quota = terms.quota, .allowance = terms.allowance});
-  }
-  return limits;
-}
-
-Result<LimitTerms> Reader::ReadTerms(const YamlNode& node, const std::string& where) const {
-  if (node.kind == Kind::kScalar) {
-    auto terms = ParseTerms(node.text);
-    if (terms) return *terms;
-    return checks_.At(
-        node, {Code::kInvalidArgument, fmt::format("{}: {}", where, terms.error().message)});
-  }
-  if (node.kind != Kind::kMapping) {
-    return checks_.Refuse(node.line, fmt::format("{} is {}", where, Describe(node.kind)),
-                          kQuotaExample);
-  }
-  WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, where, kLimitKeys));
-  if (Find(node, "capacity") == nullptr) {
-    return checks_.Refuse(node.line, fmt::format("{} has no capacity", where), kQuotaExample);
-  }
-  LimitTerms terms{.quota = {.capacity = 0, .amount = 0, .period = 60'000}};
-  Quota& quota = terms.quota;
-  const auto read = [&](std::string_view key, ParseNumber parse, std::int64_t& number) {
-    return ReadNumber(Find(node, key), fmt::format("{}: {}", where, key), parse, number);
-  };
-  WEIR_RETURN_IF_ERROR(read("capacity", ParsePositiveTokens, quota.capacity));
-  quota.amount = quota.capacity;
-  WEIR_RETURN_IF_ERROR(read("refill_amount", ParsePositiveTokens, quota.amount));
-  WEIR_RETURN_IF_ERROR(read("refill_period", ParsePositiveSeconds, quota.period));
-  WEIR_RETURN_IF_ERROR(read("burst", ParsePositiveTokens, quota.capacity));
-  if (const YamlEntry* allowance = Find(node, "allowance")) {
-    WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *allowance->value, "allowance", "a time"));
-    const auto parsed = ParseAllowance(allowance->value->text);
-    if (!parsed) {
-      return checks_.At(*allowance->value, {parsed.error().code,
-                                            fmt::format("{}: {}", where, parsed.error().message)});
-    }
-    terms.allowance = *parsed;
-  }
-  return terms;
-}
-
-Status Reader::ReadNumber(const YamlEntry* entry, const std::string& part, ParseNumber parse,
-                          std::int64_t& number) const {
-  if (entry == nullptr) return {};
-  WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *entry->value, part, "a number"));
-  const auto parsed = parse(part, entry->value->text);
-  if (!parsed) return checks_.At(*entry->value, parsed.error());
-  number = *parsed;
-  return {};
 }
 
 Status Reader::ReadEntities(const YamlNode& node, LimitsFile& file) {
   WEIR_RETURN_IF_ERROR(
       checks_.Expect(Kind::kMapping, node, "entities", "a mapping of ids to entities"));
   for (const YamlEntry& entry : node.entries) {
-    WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckEntityId));
+    WEIR_RETURN_IF_ERROR(checks_.CheckName(*entry.key, CheckEntityId));
     const std::string& id = entry.key->text;
     WEIR_ASSIGN_OR_RETURN(file.entities[id],
                           ReadEntity(*entry.value, fmt::format("entity '{}'", id)));
@@ -222,7 +124,7 @@ Result<EntityDeclaration> Reader::ReadEntity(const YamlNode& node, const std::st
   if (const YamlEntry* parent = Find(node, "parent")) {
     WEIR_RETURN_IF_ERROR(
         checks_.Expect(Kind::kScalar, *parent->value, "parent of " + where, "the id of an entity"));
-    WEIR_RETURN_IF_ERROR(CheckName(*parent->value, CheckEntityId));
+    WEIR_RETURN_IF_ERROR(checks_.CheckName(*parent->value, CheckEntityId));
     entity.parent = parent->value->text;
   }
   if (const YamlEntry* cascade = Find(node, "cascade")) {

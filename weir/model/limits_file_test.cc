@@ -189,5 +189,14 @@ TEST(LimitsFile, ThePageShowsTheExampleAsItIs) {
   EXPECT_THAT(markdown.str(), HasSubstr("```yaml\n" + yaml.str() + "```\n"));
 }
 
+TEST(LimitsFile, ALimitOf0Blocks) {
+  const auto file = ParseLimitsFile(
+      "namespace: n\nsystem: {limits: {rpm: 0, tpm: {capacity: 0}, x: {capacity: 0, "
+      "refill_amount: 0, refill_period: 1}}}\n",
+      "limits.yaml");
+  ASSERT_TRUE(file) << file.error().message;
+  for (const Limit& limit : file->system) EXPECT_TRUE(Blocks(limit)) << limit.name;
+}
+
 }  // namespace
 }  // namespace weir

@@ -2,37 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <iterator>
 
 #include "weir/model/decimal.h"
 #include "weir/model/quota_text.h"
+#include "weir/model/yaml_text.h"
 
 namespace weir {
 namespace {
-
-// Words that some parsers of YAML 1.1 or 1.2 do not read as text.
-constexpr std::array<std::string_view, 9> kYamlKeywords = {"null", "true", "false", "yes", "no",
-                                                           "on",   "off",  "y",     "n"};
-
-bool IsYamlKeyword(std::string_view name) {
-  return std::ranges::any_of(kYamlKeywords, [name](std::string_view taken) {
-    return std::ranges::equal(name, taken, {}, [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-  });
-}
-
-/// Returns a valid name, in quotes if YAML could read it as a number, a time, null or the like.
-std::string YamlName(std::string_view name) {
-  const bool is_word = !name.empty() && (name[0] < '0' || name[0] > '9');
-  if (is_word && name.find(':') == std::string_view::npos && !IsYamlKeyword(name)) {
-    return std::string(name);
-  }
-  return fmt::format("\"{}\"", name);
-}
 
 class Writer {
  public:
@@ -40,7 +17,7 @@ class Writer {
   void WriteLine(int level, std::string_view text) {
     fmt::format_to(std::back_inserter(text_), "{:{}}{}\n", "", 2 * level, text);
   }
-  void WriteKey(int level, std::string_view name) { WriteLine(level, YamlName(name) + ":"); }
+  void WriteKey(int level, std::string_view name) { WriteLine(level, YamlText(name) + ":"); }
 
   void WriteLimits(int level, const std::vector<Limit>& limits) {
     WriteLine(level, "limits:");
@@ -49,7 +26,7 @@ class Writer {
       WriteLine(
           level + 1,
           fmt::format("{}: {{capacity: {}, refill_amount: {}, refill_period: {}{}{}}}",
-                      YamlName(name), FormatThousandths(quota.capacity),
+                      YamlText(name), FormatThousandths(quota.capacity),
                       FormatThousandths(quota.amount), FormatThousandths(quota.period),
                       allows ? ", allowance: " : "", allows ? FormatAllowance(allowance) : ""));
     }
@@ -75,9 +52,9 @@ class Writer {
   }
 
   void WriteEntity(const std::string& id, const EntityDeclaration& entity) {
-    if (entity == EntityDeclaration()) return WriteLine(1, YamlName(id) + ": {}");
+    if (entity == EntityDeclaration()) return WriteLine(1, YamlText(id) + ": {}");
     WriteKey(1, id);
-    if (entity.parent) WriteLine(2, "parent: " + YamlName(*entity.parent));
+    if (entity.parent) WriteLine(2, "parent: " + YamlText(*entity.parent));
     if (entity.cascade) WriteLine(2, "cascade: true");
     WriteResources(2, entity.resources);
   }
@@ -92,7 +69,7 @@ class Writer {
 
 std::string FormatLimitsFile(const LimitsFile& file) {
   Writer out;
-  out.WriteLine(0, "namespace: " + YamlName(file.namespace_name));
+  out.WriteLine(0, "namespace: " + YamlText(file.namespace_name));
   out.WriteSystem(file);
   out.WriteResources(0, file.resources);
   if (!file.entities.empty()) out.WriteLine(0, "entities:");

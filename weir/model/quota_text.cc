@@ -33,9 +33,9 @@ struct Range {
   std::string_view right;
 };
 
-constexpr Range kTokens = {
-    kMaxMillitokens,
-    "tokens from 0.001 to 10000000000000, with up to three decimals, such as 1000"};
+constexpr Range kTokens = {kMaxMillitokens,
+                           "tokens from 0.001 to 10000000000000, with up to three decimals, such "
+                           "as 1000, or a limit of 0"};
 constexpr Range kSeconds = {
     kMaxPeriodMillis, "seconds from 0.001 to 31622400, with up to three decimals, such as 60"};
 
@@ -105,6 +105,22 @@ Result<std::int64_t> ParsePositiveTokens(std::string_view part, std::string_view
   return ParsePositive(part, text, kTokens);
 }
 
+Result<std::int64_t> ParseTokensFromZero(std::string_view part, std::string_view text) {
+  const auto value = ParseThousandths(text);
+  if (value && *value == 0) return 0;
+  return ParsePositiveTokens(part, text);
+}
+
+Status CheckZeros(const Quota& quota) {
+  if ((quota.capacity == 0) == (quota.amount == 0)) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("{} is 0 and the {} is not; right would be a rate of 0 alone, which blocks, "
+                  "or tokens from 0.001 for both",
+                  quota.amount == 0 ? "rate" : "burst or capacity",
+                  quota.amount == 0 ? "capacity" : "rate"));
+}
+
 Result<std::int64_t> ParsePositiveSeconds(std::string_view part, std::string_view text) {
   return ParsePositive(part, text, kSeconds);
 }
@@ -115,15 +131,16 @@ Result<Quota> ParseQuota(std::string_view text) {
   const std::size_t slash = speed.find('/');
   Quota quota{.capacity = 0, .amount = 0, .period = kDefaultPeriod};
 
-  WEIR_ASSIGN_OR_RETURN(quota.amount, ParsePositiveTokens("rate", speed.substr(0, slash)));
+  WEIR_ASSIGN_OR_RETURN(quota.amount, ParseTokensFromZero("rate", speed.substr(0, slash)));
   if (slash != std::string_view::npos) {
     WEIR_ASSIGN_OR_RETURN(quota.period,
                           ParsePeriod("period", speed.substr(slash + 1), kPeriodRight));
   }
   quota.capacity = quota.amount;
   if (colon != std::string_view::npos) {
-    WEIR_ASSIGN_OR_RETURN(quota.capacity, ParsePositiveTokens("burst", text.substr(colon + 1)));
+    WEIR_ASSIGN_OR_RETURN(quota.capacity, ParseTokensFromZero("burst", text.substr(colon + 1)));
   }
+  WEIR_RETURN_IF_ERROR(CheckZeros(quota));
   return quota;
 }
 

@@ -15,7 +15,8 @@ namespace weir {
 /// Grammar: see ParseLimit. The error names the wrong part and shows a correct one.
 [[nodiscard]] Result<Quota> ParseQuota(std::string_view text);
 
-/// Returns the shortest text that ParseQuota reads back as `quota`. REQUIRES: Validate(quota).
+/// Returns the shortest text that ParseQuota reads back as `quota`. REQUIRES: Validate(quota), or
+/// capacity and amount are 0.
 std::string FormatQuota(const Quota& quota);
 
 /// Returns the milliseconds of a unit of periods and allowances: ms; s or sec; m or min; h or hour;
@@ -41,6 +42,13 @@ std::string FormatAllowance(milliseconds allowance);
 /// Parses a positive number of tokens into millitokens. Error messages begin with `part`.
 [[nodiscard]] Result<std::int64_t> ParsePositiveTokens(std::string_view part,
                                                        std::string_view text);
+
+/// The same for 0 and positive numbers.
+[[nodiscard]] Result<std::int64_t> ParseTokensFromZero(std::string_view part,
+                                                       std::string_view text);
+
+/// Returns kInvalidArgument if one of capacity and amount is 0 and the other is not.
+[[nodiscard]] Status CheckZeros(const Quota& quota);
 
 /// Parses a positive number of seconds into milliseconds. Error messages begin with `part`.
 [[nodiscard]] Result<std::int64_t> ParsePositiveSeconds(std::string_view part,

@@ -31,7 +31,7 @@ class UlidMaker {
   UlidRandom last_;
 };
 
-/// Returns the time in a ULID; nothing if the text is no ULID (lower case is refused).
+/// Returns the time in a ULID; nothing if the text is not a ULID (lower case is refused).
 std::optional<UnixMillis> TimeOfUlid(std::string_view ulid);
 
 }  // namespace weir

@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weir/base/api.h"
+#include "weir/base/result.h"
 #include "weir/base/time.h"
 
 namespace weir {
@@ -18,9 +20,17 @@ enum class UsageWindow { kHourly, kDaily, kMonthly };
 /// Returns "hourly", "daily" or "monthly".
 WEIR_API std::string_view Name(UsageWindow window);
 WEIR_API std::optional<UsageWindow> UsageWindowNamed(std::string_view name);
+/// Parses names that commas separate: "hourly,daily". kInvalidArgument names the word that is none.
+[[nodiscard]] WEIR_API Result<std::vector<UsageWindow>> ParseUsageWindows(std::string_view text);
+
+/// Returns the first instant of the window that contains `at`, in UTC.
+WEIR_API UnixMillis StartOf(UsageWindow window, UnixMillis at);
 
 /// Returns the first instant after a window that begins at `start`, in UTC.
 WEIR_API UnixMillis EndOf(UsageWindow window, UnixMillis start);
+
+/// Numbers by the names of limits.
+using UsageCounters = std::map<std::string, std::int64_t, std::less<>>;
 
 /// The use of one entity on one resource in one window.
 struct UsageSnapshot {
@@ -28,15 +38,35 @@ struct UsageSnapshot {
   std::string resource;
   UsageWindow window = UsageWindow::kHourly;
   UnixMillis start;
-  std::map<std::string, std::int64_t, std::less<>> used;  ///< whole tokens by limit name
-  /// The number of times that a soft limit was left in debt, by limit name.
-  std::map<std::string, std::int64_t, std::less<>> overdrawn;
+  UsageCounters used;  ///< whole tokens by limit name
+  /// The number of changes that took tokens and left the limit in debt, by limit name.
+  UsageCounters overdrawn;
   std::int64_t events = 0;  ///< changes of limits: a request on two limits counts as two
+  /// The counts may be those of several windows that begin at `start`: zae-limiter's aggregator
+  /// stores the hour at 00:00, its day and, on the first, its month in one item. `window` is then
+  /// one of them.
+  bool mixed = false;
 
   friend bool operator==(const UsageSnapshot&, const UsageSnapshot&) = default;
 };
 
-/// Selects the snapshots that match all fields that are set.
+/// A span of time whose usage may be incomplete, because changes were lost before they were
+/// counted.
+struct UncountedTime {
+  UnixMillis from;
+  UnixMillis until;
+
+  friend bool operator==(const UncountedTime&, const UncountedTime&) = default;
+};
+
+/// The first spans of some time, in the order of their ends.
+struct UncountedTimes {
+  std::vector<UncountedTime> spans;
+  bool has_more = false;  ///< there are others
+};
+
+/// Selects the snapshots that match all fields that are set. A mixed snapshot matches each kind of
+/// window that begins at its start.
 struct UsageFilter {
   std::optional<std::string> entity;
   std::optional<std::string> resource;
@@ -61,5 +91,8 @@ struct UsageSummary {
   std::optional<UnixMillis> last;   ///< the latest start
 };
 WEIR_API UsageSummary Summarize(std::span<const UsageSnapshot> snapshots);
+/// Adds one more snapshot. A sum that does not fit in 64 bits stays at the largest or smallest
+/// number.
+WEIR_API void Add(UsageSummary& summary, const UsageSnapshot& snapshot);
 
 }  // namespace weir

@@ -19,11 +19,40 @@ TEST(Usage, WindowsHaveNames) {
   EXPECT_EQ(UsageWindowNamed("weekly"), std::nullopt);
 }
 
+TEST(Usage, WindowsAreParsedFromAList) {
+  const auto windows = ParseUsageWindows("hourly,monthly");
+  ASSERT_TRUE(windows);
+  EXPECT_EQ(*windows, (std::vector{UsageWindow::kHourly, UsageWindow::kMonthly}));
+  for (const char* text : {"", "hourly,", "hourly, daily", "weekly"}) {
+    const auto wrong = ParseUsageWindows(text);
+    ASSERT_FALSE(wrong) << text;
+    EXPECT_EQ(wrong.error().code, Code::kInvalidArgument) << text;
+  }
+}
+
 TEST(Usage, AMonthEndsWithTheMonth) {
   EXPECT_EQ(EndOf(UsageWindow::kHourly, kNewYear), kNewYear + milliseconds(3'600'000));
   EXPECT_EQ(EndOf(UsageWindow::kDaily, kNewYear), kNewYear + kDay);
   EXPECT_EQ(EndOf(UsageWindow::kMonthly, kNewYear), kNewYear + 31 * kDay);
   EXPECT_EQ(EndOf(UsageWindow::kMonthly, kNewYear - 31 * kDay), kNewYear);
+}
+
+TEST(Usage, AWindowBeginsWithItsHourDayOrMonth) {
+  const UnixMillis at = kNewYear + 40 * kDay + milliseconds(3'600'000 * 5 + 1);  // February 10
+  EXPECT_EQ(StartOf(UsageWindow::kHourly, at), at - milliseconds(1));
+  EXPECT_EQ(StartOf(UsageWindow::kDaily, at), kNewYear + 40 * kDay);
+  EXPECT_EQ(StartOf(UsageWindow::kMonthly, at), kNewYear + 31 * kDay);
+  EXPECT_EQ(StartOf(UsageWindow::kMonthly, kNewYear - milliseconds(1)), kNewYear - 31 * kDay);
+}
+
+TEST(Usage, AMixedSnapshotMatchesTheWindowsThatBeginAtItsStart) {
+  UsageSnapshot snapshot = Used(1, kNewYear + kDay);
+  snapshot.mixed = true;
+  EXPECT_TRUE(Matches({.window = UsageWindow::kHourly}, snapshot));
+  EXPECT_TRUE(Matches({.window = UsageWindow::kDaily}, snapshot));
+  EXPECT_FALSE(Matches({.window = UsageWindow::kMonthly}, snapshot));
+  snapshot.start = kNewYear;
+  EXPECT_TRUE(Matches({.window = UsageWindow::kMonthly}, snapshot));
 }
 
 TEST(Usage, AFilterHoldsInAllThatIsGiven) {
@@ -52,6 +81,15 @@ TEST(Usage, ASummaryAddsUpEachLimit) {
   EXPECT_EQ(summary.first, kNewYear);
   EXPECT_EQ(summary.last, kNewYear + kDay);
   EXPECT_EQ(Summarize({}).first, std::nullopt);
+}
+
+// Fails if: the sum wraps around.
+TEST(Usage, ASumThatIsTooLargeStaysAtTheLargestNumber) {
+  UsageSummary summary;
+  for (const std::int64_t used : {INT64_MAX, std::int64_t{5}}) Add(summary, Used(used, kNewYear));
+  EXPECT_EQ(summary.limits.at("rpm").used, INT64_MAX);
+  for (const std::int64_t used : {INT64_MIN, INT64_MIN}) Add(summary, Used(used, kNewYear));
+  EXPECT_EQ(summary.limits.at("rpm").used, INT64_MIN);
 }
 
 }  // namespace

@@ -50,4 +50,10 @@ Status YamlChecks::ExpectWord(const YamlNode& node, std::string_view where, Yaml
   return Refuse(node.line, fmt::format("{} is {}", where, Quoted(node.text)), right);
 }
 
+Status YamlChecks::CheckName(const YamlNode& name, Status (*check)(std::string_view)) const {
+  const Status status = check(name.text);
+  if (status) return {};
+  return At(name, status.error());
+}
+
 }  // namespace weir

@@ -19,7 +19,6 @@ class YamlChecks {
 
   tl::unexpected<Error> Refuse(int line, std::string_view what, std::string_view right) const;
 
-  /// Returns the error `what`, found on this line.
   /// Adds the line of `node` to an error in its value.
   tl::unexpected<Error> At(const YamlNode& node, const Error& error) const;
 
@@ -32,6 +31,9 @@ class YamlChecks {
 
   /// Checks that `node` is one of the words `known`.
   Status ExpectWord(const YamlNode& node, std::string_view where, YamlWords known) const;
+
+  /// Checks the text of `name`, a scalar, by `check`.
+  Status CheckName(const YamlNode& name, Status (*check)(std::string_view name)) const;
 
  private:
   std::string_view file_name_;

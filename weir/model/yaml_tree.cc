@@ -73,7 +73,7 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   struct OpenNode {
     YamlNode* node;
-    const YamlNode* key;  // of a mapping: the key whose value has not been parsed
+    const YamlNode* key;  // in a mapping: the key whose value has not been parsed
   };
 
   /// Adds a node without content. Throws Refusal for a tag, or if there are too many nodes.

@@ -30,10 +30,10 @@ struct YamlNode {
   enum class Kind { kNull, kScalar, kSequence, kMapping };
   Kind kind = Kind::kNull;
   int line = 0;                    ///< from 1; for a null that is a value: the line of its key
-  std::string text;                ///< of a scalar
-  bool is_plain = false;           ///< of a scalar: written without quotes
-  std::vector<YamlEntry> entries;  ///< of a mapping, in the order of the file
-  std::vector<const YamlNode*> elements;  ///< of a sequence
+  std::string text;                ///< the text of a scalar
+  bool is_plain = false;           ///< the scalar is written without quotes
+  std::vector<YamlEntry> entries;  ///< the entries of a mapping, in the order of the file
+  std::vector<const YamlNode*> elements;  ///< the elements of a sequence
 };
 
 /// Owns the nodes.

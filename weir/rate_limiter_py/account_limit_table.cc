@@ -22,9 +22,9 @@ using dynamo::Write;
 using Keys = std::vector<AccountKey>;
 using MaybeRow = std::optional<AccountLimitRow>;
 
-constexpr std::size_t kMostRows = 100'000;
+constexpr std::size_t kMaxRows = 100'000;
 
-constexpr WholeRange kLimits{.most = kMostAccountTokens};
+constexpr WholeRange kLimits{.most = kMaxAccountTokens};
 constexpr WholeRange kWindows{0, kLongestWindow.count()};
 
 std::string TextOr(const Item& item, std::string_view attribute) {
@@ -139,7 +139,7 @@ void AccountLimitTable::Get(const AccountKey& key, Deadline deadline, Done<Maybe
 void AccountLimitTable::KeysOfService(const std::string& service, Deadline deadline,
                                       Done<Keys> done) {
   if (Status valid = CheckService(service); !valid) return done(Fail(std::move(valid.error())));
-  table_.QueryAll({.index = service_index_, .partition = service}, kMostRows, deadline,
+  table_.QueryAll({.index = service_index_, .partition = service}, kMaxRows, deadline,
                   dynamo::Then<std::vector<Item>>(
                       std::move(done), [](const std::vector<Item>& items, Done<Keys> then) {
                         then(KeysOf(items));

@@ -34,8 +34,10 @@ struct TableNames {
   std::string tokens;          ///< FUNGIBLE_TABLE, or the base name and "fungible-tokens"
   std::string limits;          ///< LIMIT_TABLE, "limits"
   std::string slots;           ///< NON_FUNGIBLE_TABLE, "non-fungible-tokens"
-  std::string resource_index;  ///< of the slots: NON_FUNGIBLE_RES_INDEX, "resource-index"
-  std::string service_index;   ///< of the limits: LIMIT_SERVICE_INDEX, "limits-service-index"
+  std::string resource_index;  ///< the index of the slots by resource: NON_FUNGIBLE_RES_INDEX,
+                               ///< "resource-index"
+  std::string service_index;   ///< the index of the limits by service: LIMIT_SERVICE_INDEX,
+                               ///< "limits-service-index"
 
   friend bool operator==(const TableNames&, const TableNames&) = default;
 };

@@ -16,7 +16,8 @@
 namespace weir::rate_limiter_py {
 
 struct TablesBackendOptions {
-  std::uint64_t seed = 0;    ///< of pauses, takes and request tokens; must differ between processes
+  /// The seed of pauses, takes and request tokens; must differ between processes.
+  std::uint64_t seed = 0;
   SlotStoreOptions slots{};  ///< its seed is not used
 };
 

@@ -29,7 +29,8 @@ UnixMillis Reservation::expires() const { return slot_->held().expires; }
 bool Reservation::expired() const { return slot_->expired(); }
 
 Status Reservation::Bind(const std::string& resource_id, std::optional<milliseconds> ttl) {
-  return Await<void>([&](Done<void> done) { Bind(resource_id, ttl, std::move(done)); });
+  return AwaitUnlessInCallback<void>(
+      [&](Done<void> done) { Bind(resource_id, ttl, std::move(done)); });
 }
 
 void Reservation::Bind(const std::string& resource_id, std::optional<milliseconds> ttl,
@@ -39,7 +40,7 @@ void Reservation::Bind(const std::string& resource_id, std::optional<millisecond
 }
 
 Status Reservation::Renew(milliseconds ttl) {
-  return Await<void>([&](Done<void> done) { Renew(ttl, std::move(done)); });
+  return AwaitUnlessInCallback<void>([&](Done<void> done) { Renew(ttl, std::move(done)); });
 }
 
 void Reservation::Renew(milliseconds ttl, Done<void> done) {
@@ -48,7 +49,7 @@ void Reservation::Renew(milliseconds ttl, Done<void> done) {
 }
 
 Status Reservation::Release() {
-  return Await<void>([&](Done<void> done) { Release(std::move(done)); });
+  return AwaitUnlessInCallback<void>([&](Done<void> done) { Release(std::move(done)); });
 }
 
 void Reservation::Release(Done<void> done) {
@@ -57,7 +58,7 @@ void Reservation::Release(Done<void> done) {
 }
 
 Status Reservation::ReleaseUnlessBound() {
-  return Await<void>([&](Done<void> done) { ReleaseUnlessBound(std::move(done)); });
+  return AwaitUnlessInCallback<void>([&](Done<void> done) { ReleaseUnlessBound(std::move(done)); });
 }
 
 void Reservation::ReleaseUnlessBound(Done<void> done) {

@@ -22,7 +22,8 @@ struct ReservedSlot;
 /// Movable; not thread-safe; must not outlive its ReservationLimiter. Only one call may be in
 /// flight at a time. The object may be moved and destroyed during the call.
 ///
-/// Blocking calls must not be made on the scheduler's thread; use the forms with a `done` there.
+/// Blocking calls fail on threads that run callbacks (CallbackScope); the forms with a `done` work
+/// there.
 /// The deadline of each call is the limiter's `store_timeout`. Calls on a reservation that has
 /// ended or was moved from fail with kFailedPrecondition.
 class WEIR_API Reservation {
@@ -68,8 +69,8 @@ class WEIR_API Reservation {
   /// held until it expires.
   void Keep() &&;
 
-  /// Releases the slot, bound or not. It is no error if the slot was not held any more. After an
-  /// error the call may be repeated; the destructor tries once more.
+  /// Releases the slot, bound or not. It is not an error if the slot was not held any more. After
+  /// an error the call may be repeated; the destructor tries once more.
   [[nodiscard]] Status Release();
   void Release(Done<void> done);
 

@@ -95,7 +95,7 @@ void ReservationLimiter::Reserve(const ReserveRequest& request, Deadline deadlin
 
 Result<ReserveOutcome> ReservationLimiter::Reserve(const ReserveRequest& request,
                                                    Deadline deadline) {
-  return Await<ReserveOutcome>(
+  return AwaitUnlessInCallback<ReserveOutcome>(
       [&](Done<ReserveOutcome> done) { state_->Reserve(request, deadline, std::move(done)); });
 }
 

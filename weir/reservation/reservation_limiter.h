@@ -36,7 +36,8 @@ struct ReservationOptions {
   milliseconds full_for{5'000};
   /// Maximum number of requests that wait. One more fails with kResourceExhausted.
   std::size_t max_waiting = 100'000;
-  /// Time within which the store must respond to the calls of a Reservation.
+  /// Time within which the store must respond to the calls of a Reservation and to each try of a
+  /// waiting request. A request that does not wait gives the store its whole deadline.
   milliseconds store_timeout{5'000};
   /// Seed of slot ids and jitter. Set it in tests only; by default the system provides it, because
   /// ids must be unique.
@@ -50,10 +51,13 @@ struct ReserveRequest {
   std::string_view account;
   /// The number of slots at once if the limits table has no row. 0 or less: blocked.
   std::int64_t default_limit = 0;
-  /// If set, the request waits for a slot until this deadline instead of being refused. Waiting
-  /// requests are served first come, first served on each key. A deadline that has passed counts as
-  /// not set. A request without a deadline is refused while others wait.
-  std::optional<Deadline> wait_until = std::nullopt;
+  /// If true, the request waits for a slot until the deadline of the call instead of being refused.
+  /// Waiting requests are served first come, first served on each key. A request that does not wait
+  /// is refused while others wait.
+  bool wait = false;
+  /// Ends the wait earlier than the deadline of the call, so that time is left for the last try.
+  /// Has no effect on a request that does not wait.
+  Deadline wait_until = Deadline::Never();
   /// Replaces the table and the default.
   std::optional<std::int64_t> limit = std::nullopt;
 };
@@ -103,7 +107,7 @@ struct ReservationStats {
 ///
 /// The Backend and the Scheduler must outlive the limiter and every call in flight, and the limiter
 /// must outlive its reservations. It may be destroyed only when no Reserve is in flight, except for
-/// requests with `wait_until`: these complete with kCancelled. If the try of such a request is in
+/// waiting requests: these complete with kCancelled. If the try of such a request is in
 /// flight, it completes when the store responds, and a slot that it got is released.
 class WEIR_API ReservationLimiter {
  public:
@@ -115,9 +119,9 @@ class WEIR_API ReservationLimiter {
 
   /// Requests a slot and passes the outcome to `done`. A refusal is an outcome, not an error.
   ///
-  /// `deadline` applies to the results of the store. Each later try of a waiting request gets as
-  /// much time as the first try had, and if the store does not respond (kUnavailable,
-  /// kDeadlineExceeded, kAborted), the request tries again until `wait_until`. `done` runs before
+  /// The request completes by `deadline`, if the store observes it. Each try of a waiting request
+  /// has at most `store_timeout`; if the store does not respond (kUnavailable, kDeadlineExceeded,
+  /// kAborted), the request tries again as long as it waits. `done` runs before
   /// Reserve returns, on the thread on which the store completes, or on the scheduler's thread.
   ///
   /// Errors: kInvalidArgument for an invalid name or a limit out of range; kResourceExhausted if
@@ -125,14 +129,15 @@ class WEIR_API ReservationLimiter {
   /// waited; or an error of the store. If a slot may have been claimed despite an error, it is
   /// released, without waiting for the result.
   void Reserve(const ReserveRequest& request, Deadline deadline, Done<ReserveOutcome> done);
-  /// As above, but blocks. REQUIRES: not called on the scheduler's thread.
+  /// Like the overload above, but blocks. Fails with kFailedPrecondition on a thread that runs
+  /// callbacks (CallbackScope).
   [[nodiscard]] Result<ReserveOutcome> Reserve(const ReserveRequest& request, Deadline deadline);
 
   /// Calls `done` when no release without a waiting caller is in flight, that is, no release of a
   /// destroyed reservation or of a claim in doubt. Each of these ends within `store_timeout`. Call
   /// it before the backend is closed.
   void Drain(Done<void> done);
-  /// As above, but blocks. REQUIRES: not called on the scheduler's thread.
+  /// Like the overload above, but blocks. REQUIRES: not called on the scheduler's thread.
   void Drain();
 
   ReservationStats stats() const;

@@ -165,8 +165,8 @@ TEST_F(ReservationLimiterTest, BadRequestsAreRefusedBeforeAnythingIsAsked) {
             Code::kInvalidArgument);
   EXPECT_EQ(Ask({.resource = "emr", .account = "", .default_limit = 1}).code(),
             Code::kInvalidArgument);
-  EXPECT_EQ(Ask("acme", kMostAccountTokens + 1).code(), Code::kInvalidArgument);
-  EXPECT_EQ(Ask({.resource = "emr", .account = "acme", .limit = kMostAccountTokens + 1}).code(),
+  EXPECT_EQ(Ask("acme", kMaxAccountTokens + 1).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Ask({.resource = "emr", .account = "acme", .limit = kMaxAccountTokens + 1}).code(),
             Code::kInvalidArgument);
   EXPECT_EQ(store_.calls, 0U);
 }

@@ -34,9 +34,8 @@ struct Pending {
 // Shared, because Acquire reads the request until it returns, which may be after its completion.
 using PendingPtr = std::shared_ptr<Pending>;
 
-// Returns the tokens without waiting for the store. The lease must not outlive the limiter, so it
-// ends at once, and a return whose result is lost is not sent again. If the lease is inactive,
-// nothing was taken, and Adjust fails.
+// Returns the tokens without waiting for the store. The lease ends at once, so a return whose
+// result is lost is not sent again. If the lease is inactive, nothing was taken, and Adjust fails.
 void GiveBack(Lease lease, Amounts amounts) {
   for (Amount& amount : amounts) amount.tokens = Tokens::Milli(-amount.tokens.milli());
   lease.Adjust(amounts, [](const Status&) {});
@@ -92,7 +91,7 @@ void ReserveAndAcquire(SlotsAndRates limiters, const SlotAndRateRequest& request
 
 Result<SlotAndRate> ReserveAndAcquire(SlotsAndRates limiters, const SlotAndRateRequest& request,
                                       Deadline deadline) {
-  return Await<SlotAndRate>([&](Done<SlotAndRate> done) {
+  return AwaitUnlessInCallback<SlotAndRate>([&](Done<SlotAndRate> done) {
     ReserveAndAcquire(limiters, request, deadline, std::move(done));
   });
 }

@@ -44,8 +44,9 @@ class ReserveAndAcquireTest : public ReservationFixture {
                        .rate = {.entity = "acme",
                                 .resource = resource,
                                 .amounts = {{"starts", 1}},
-                                .wait_until = wait_until}},
-                      Within(milliseconds(100)), [&](Result<SlotAndRate> outcome) {
+                                .wait = wait_until.has_value()}},
+                      wait_until.value_or(Within(milliseconds(100))),
+                      [&](Result<SlotAndRate> outcome) {
                         ++told.times;
                         told.at = Now();
                         told.held = held();

@@ -8,7 +8,7 @@
 namespace weir {
 
 void ReservationLimiter::State::TakeTurn(CallPtr call) {
-  call->deadline = Deadline::After(clock_, call->budget);
+  call->deadline = DeadlineOfTry(call->of_request);
   FindLimit(std::move(call), &State::Try);
 }
 

@@ -47,7 +47,7 @@ class ReserveQueue {
     milliseconds full_for;    ///< maximum time for which a refusal is cached
     std::size_t remembered;   ///< maximum number of keys whose refusal is cached
     std::size_t max_waiting;  ///< maximum number of waiting requests
-    std::uint64_t seed;       ///< of the jitter
+    std::uint64_t seed;       ///< the seed of the jitter
   };
   explicit ReserveQueue(const Options& options);
 
@@ -105,8 +105,9 @@ class ReserveQueue {
   /// The requests that wait for one key. Never empty.
   struct KeyQueue {
     std::set<Id> ids;
-    std::optional<Id> asking;                  ///< the first request, while it calls the store
-    std::optional<Instant> retry_at;           ///< when the first asks; nullopt while it is asking
+    std::optional<Id> asking;  ///< the first request, while it calls the store
+    /// The time at which the first request asks; nullopt while it is asking.
+    std::optional<Instant> retry_at;
     std::optional<ClaimRefusal> last_refusal;  ///< the last refusal
     Backoff backoff{kShortestWait, kLongestWait - kShortestWait};
   };

@@ -37,16 +37,22 @@ Status CheckRequest(const AccountKey& key, const ReserveRequest& request) {
 
 void ReservationLimiter::State::Reserve(const ReserveRequest& request, Deadline deadline,
                                         Done<ReserveOutcome> done) {
-  const Instant now = clock_.Now();
-  auto call = std::make_unique<ReserveCall>(std::move(done), deadline, deadline.Left(now),
+  auto call = std::make_unique<ReserveCall>(std::move(done), deadline, deadline,
                                             request.default_limit, request.limit);
   call->request.id = next_id_.fetch_add(1, std::memory_order_relaxed);
   call->request.key = {std::string(request.resource), std::string(request.account)};
-  if (request.wait_until) call->request.wait_until = request.wait_until->at();
+  if (request.wait) {
+    call->request.wait_until = std::min(request.wait_until, deadline).at();
+    call->deadline = DeadlineOfTry(deadline);
+  }
   if (Status valid = CheckRequest(call->request.key, request); !valid) {
     return Fail(std::move(call), std::move(valid.error()));
   }
   FindLimit(std::move(call), &State::EnterQueueOrAsk);
+}
+
+Deadline ReservationLimiter::State::DeadlineOfTry(Deadline of_request) const {
+  return std::min(of_request, Deadline::After(clock_, options_.store_timeout));
 }
 
 void ReservationLimiter::State::FindLimit(CallPtr call, void (State::*next)(CallPtr)) {

@@ -40,8 +40,8 @@ namespace weir {
 /// the pending result of the store.
 struct ReserveCall {
   Done<ReserveOutcome> done;
-  Deadline deadline;
-  nanoseconds budget;  ///< time that each try may take; the first try had the same
+  Deadline deadline;  ///< the deadline of the try
+  Deadline of_request;
   std::int64_t default_limit;
   std::optional<std::int64_t> given_limit;
   ReserveQueue::Request request{};  ///< `limit` is the one that was last looked up
@@ -93,6 +93,8 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
 
   // From the request to a try (reserve_request.cc).
 
+  /// Returns the deadline of a try that begins now, for a waiting request with this deadline.
+  Deadline DeadlineOfTry(Deadline of_request) const;
   /// Sets the limit of the call, from the cache or the store, then calls `next`.
   void FindLimit(CallPtr call, void (State::*next)(CallPtr));
   /// Asks the store, queues the call, or refuses it, as the queue decides.

@@ -1,4 +1,4 @@
-// Tests of Reserve with `wait_until`, in simulated time.
+// Tests of requests that wait, in simulated time.
 #include <gmock/gmock.h>
 
 #include "weir/reservation/reserve_queue.h"
@@ -206,7 +206,9 @@ TEST_F(ReserveWaitingTest, AnAccountThatIsBlockedMeanwhileIsToldAtItsTurn) {
   EXPECT_TRUE(told.refusal().blocked);
 }
 
-TEST_F(ReserveWaitingTest, EveryTryHasAsMuchTimeAsTheFirst) {
+TEST_F(ReserveWaitingTest, EveryTryHasTheTimeoutOfTheStore) {
+  RestartFull({.store_timeout = milliseconds(100), .seed = 1});
+  store_.claims.clear();
   Wait("acme", 1);
   scheduler_.Advance(10 * kSecond);
   EXPECT_GE(claims(), 5U);
@@ -215,6 +217,16 @@ TEST_F(ReserveWaitingTest, EveryTryHasAsMuchTimeAsTheFirst) {
     const nanoseconds time = claim.deadline.at() - begin_ - asked;
     EXPECT_EQ(std::chrono::floor<milliseconds>(time), milliseconds(100));
   }
+}
+
+TEST_F(ReserveWaitingTest, NoTryEndsAfterTheDeadlineOfTheRequest) {
+  const Deadline deadline = Within(4 * kSecond);
+  limiter_->Reserve({.resource = "emr", .account = "acme", .default_limit = 1, .wait = true},
+                    deadline, [](const Result<ReserveOutcome>&) {});
+  store_.claims.clear();
+  scheduler_.Advance(5 * kSecond);
+  ASSERT_FALSE(store_.claims.empty());
+  for (const auto& claim : store_.claims) EXPECT_LE(claim.deadline, deadline);
 }
 
 TEST_F(ReserveWaitingTest, AStoreThatRefusesFailsOneAndTheNextAsks) {
@@ -296,16 +308,15 @@ TEST_F(ReserveWaitingTest, AnswersDoNotNest) {
   int deepest = 0;
   int answered = 0;
   for (int i = 0; i < 1'000; ++i) {
-    limiter_->Reserve(
-        {.resource = "emr", .account = "acme", .default_limit = 1, .wait_until = Deadline::Never()},
-        Deadline::Never(), [&](Result<ReserveOutcome> outcome) {
-          deepest = std::max(deepest, ++depth);
-          ++answered;
-          {
-            const Reservation dropped = std::move(*outcome).reservation();
-          }
-          --depth;
-        });
+    limiter_->Reserve({.resource = "emr", .account = "acme", .default_limit = 1, .wait = true},
+                      Deadline::Never(), [&](Result<ReserveOutcome> outcome) {
+                        deepest = std::max(deepest, ++depth);
+                        ++answered;
+                        {
+                          const Reservation dropped = std::move(*outcome).reservation();
+                        }
+                        --depth;
+                      });
   }
   GiveBack();
   EXPECT_TRUE(scheduler_.RunAll());

@@ -14,9 +14,9 @@ namespace weir {
 
 /// A refusal of the store.
 struct ClaimRefusal {
-  std::int64_t limit = 0;  ///< of the refused claim
+  std::int64_t limit = 0;  ///< the limit of the refused claim
   std::int64_t in_use = 0;
-  std::optional<Instant> next_expiry{};  ///< of the held slots; nullopt: unknown
+  std::optional<Instant> next_expiry{};  ///< the next expiry of the held slots; nullopt: unknown
 };
 
 /// A cache of refusals, without I/O. Not thread-safe.

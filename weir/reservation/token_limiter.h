@@ -79,7 +79,8 @@ class TokenLimiter {
   /// without a window; kFailedPrecondition for a row without a window; or an error of the store.
   /// After kDeadlineExceeded and kUnavailable the tokens may have been taken.
   void Take(const TokenRequest& request, Deadline deadline, Done<TokenOutcome> done);
-  /// As above, but blocks. REQUIRES: not called on the thread on which the store completes.
+  /// Like the overload above, but blocks. REQUIRES: not called on the thread on which the store
+  /// completes.
   [[nodiscard]] Result<TokenOutcome> Take(const TokenRequest& request, Deadline deadline);
 
   /// Returns the deadline `store_timeout` from now, for callers without one of their own.

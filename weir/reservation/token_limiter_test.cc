@@ -123,7 +123,7 @@ TEST_F(TokenLimiterTest, WhatCanNeverSucceedIsAnErrorAndNothingIsTaken) {
   request.account = "";
   EXPECT_EQ(Take(request).error().code, Code::kInvalidArgument);
   request = Request(1);
-  request.default_limit = kMostAccountTokens + 1;
+  request.default_limit = kMaxAccountTokens + 1;
   EXPECT_EQ(Take(request).error().code, Code::kInvalidArgument);
   EXPECT_EQ(store_.takes, 0U);
 }

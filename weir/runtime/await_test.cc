@@ -34,6 +34,24 @@ TEST(Await, WaitsForAnAnswerFromAnotherThread) {
   EXPECT_EQ(answer, "late");
 }
 
+// Fails if: the loop's thread blocks in Await for a task of the same loop, without end.
+TEST(AwaitUnlessInCallback, FailsOnAThreadThatRunsCallbacks) {
+  SystemClock clock;
+  Loop loop(clock);
+  int started = 0;
+  const Result<int> inner = Await<int>([&](Done<int> done) {
+    loop.Post([&, done = std::move(done)]() mutable {
+      done(AwaitUnlessInCallback<int>([&](Done<int> never) {
+        ++started;
+        loop.Post([never = std::move(never)]() mutable { never(1); });
+      }));
+    });
+  });
+  ASSERT_FALSE(inner);
+  EXPECT_EQ(inner.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(started, 0);
+}
+
 TEST(Await, TakesValuesThatOnlyMoveAndCallsWithoutAValue) {
   auto answer = Await<std::unique_ptr<int>>(
       [](Done<std::unique_ptr<int>> done) { done(std::make_unique<int>(7)); });

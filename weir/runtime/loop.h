@@ -1,4 +1,4 @@
-// The only Scheduler that is backed by a thread.
+// The Scheduler that is backed by a thread of its own and needs nothing else.
 #pragma once
 
 #include <memory>

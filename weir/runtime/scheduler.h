@@ -18,7 +18,8 @@ enum class TimerId : std::uint64_t {};
 /// Runs tasks one after the other, each outside any lock, and destroys each task, with the objects
 /// that it owns, before the next one runs, outside any lock too. All calls may come from any
 /// thread, also from within a task. Tasks must not throw and must not block. Implementations: Loop
-/// (runtime/loop.h, a thread) and SimScheduler (sim/, stepped by a test).
+/// (runtime/loop.h, a thread), EventLoop (transport/event_loop.h, a thread that waits for sockets
+/// too) and SimScheduler (sim/, stepped by a test).
 class WEIR_API Scheduler {
  public:
   virtual ~Scheduler() = default;

@@ -2,10 +2,18 @@
 
 #include <utility>
 
+#include "weir/runtime/callback_scope.h"
+
 namespace weir {
 namespace {
 
 thread_local WaitScope* innermost = nullptr;
+
+// The work may run callbacks of other calls.
+bool ContinueWork(WaiterWork& work) {
+  const CallbackScope scope;
+  return work.Continue();
+}
 
 }  // namespace
 
@@ -25,7 +33,7 @@ void WaitScope::Wait() {
     // The work may give this scope its next work: the first request of a call may be followed by a
     // second.
     std::unique_ptr<WaiterWork> work = std::move(work_);
-    if (work->Continue()) work_ = std::move(work);
+    if (ContinueWork(*work)) work_ = std::move(work);
   }
   awaited_->Wait();
 }

@@ -28,8 +28,8 @@ struct FaultCounts {
   std::uint64_t refused = 0;  ///< because it was down or closed
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;
-  std::uint64_t delayed = 0;    ///< of any result, also of a failed call
-  std::uint64_t timed_out = 0;  ///< of the delayed ones
+  std::uint64_t delayed = 0;    ///< the number of delayed results, also of failed calls
+  std::uint64_t timed_out = 0;  ///< how many of the delayed results timed out
 };
 
 /// Wraps another backend, which must outlive it, as must the scheduler. Close closes the other

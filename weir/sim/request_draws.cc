@@ -10,10 +10,10 @@ bool OnlyReads(std::string_view operation) {
 
 }  // namespace
 
-std::optional<NetworkFault> DrawGenerator::NextScripted(std::string_view of) {
-  const std::string operation(of);
+std::optional<NetworkFault> DrawGenerator::NextScripted(std::string_view operation_name) {
+  const std::string operation(operation_name);
   std::optional<NetworkFault> fault;
-  // A request without an operation is counted once, under the empty name.
+  // The empty name counts all requests, also those without an operation.
   const std::uint64_t nth_of_all = ++sent_[""];
   const std::uint64_t nth = operation.empty() ? nth_of_all : ++sent_[operation];
   for (const auto& key : {std::pair(std::string(), nth_of_all), std::pair(operation, nth)}) {
@@ -25,46 +25,47 @@ std::optional<NetworkFault> DrawGenerator::NextScripted(std::string_view of) {
   return fault;
 }
 
-// Always makes all draws, so that a fault leaves the draws of later requests as they are. A script
-// and `down` override them afterwards.
-RequestDraws DrawGenerator::Draw(const NetworkFaults& odds, std::string_view operation) {
+// Consumes the same number of random values for every request, so that enabling a fault does not
+// change what later requests get. Scripted faults and `down` then override `fault`.
+RequestDraws DrawGenerator::Draw(const NetworkFaults& faults, std::string_view operation) {
   const std::optional<NetworkFault> scripted = NextScripted(operation);
   RequestDraws draws;
   const auto trip = [&] {
-    return nanoseconds(rng_.Between(odds.shortest_trip.count(), odds.longest_trip.count()));
+    return nanoseconds(rng_.Between(faults.shortest_trip.count(), faults.longest_trip.count()));
   };
-  draws.fault = DrawFault(odds);
-  draws.there = trip();
-  draws.there_again = trip();
-  draws.back = trip();
-  draws.silent = rng_.Chance(odds.silence);
-  if (odds.only_writes && OnlyReads(operation)) draws.fault = NetworkFault::kNone;
-  DrawSlowness(odds, draws);
+  draws.fault = DrawFault(faults);
+  draws.request_delay = trip();
+  draws.duplicate_delay = trip();
+  draws.response_delay = trip();
+  draws.is_silent = rng_.Chance(faults.silence);
+  if (faults.only_writes && OnlyReads(operation)) draws.fault = NetworkFault::kNone;
+  DrawSlowness(faults, draws);
   if (scripted) draws.fault = *scripted;
-  if (odds.down) draws.fault = NetworkFault::kRefuse;
+  if (faults.down) draws.fault = NetworkFault::kRefuse;
   return draws;
 }
 
-void DrawGenerator::DrawSlowness(const NetworkFaults& odds, RequestDraws& draws) {
-  draws.stray = nanoseconds(slow_rng_.Between(0, odds.longest_stray.count()));
-  const nanoseconds tail(slow_rng_.Between(0, odds.longest_tail.count()));
-  draws.has_tail = slow_rng_.Chance(odds.tail);
-  if (draws.has_tail) draws.there += tail;
+void DrawGenerator::DrawSlowness(const NetworkFaults& faults, RequestDraws& draws) {
+  draws.stray_delay = nanoseconds(slowness_rng_.Between(0, faults.longest_stray.count()));
+  const nanoseconds tail_delay(slowness_rng_.Between(0, faults.longest_tail.count()));
+  draws.has_tail = slowness_rng_.Chance(faults.tail);
+  if (draws.has_tail) draws.request_delay += tail_delay;
 }
 
-NetworkFault DrawGenerator::DrawFault(const NetworkFaults& odds) {
-  const std::pair<double, NetworkFault> parts[] = {{odds.refuse, NetworkFault::kRefuse},
-                                                   {odds.lose_request, NetworkFault::kLoseRequest},
-                                                   {odds.lose_answer, NetworkFault::kLoseAnswer},
-                                                   {odds.duplicate, NetworkFault::kDuplicate},
-                                                   {odds.fail_before, NetworkFault::kFailBefore},
-                                                   {odds.fail_after, NetworkFault::kFailAfter},
-                                                   {odds.throttle, NetworkFault::kThrottle},
-                                                   {odds.stray, NetworkFault::kStray}};
-  double left = rng_.Unit();
-  for (const auto& [part, fault] : parts) {
-    if (left < part) return fault;
-    left -= part;
+NetworkFault DrawGenerator::DrawFault(const NetworkFaults& faults) {
+  const std::pair<double, NetworkFault> probabilities[] = {
+      {faults.refuse, NetworkFault::kRefuse},
+      {faults.lose_request, NetworkFault::kLoseRequest},
+      {faults.lose_answer, NetworkFault::kLoseAnswer},
+      {faults.duplicate, NetworkFault::kDuplicate},
+      {faults.fail_before, NetworkFault::kFailBefore},
+      {faults.fail_after, NetworkFault::kFailAfter},
+      {faults.throttle, NetworkFault::kThrottle},
+      {faults.stray, NetworkFault::kStray}};
+  double remaining = rng_.Unit();
+  for (const auto& [probability, fault] : probabilities) {
+    if (remaining < probability) return fault;
+    remaining -= probability;
   }
   return NetworkFault::kNone;
 }

@@ -45,12 +45,13 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   State(Scheduler& its_scheduler, SimServer& server, std::uint64_t seed)
       : scheduler_(its_scheduler), server_(server), generator_(seed) {}
 
-  void Send(HttpRequest request, SendLimits limits, HttpDone done, const NetworkFaults& odds) {
+  void Send(HttpRequest request, SendLimits limits, HttpDone done,
+            const NetworkFaults& request_faults) {
     ++counts.requests;
-    const RequestDraws draws = generator_.Draw(odds, OperationOf(request));
+    const RequestDraws draws = generator_.Draw(request_faults, OperationOf(request));
     counts.tails += draws.has_tail ? 1 : 0;
     auto exchange = std::make_shared<Exchange>(Exchange{std::move(done), std::nullopt});
-    const Deadline deadline = limits.EndOf(Now());
+    const Deadline deadline = limits.DeadlineFrom(Now());
     if (limits.LatestBegin().ExpiredAt(Now())) {
       return After({}, [self = shared_from_this(), exchange] { self->TimeOut(*exchange, false); });
     }
@@ -58,7 +59,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
       exchange->deadline = scheduler_.At(
           deadline.at(), [self = shared_from_this(), exchange] { self->TimeOut(*exchange, true); });
     }
-    const bool silent = draws.silent && !deadline.is_never();
+    const bool silent = draws.is_silent && !deadline.is_never();
     Dispatch(std::move(request), draws, silent, exchange);
   }
 
@@ -80,7 +81,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
                 const Shared& exchange) {
     if (draws.fault == NetworkFault::kRefuse) {
       ++counts.refused;
-      return After(draws.there, [self = shared_from_this(), exchange] {
+      return After(draws.request_delay, [self = shared_from_this(), exchange] {
         self->Answer(
             *exchange,
             tl::unexpected(HttpFailure{.message = "simulated network: connection refused"}));
@@ -88,7 +89,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     }
     if (draws.fault == NetworkFault::kStray) {
       ++counts.strays;
-      After(draws.there + draws.stray,
+      After(draws.request_delay + draws.stray_delay,
             [self = shared_from_this(), request] { self->server_.Handle(request); });
       return Break(draws, silent, exchange);
     }
@@ -99,11 +100,11 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     const std::uint64_t order = ++order_sent_;
     if (draws.fault == NetworkFault::kDuplicate) {
       ++counts.duplicates;
-      After(draws.there + draws.there_again,
+      After(draws.request_delay + draws.duplicate_delay,
             [self = shared_from_this(), request] { self->server_.Handle(request); });
     }
-    After(draws.there, [self = shared_from_this(), request = std::move(request), draws, silent,
-                        exchange, order] {
+    After(draws.request_delay, [self = shared_from_this(), request = std::move(request), draws,
+                                silent, exchange, order] {
       self->NoteArrival(order, *exchange);
       self->Arrive(request, draws, silent, exchange);
     });
@@ -138,16 +139,17 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   }
 
   void Return(const RequestDraws& draws, const Shared& exchange, HttpResponse response) {
-    After(draws.back, [self = shared_from_this(), exchange, response = std::move(response)] {
-      self->Answer(*exchange, response);
-    });
+    After(draws.response_delay,
+          [self = shared_from_this(), exchange, response = std::move(response)] {
+            self->Answer(*exchange, response);
+          });
   }
 
   /// Reports a lost request or response to the client after one more trip. If `silent`, the
   /// deadline ends the request instead.
   void Break(const RequestDraws& draws, bool silent, const Shared& exchange) {
     if (silent) return;
-    After(draws.back, [self = shared_from_this(), exchange] {
+    After(draws.response_delay, [self = shared_from_this(), exchange] {
       self->Answer(*exchange,
                    tl::unexpected(HttpFailure{.maybe_sent = true,
                                               .message = "simulated network: connection broken"}));

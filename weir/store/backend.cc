@@ -13,6 +13,10 @@ class NoAudit final : public AuditLog {
   void List(std::string_view, const PageRequest&, Deadline, Done<Page<AuditEvent>> done) override {
     done(Unimplemented(kWhat));
   }
+  void GetRetention(Deadline, Done<std::int64_t> done) override { done(Unimplemented(kWhat)); }
+  void SetRetention(std::int64_t, const AuditEvent&, Deadline, Done<void> done) override {
+    done(Unimplemented(kWhat));
+  }
 
  private:
   static constexpr std::string_view kWhat = "audit log";

@@ -64,8 +64,8 @@ std::string TextOrEmpty(const sim::Item& item, const std::string& name) {
 
 // Returns the contradictions between the stored records of namespaces.
 std::vector<std::string> Contradictions(const sim::DynamoTable& table) {
-  std::map<std::string, std::string> id_of;    // by name
-  std::map<std::string, sim::Item> record_of;  // by id
+  std::map<std::string, std::string> id_of;    // keyed by name
+  std::map<std::string, sim::Item> record_of;  // keyed by id
   std::set<std::string> with_data;             // ids
   for (const auto& [key, stored] : table.items()) {
     if (!stored.now) continue;

@@ -2,6 +2,7 @@
 #include "weir/store/testing/contract.h"
 #include "weir/zae_table/dynamo_backend.h"
 #include "weir/zae_table/testing/zae_sim_table.h"
+#include "weir/zae_table/version.h"
 
 namespace weir::dynamo {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 /// Callbacks run before the calls return. Uses one thread.
 class SimHarness final : public BackendHarness {
  public:
+  SimHarness() { table_.Put(NewVersionRecord({0}, "")); }
   Backend& backend() override { return backend_; }
   bool Pump() override { return table_.scheduler.RunNext(); }
   std::unique_ptr<Backend> OpenNamespace(const std::string& id) override {
@@ -40,5 +42,6 @@ const auto kCases = ContractOn({{"plain", [] { return std::make_unique<dynamo::S
 INSTANTIATE_TEST_SUITE_P(SimDynamo, StoreContract, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(SimDynamo, StoreContractNamespaces, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(SimDynamo, StoreContractRejoin, kCases, ContractName);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractUsage);  // the aggregator counts
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractThreads);
 }  // namespace weir

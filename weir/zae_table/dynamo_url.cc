@@ -15,37 +15,40 @@ constexpr UrlForm kForm{
     .advice = "write dynamodb://TABLE?region=REGION&endpoint=URL&namespace=NAME",
     .has_namespace = true};
 
-std::string Default(const Environment& environment, const std::string& variable,
-                    std::string_view otherwise) {
+std::string EnvironmentOr(const Environment& environment, const std::string& variable,
+                          std::string_view fallback) {
   std::optional<std::string> value = environment(variable);
-  return value && !value->empty() ? *value : std::string(otherwise);
+  return value && !value->empty() ? *value : std::string(fallback);
 }
 
 // Names the variable in the error about a name that the URL does not contain.
-Status From(Status status, std::string_view url, std::string_view variable) {
+Status WithVariable(Status status, std::string_view url, std::string_view variable) {
   if (status) return status;
   return Fail(status.error().code,
-              fmt::format("{} uses {}: {}", Quoted(url.substr(0, url.find('?'))), variable,
-                          status.error().message));
+              fmt::format("{}: the name comes from the environment variable {}: {}",
+                          Quoted(url.substr(0, url.find('?'))), variable, status.error().message));
 }
 
 }  // namespace
 
 Result<DynamoUrl> ParseDynamoUrl(std::string_view url, const Environment& environment) {
   WEIR_ASSIGN_OR_RETURN(const ServiceUrl fields, ReadServiceUrl(url, kForm));
-  DynamoUrl read{
-      .table = fields.name ? *fields.name : Default(environment, "ZAEL_STACK", "zae-limiter"),
+  DynamoUrl parsed{
+      .table = fields.name ? *fields.name : EnvironmentOr(environment, "ZAEL_STACK", "zae-limiter"),
       .region = fields.region.value_or(""),
       .endpoint = fields.endpoint.value_or(""),
-      .namespace_name = fields.namespace_name ? *fields.namespace_name
-                                              : Default(environment, "ZAEL_NAMESPACE", "default")};
-  Status table = CheckTableName(read.table);
-  if (!fields.name) table = From(std::move(table), url, "ZAEL_STACK");
-  WEIR_RETURN_IF_ERROR(table);
-  Status space = CheckNameOrId(read.namespace_name);
-  if (!fields.namespace_name) space = From(std::move(space), url, "ZAEL_NAMESPACE");
-  WEIR_RETURN_IF_ERROR(space);
-  return read;
+      .namespace_name = fields.namespace_name
+                            ? *fields.namespace_name
+                            : EnvironmentOr(environment, "ZAEL_NAMESPACE", "default")};
+  Status table_status = CheckTableName(parsed.table);
+  if (!fields.name) table_status = WithVariable(std::move(table_status), url, "ZAEL_STACK");
+  WEIR_RETURN_IF_ERROR(table_status);
+  Status namespace_status = CheckNameOrId(parsed.namespace_name);
+  if (!fields.namespace_name) {
+    namespace_status = WithVariable(std::move(namespace_status), url, "ZAEL_NAMESPACE");
+  }
+  WEIR_RETURN_IF_ERROR(namespace_status);
+  return parsed;
 }
 
 std::string ToText(const DynamoUrl& url) {

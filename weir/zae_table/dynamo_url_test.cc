@@ -91,9 +91,12 @@ TEST(DynamoUrl, RefusalsSayWhatIsWrong) {
 
 TEST(DynamoUrl, ABadVariableIsNamed) {
   EXPECT_THAT(Refused("dynamodb:", {{"ZAEL_STACK", "a b"}}).message,
-              HasSubstr("'dynamodb:' uses ZAEL_STACK: table 'a b': right would be"));
-  EXPECT_THAT(Refused("dynamodb://limits", {{"ZAEL_NAMESPACE", "_"}}).message,
-              HasSubstr("'dynamodb://limits' uses ZAEL_NAMESPACE: "));
+              HasSubstr("'dynamodb:': the name comes from the environment variable ZAEL_STACK: "
+                        "table 'a b': right would be"));
+  EXPECT_THAT(
+      Refused("dynamodb://limits", {{"ZAEL_NAMESPACE", "_"}}).message,
+      HasSubstr(
+          "'dynamodb://limits': the name comes from the environment variable ZAEL_NAMESPACE: "));
 }
 
 TEST(DynamoUrl, APasswordInAnEndpointIsRefusedAndNotRepeated) {

@@ -17,7 +17,7 @@
 
 namespace weir::dynamo {
 
-/// As in weir/dynamodb/table_key.h, with the names of the keys of this table.
+/// Like the functions of weir/dynamodb/table_key.h, but with the key names of this table.
 Item ToItem(const TableKey& key);
 TableKey KeyOf(const Item& item);
 

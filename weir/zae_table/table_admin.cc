@@ -107,6 +107,27 @@ void TableAdmin::Check(Deadline deadline, Done<std::vector<std::string>> done) {
              }));
 }
 
+void TableAdmin::Survey(std::uint64_t max_items, Deadline deadline, Done<TableSurvey> done) {
+  ReadStatus(
+      deadline, Then<TableStatus>(std::move(done), [&table = table_, max_items, deadline](
+                                                       TableStatus status, Done<TableSurvey> told) {
+        if (status.table.status == "CREATING") {
+          return told(TableSurvey{.status = std::move(status)});
+        }
+        ReadContents(
+            table, max_items, deadline,
+            Then<TableContents>(std::move(told), [status = std::move(status)](
+                                                     TableContents contents, auto end) mutable {
+              end(TableSurvey{std::move(status), std::move(contents)});
+            }));
+      }));
+}
+
+void TableAdmin::Upgrade(UpgradeRequest request, std::function<Deadline()> deadlines,
+                         Done<UpgradeReport> done) {
+  UpgradeTable(table_, std::move(request), std::move(deadlines), std::move(done));
+}
+
 void TableAdmin::Delete(Deadline deadline, Done<void> done) {
   std::string body = R"({"TableName":)";
   AppendJson(body, std::string_view(table_.name()));

@@ -1,6 +1,7 @@
 // The table as a whole: creation, status, check and deletion.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 #include "weir/dynamodb/table.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/zae_table/migration/table_contents.h"
+#include "weir/zae_table/migration/table_upgrade.h"
 #include "weir/zae_table/table_creation.h"
 #include "weir/zae_table/table_purpose.h"
 #include "weir/zae_table/version.h"
@@ -24,6 +27,11 @@ struct TableStatus {
   std::string time_to_live_attribute;  ///< if it is on
   Feature recovery = Feature::kOff;
   std::optional<VersionInfo> version;  ///< nothing: there is no record
+};
+
+struct TableSurvey {
+  TableStatus status;
+  TableContents contents;  ///< empty if the table is being created
 };
 
 /// Thread-safe. Table and scheduler must outlive it and every call. A call that has waited
@@ -48,6 +56,14 @@ class TableAdmin {
 
   /// Returns one line for each difference from a table that Create makes.
   void Check(Deadline deadline, Done<std::vector<std::string>> done);
+
+  /// Reads the status, and the first `max_items` items of a scan. The texts on the result:
+  /// migration/table_survey.h.
+  void Survey(std::uint64_t max_items, Deadline deadline, Done<TableSurvey> done);
+
+  /// Migrates the table to the present schema: UpgradeTable.
+  void Upgrade(UpgradeRequest request, std::function<Deadline()> deadlines,
+               Done<UpgradeReport> done);
 
   /// Deletes the table with all of its items. Completes when the deletion has begun.
   void Delete(Deadline deadline, Done<void> done);

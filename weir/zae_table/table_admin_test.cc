@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "weir/sim/dynamodb/dynamo_table.h"
+#include "weir/zae_table/migration/table_survey.h"
 #include "weir/zae_table/table_features.h"
 #include "weir/zae_table/testing/zae_sim_table.h"
 
 namespace weir::dynamo {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -28,6 +30,11 @@ class TableAdminTest : public testing::Test {
   Result<std::vector<std::string>> Check() {
     return sim_.Ask<std::vector<std::string>>(
         [&](auto done) { admin_.Check(Deadline::Never(), std::move(done)); });
+  }
+  SurveyLines Survey(std::uint64_t max_items = 1000) {
+    const auto survey = sim_.Ask<TableSurvey>(
+        [&](auto done) { admin_.Survey(max_items, Deadline::Never(), std::move(done)); });
+    return LinesOf(survey.value());
   }
   Status Delete() {
     return sim_.Ask<void>([&](auto done) { admin_.Delete(Deadline::Never(), std::move(done)); });
@@ -216,6 +223,36 @@ TEST_F(TableAdminTest, DeletesTheTable) {
   ASSERT_TRUE(Create());
   ASSERT_TRUE(Delete());
   EXPECT_EQ(sim_.server.Table("limits"), nullptr);
+}
+
+TEST_F(TableAdminTest, ASurveyNamesWhatAnUpgradeWouldDo) {
+  Create();
+  EXPECT_THAT(Survey().differences, IsEmpty());
+  EXPECT_THAT(Survey().upgrade, IsEmpty());
+  Item record = *sim_.Get(VersionRecord());
+  record.insert_or_assign("schema_version", Of("0.8.0"));
+  sim_.Put(record);
+  sim_.Put({{"PK", Of("ns/SYSTEM#")}, {"SK", Of("#LIMIT#rpm")}});
+  sim_.Put({{"PK", Of("ns/ENTITY#acme")}, {"SK", Of("#BUCKET#gpt-4")}});
+  const SurveyLines lines = Survey();
+  EXPECT_THAT(lines.differences, ElementsAre("schema version: 0.8.0, should be 0.10.0",
+                                             HasSubstr("1 limits in items of before 0.8")));
+  EXPECT_THAT(lines.notes, ElementsAre(HasSubstr("1 buckets of before 0.9")));
+  EXPECT_THAT(lines.upgrade, ElementsAre(HasSubstr("0.9.0: "), HasSubstr("0.10.0: ")));
+  EXPECT_THAT(Survey(1).notes, Contains(HasSubstr("only 1 items were read")));
+}
+
+TEST_F(TableAdminTest, ASurveySaysThatLocalIndexesCannotBeAdded) {
+  TableLayout layout = ZaeLayout();
+  layout.local_indexes.erase("LSI1");
+  layout.key_types.erase("LSI1SK");
+  layout.stream = "";
+  Make(layout);
+  sim_.scheduler.RunReady();
+  EXPECT_THAT(Survey().differences,
+              Contains(AllOf(HasSubstr("local index LSI1: missing"),
+                             HasSubstr("cannot be added to a table that exists"))));
+  EXPECT_THAT(Survey().differences, Contains(HasSubstr("should be NEW_AND_OLD_IMAGES")));
 }
 
 }  // namespace

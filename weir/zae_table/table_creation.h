@@ -23,7 +23,7 @@ struct TableCreation {
   std::string by{};  ///< written to the version record
   Deadline deadline = Deadline::Never();
 };
-/// As TableAdmin::Create.
+/// The implementation of TableAdmin::Create.
 void CreateTable(Table& table, Scheduler& scheduler, TableCreation creation,
                  Done<TableCreated> done);
 

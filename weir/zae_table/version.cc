@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 
 #include "weir/codec/iso_time.h"
@@ -43,6 +44,10 @@ bool ReadEnding(std::string_view rest, Version& version) {
   }
   version.pre_release = rest.substr(1);
   return rest[0] == '-' && IsPreRelease(version.pre_release);
+}
+
+std::array<int, 3> NumbersOf(const Version& version) {
+  return {version.major, version.minor, version.patch};
 }
 
 std::optional<std::string> TextIn(const Item& item, std::string_view name) {
@@ -92,14 +97,14 @@ Status CheckVersion(const VersionInfo& info) {
   const std::optional<Version> schema = ParseVersion(info.schema);
   if (!schema) {
     return Unfit(
-        fmt::format("the table's schema_version {} is no version; right would be one "
+        fmt::format("the table's schema_version {} is not a version; right would be one "
                     "like {}",
                     Quoted(info.schema), kSchemaVersion));
   }
   const std::optional<Version> least = ParseVersion(info.client_min);
   if (!least) {
     return Unfit(
-        fmt::format("the table's client_min_version {} is no version; right would be one "
+        fmt::format("the table's client_min_version {} is not a version; right would be one "
                     "like {}",
                     Quoted(info.client_min), kCompatibility));
   }
@@ -116,9 +121,34 @@ Status CheckVersion(const VersionInfo& info) {
                   info.schema, kSchemaVersion));
 }
 
+std::optional<Write> RaiseClientMin(const Item& record, std::string_view release) {
+  const auto stored = ParseVersion(ReadVersion(record).client_min);
+  // OpenCheck refuses a minimum that is not a version.
+  if (!stored || *stored >= *ParseVersion(release)) return std::nullopt;
+  Write write{.kind = Write::Kind::kUpdate, .key = VersionRecord(), .item = {}};
+  write.expression.RequireExists("PK")
+      .RequireSameAs(record, "client_min_version")
+      .Set("client_min_version", Of(release));
+  return write;
+}
+
+Status CheckAggregator(const VersionInfo& info, std::string_view release) {
+  const auto aggregator = info.lambda ? ParseVersion(*info.lambda) : std::nullopt;
+  if (!aggregator || NumbersOf(*aggregator) >= NumbersOf(*ParseVersion(release))) return {};
+  return Unfit(fmt::format(
+      "the table's aggregator has version {}, and this change needs one from {} on: update it "
+      "first, or, if none of zae-limiter runs on this table, remove its version with 'weir table "
+      "upgrade --no-zae-aggregator'",
+      *info.lambda, release));
+}
+
 Error NoSuchTable(std::string_view table) {
   return {Code::kNotFound,
           fmt::format("there is no table {}: 'weir table create' creates it", table)};
+}
+
+std::string NoVersionRecord(std::string_view table) {
+  return fmt::format("table {} has no version record: 'weir table create' makes it whole", table);
 }
 
 void OpenCheck(Table& table, Deadline deadline, Done<VersionInfo> done) {
@@ -128,10 +158,7 @@ void OpenCheck(Table& table, Deadline deadline, Done<VersionInfo> done) {
         if (!record && record.error().code == Code::kNotFound) return done(Fail(NoSuchTable(name)));
         if (!record) return done(Fail(std::move(record.error())));
         if (!*record) {
-          return done(
-              Unfit(fmt::format("table {} has no version record: 'weir table "
-                                "create' makes it whole",
-                                name)));
+          return done(Unfit(NoVersionRecord(name)));
         }
         VersionInfo info = ReadVersion(**record);
         if (Status fit = CheckVersion(info); !fit) return done(Fail(std::move(fit.error())));

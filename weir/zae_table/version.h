@@ -38,7 +38,7 @@ inline constexpr std::string_view kCompatibility = "0.17.0";
 struct VersionInfo {
   std::string schema;
   std::string client_min;             ///< clients below must not open the table
-  std::optional<std::string> lambda;  ///< of the aggregator; nothing: none is deployed
+  std::optional<std::string> lambda;  ///< the version of the aggregator; nothing: none is deployed
   std::optional<UnixMillis> updated_at;
   std::optional<std::string> updated_by;
 };
@@ -53,8 +53,24 @@ Item NewVersionRecord(UnixMillis now, std::string_view by);
 /// version.
 [[nodiscard]] Status CheckVersion(const VersionInfo& info);
 
+/// The release of zae-limiter since which clients know that an entity can change its parent.
+inline constexpr std::string_view kParentMoves = "0.17.0";
+
+/// Returns the write that raises client_min to `release`, on the condition that it is as in
+/// `record`, before something is stored that earlier clients do not understand; nothing if it is
+/// not lower. `release` must not be above kCompatibility.
+std::optional<Write> RaiseClientMin(const Item& record, std::string_view release);
+
+/// Returns kFailedPrecondition if the record names an aggregator that is older than `release`: it
+/// does not understand the feature that is to be stored. A pre-release or a build of `release` is
+/// not older, as for zae-limiter. None is deployed if the record names none.
+[[nodiscard]] Status CheckAggregator(const VersionInfo& info, std::string_view release);
+
 /// Returns a kNotFound error that says how to create the table.
 Error NoSuchTable(std::string_view table);
+
+/// Returns the message for a table without a version record, which says how to complete it.
+std::string NoVersionRecord(std::string_view table);
 
 /// Checks whether the table may be used; to be called before anything else. Only reads. Reports
 /// kNotFound if the table does not exist; kFailedPrecondition if it has no version record, or as

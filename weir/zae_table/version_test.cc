@@ -48,6 +48,7 @@ TEST(Version, ATableForNewerClientsIsLeftAlone) {
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(newer.error().message, HasSubstr("0.17.1"));
+  EXPECT_THAT(newer.error().message, HasSubstr("0.17.0"));
 }
 
 TEST(Version, ASchemaOfAnotherMajorVersionIsRefused) {
@@ -60,6 +61,23 @@ TEST(Version, ASchemaOfAnotherMajorVersionIsRefused) {
 TEST(Version, WhatIsNoVersionIsNotTakenForAnOldOne) {
   EXPECT_THAT(CheckVersion(Info("", "0.0.0")).error().message, HasSubstr("schema_version"));
   EXPECT_THAT(CheckVersion(Info("0.10.0", "new")).error().message, HasSubstr("'new'"));
+}
+
+// Fails if: a build of the release that is needed is refused, which zae-limiter accepts.
+TEST(Version, AnOlderAggregatorIsRefusedByItsNumbers) {
+  VersionInfo info = Info("0.10.0", "0.0.0");
+  EXPECT_TRUE(CheckAggregator(info, "0.17.0"));
+  for (const char* fits : {"0.17.0", "0.17.0-rc.1", "0.17.0.dev5+gabc", "0.18.0", "1.0.0"}) {
+    info.lambda = fits;
+    EXPECT_TRUE(CheckAggregator(info, "0.17.0")) << fits;
+  }
+  for (const char* older : {"0.16.9", "0.16.9.dev1", "0.9.0"}) {
+    info.lambda = older;
+    const Status refused = CheckAggregator(info, "0.17.0");
+    ASSERT_FALSE(refused) << older;
+    EXPECT_THAT(refused.error().message, HasSubstr(older));
+    EXPECT_THAT(refused.error().message, HasSubstr("--no-zae-aggregator"));
+  }
 }
 
 TEST(Version, ANewRecordReadsBack) {
@@ -75,6 +93,19 @@ TEST(Version, ANewRecordReadsBack) {
   EXPECT_EQ(info.updated_at, UnixMillis{1'767'225'600'000});
   EXPECT_EQ(info.updated_by, "weir 0.1.0");
   EXPECT_EQ(NewVersionRecord({0}, "").at("updated_by"), Value{Null{}});
+}
+
+TEST(ClientMin, IsRaisedOnlyToALaterRelease) {
+  Item record = NewVersionRecord({0}, "");
+  EXPECT_TRUE(RaiseClientMin(record, "0.17.0"));
+  for (const char* stored : {"0.17.0", "0.18.0", "1.0.0", "new"}) {
+    record.insert_or_assign("client_min_version", Of(stored));
+    EXPECT_FALSE(RaiseClientMin(record, "0.17.0")) << stored;
+  }
+  record.insert_or_assign("client_min_version", Of("0.17.0-rc.1"));
+  EXPECT_TRUE(RaiseClientMin(record, "0.17.0"));
+  record.erase("client_min_version");
+  EXPECT_TRUE(RaiseClientMin(record, "0.17.0"));
 }
 
 TEST(OpenCheck, ATableThatIsNotThereIsNotFound) {

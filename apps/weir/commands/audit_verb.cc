@@ -1,22 +1,27 @@
-// weir audit list: lists changes and their authors.
+// weir audit list|retention: the changes and their authors, and how long they are kept.
 #include <fmt/format.h>
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/weir/arguments.h"
+#include "apps/weir/audit/archive_listing.h"
+#include "apps/weir/audit/audit_view.h"
 #include "apps/weir/commands/table_verbs.h"
 #include "apps/weir/options.h"
 #include "apps/weir/terminal/json.h"
-#include "apps/weir/terminal/text.h"
+#include "weir/base/rng.h"
 #include "weir/model/identifier.h"
 #include "weir/runtime/await.h"
+#include "weir/store/config/config_audit.h"
 
 namespace weir::app {
 namespace {
 
-constexpr std::uint64_t kMostEvents = 10'000;
+constexpr std::uint64_t kMaxEvents = 10'000;
 
 struct AuditOptions {
   std::optional<std::string> entity;
@@ -24,55 +29,12 @@ struct AuditOptions {
   bool system = false;
   std::string after;
   std::uint64_t limit = 100;
+  ArchiveOptions archive;
 };
 
 std::string SubjectOf(const AuditOptions& options) {
   if (options.system) return std::string(kSystemSubject);
   return options.entity ? *options.entity : ResourceSubject(*options.resource);
-}
-
-Json ToJson(const AuditDetail::Parts& parts);
-
-struct DetailToJson {
-  Json operator()(std::monostate) const { return {}; }
-  Json operator()(bool flag) const { return flag; }
-  Json operator()(std::int64_t number) const { return number; }
-  Json operator()(const std::string& text) const { return text; }
-  Json operator()(const AuditDetail::List& list) const {
-    Json json = Json::array();
-    for (const AuditDetail& detail : list) json.push_back(std::visit(*this, detail.value));
-    return json;
-  }
-  Json operator()(const AuditDetail::Parts& parts) const { return ToJson(parts); }
-};
-
-Json ToJson(const AuditDetail::Parts& parts) {
-  Json json = Json::object();
-  for (const auto& [name, part] : parts) json[name] = std::visit(DetailToJson{}, part.value);
-  return json;
-}
-
-Json ToJson(const AuditEvent& event) {
-  return {{"id", event.id},
-          {"at", FormatTime(event.at)},
-          {"subject", event.subject},
-          {"action", event.action},
-          {"principal", event.principal ? Json(*event.principal) : Json()},
-          {"resource", event.resource ? Json(*event.resource) : Json()},
-          {"details", ToJson(event.details)}};
-}
-
-std::string TextOf(const Page<AuditEvent>& page) {
-  if (page.items.empty()) return "no events\n";
-  Table table({"time", "action", "by", "resource", "details"});
-  for (const AuditEvent& event : page.items) {
-    table.Row({FormatTime(event.at), event.action, event.principal.value_or("-"),
-               event.resource.value_or("-"),
-               ToJson(event.details).dump(-1, ' ', false, Json::error_handler_t::replace)});
-  }
-  std::string text = table.Text();
-  if (!page.next.empty()) text += fmt::format("older ones: --after {}\n", page.next);
-  return text;
 }
 
 Result<Exit> ListAuditEvents(const AuditOptions& options, Context& context, AuditLog& audit) {
@@ -83,26 +45,88 @@ Result<Exit> ListAuditEvents(const AuditOptions& options, Context& context, Audi
                         }));
   context.left_out() = page.unreadable;
   Json json = {{"subject", SubjectOf(options)}, {"events", Json::array()}};
-  for (const AuditEvent& event : page.items) json["events"].push_back(ToJson(event));
+  for (const AuditEvent& event : page.items) json["events"].push_back(app::ToJson(event));
   if (!page.next.empty()) json["next"] = page.next;
-  context.Answer(json, TextOf(page));
+  context.Answer(json, app::TextOf(page));
   return Exit::kDone;
+}
+
+Result<Exit> ListEvents(const AuditOptions& options, Context& context,
+                        const WithTable& with_table) {
+  if (options.archive.url) {
+    return ListArchive({.subject = SubjectOf(options),
+                        .namespace_id = options.archive.namespace_id,
+                        .after = options.after,
+                        .start = options.archive.start,
+                        .end = options.archive.end,
+                        .most = options.limit},
+                       *options.archive.url, context);
+  }
+  return OnRecords(context, with_table, Access::kRead, [&](const Records& records) {
+    return ListAuditEvents(options, context, records.audit);
+  });
 }
 
 void AddWhose(CLI::App& verb, AuditOptions& options) {
   CLI::App& whose = *verb.add_option_group("Whose");
   AddParsed(whose, "-e,--entity,--entity-id", options.entity, Checked(CheckEntityId),
-            "what was done to an entity")
+            "list the changes of an entity")
       ->option_text("ENTITY");
   AddParsed(whose, "-r,--resource", options.resource, Checked(CheckResource),
-            "to the limits of a resource")
+            "list the changes to the limits of a resource")
       ->option_text("RESOURCE");
-  whose.add_flag("--system", options.system, "to the system limits");
+  whose.add_flag("--system", options.system, "list the changes to the system limits");
   whose.require_option(1);
 }
 
 Result<std::uint64_t> ParseEventCount(const std::string& text) {
-  return ParseWhole(text, 1, kMostEvents);
+  return ParseIntegerInRange(text, 1, kMaxEvents);
+}
+
+using Days = std::optional<std::int64_t>;
+
+Result<std::int64_t> RetentionOf(AuditLog& audit, const Context& context) {
+  return Await<std::int64_t>(
+      [&](auto done) { audit.GetRetention(context.StoreDeadline(), std::move(done)); });
+}
+
+Status SetRetention(std::int64_t days, Context& context, const Records& records) {
+  WEIR_ASSIGN_OR_RETURN(const std::int64_t before, RetentionOf(records.audit, context));
+  WEIR_ASSIGN_OR_RETURN(const auto principal, context.Principal());
+  std::vector<AuditEvent> events{RetentionEvent(before, days)};
+  AuditStamp(SystemSeed(), principal).Put(events, records.now);
+  return Await<void>([&](auto done) {
+    records.audit.SetRetention(days, events.front(), context.StoreDeadline(), std::move(done));
+  });
+}
+
+Result<Exit> ShowRetention(const Days& days, Context& context, const Records& records) {
+  if (days) WEIR_RETURN_IF_ERROR(SetRetention(*days, context, records));
+  WEIR_ASSIGN_OR_RETURN(const std::int64_t now, RetentionOf(records.audit, context));
+  context.Answer({{"audit_retention_days", now}},
+                 fmt::format("audit events are kept for {} days\n", now));
+  return Exit::kDone;
+}
+
+Result<Days> ParseDays(const std::string& text) {
+  return ParseIntegerInRange(text, 1, kMaxAuditRetentionDays).map([](std::uint64_t days) {
+    return Days(static_cast<std::int64_t>(days));
+  });
+}
+
+void AddRetention(CLI::App& group, Action& chosen, const WithTable& with_table) {
+  auto days = std::make_shared<Days>();
+  CLI::App& verb =
+      AddVerb(group, "retention", "Show or set how long the events of new changes are kept", days,
+              chosen, [with_table](const Days& given, Context& context) {
+                const Access access = given ? Access::kWrite : Access::kRead;
+                return OnRecords(context, with_table, access, [&](const Records& records) {
+                  return ShowRetention(given, context, records);
+                });
+              });
+  AddParsed(verb, "DAYS", *days, ParseDays,
+            "number of days that events are kept (default: show the present number)")
+      ->option_text(" ");
 }
 
 }  // namespace
@@ -112,17 +136,16 @@ void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table) {
   auto options = std::make_shared<AuditOptions>();
   CLI::App& verb = AddVerb(group, "list", "List the changes, the newest first", options, chosen,
                            [with_table](const AuditOptions& given, Context& context) {
-                             return OnRecords(context, with_table, [&](const Records& records) {
-                               return ListAuditEvents(given, context, records.audit);
-                             });
+                             return ListEvents(given, context, with_table);
                            });
   AddWhose(verb, *options);
   AddParsed(verb, "-n,--count,-l,--limit", options->limit, ParseEventCount,
-            "the maximum number of entries (default: 100)")
+            "maximum number of events to list (default: 100)")
       ->option_text("N");
-  verb.add_option("--after,--start-event-id", options->after,
-                  "those that are older than this event")
+  verb.add_option("--after,--start-event-id", options->after, "only list events older than EVENT")
       ->option_text("EVENT");
+  AddArchiveOptions(verb, options->archive);
+  AddRetention(group, chosen, with_table);
 }
 
 }  // namespace weir::app

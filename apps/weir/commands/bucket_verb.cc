@@ -1,4 +1,4 @@
-// weir bucket reset|top-up: credits that an operator gives to a bucket.
+// weir bucket reset|top-up: credits that an operator gives to a bucket; the group of bucket show.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/weir/arguments.h"
+#include "apps/weir/commands/group/group_verbs.h"
 #include "apps/weir/options.h"
 #include "apps/weir/terminal/json.h"
 #include "apps/weir/terminal/text.h"
@@ -25,11 +26,10 @@ constexpr char kNotStored[] =
     "another name\n";
 
 Result<Exit> GiveTokens(BucketCredit credit, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(credit.principal, PrincipalOf(context.process(), context.common().by));
-  const CreditSources sources{.at = backend.buckets().Now(), .seed = SystemSeed()};
+  WEIR_ASSIGN_OR_RETURN(credit.principal, context.Principal());
+  const CreditStamp stamp{.at = backend.buckets().Now(), .seed = SystemSeed()};
   WEIR_ASSIGN_OR_RETURN(const auto credited, Await<std::vector<CreditedLimit>>([&](auto done) {
-                          Credit(backend, credit, sources, context.StoreDeadline(),
-                                 std::move(done));
+                          Credit(backend, credit, stamp, context.StoreDeadline(), std::move(done));
                         }));
   Json json = {{"entity", credit.entity}, {"resource", credit.resource}, {"limits", Json::array()}};
   Table table({"limit", ">added", ">tokens"});
@@ -83,10 +83,11 @@ CLI::App& AddCreditVerb(CLI::App& group, const std::string& name, const std::str
         return context.WithBackend(
             Access::kWrite, [&](Backend& backend) { return GiveTokens(given, context, backend); });
       });
-  AddParsed(verb, "ENTITY", credit->entity, Checked(CheckEntityId), "whose bucket")
+  AddParsed(verb, "ENTITY", credit->entity, Checked(CheckEntityId), "the entity of the bucket")
       ->required()
       ->option_text(" ");
-  AddParsed(verb, "RESOURCE", credit->resource, Checked(CheckResource), "of which resource")
+  AddParsed(verb, "RESOURCE", credit->resource, Checked(CheckResource),
+            "the resource of the bucket")
       ->required()
       ->option_text(" ");
   return verb;
@@ -95,10 +96,12 @@ CLI::App& AddCreditVerb(CLI::App& group, const std::string& name, const std::str
 }  // namespace
 
 void AddBucket(CLI::App& app, Action& chosen) {
-  CLI::App& group = AddGroup(app, "bucket", "Change the tokens of a bucket");
+  CLI::App& group = AddGroup(app, "bucket", "Show or change the tokens of a bucket");
+  AddBucketShow(group, chosen);
   auto reset = std::make_shared<BucketCredit>(BucketCredit{.kind = BucketCredit::Kind::kReset});
   CLI::App& fill = AddCreditVerb(group, "reset", "Make limits of a bucket full", reset, chosen);
-  AddParsedList(fill, "LIMIT", reset->amounts, ParseNames, "these alone, like rpm (default: all)")
+  AddParsedList(fill, "LIMIT", reset->amounts, ParseNames,
+                "the limits to fill, like rpm (default: all limits)")
       ->option_text("...");
   auto top_up = std::make_shared<BucketCredit>(BucketCredit{.kind = BucketCredit::Kind::kTopUp});
   CLI::App& add = AddCreditVerb(group, "top-up", "Add tokens, up to the capacity", top_up, chosen);

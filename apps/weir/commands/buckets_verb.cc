@@ -1,17 +1,16 @@
 // weir buckets: the available tokens, and the time at which each limit is full.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "apps/weir/arguments.h"
+#include "apps/weir/bucket_view.h"
 #include "apps/weir/options.h"
 #include "apps/weir/terminal/json.h"
 #include "apps/weir/terminal/listing.h"
 #include "apps/weir/terminal/text.h"
-#include "weir/bucket/meter_times.h"
 #include "weir/model/identifier.h"
 
 namespace weir::app {
@@ -22,29 +21,6 @@ struct BucketsOptions {
   std::optional<std::string> resource;
   std::optional<UnixMillis> at;
 };
-
-/// One limit of one bucket at an instant, in millitokens.
-struct ShownMeter {
-  std::string limit;
-  Meter meter;
-  UnixMillis full_at;
-  bool configured = true;
-};
-
-std::vector<ShownMeter> MetersAt(const BucketRecord& record, UnixMillis at) {
-  std::vector<ShownMeter> shown;
-  const auto add = [&](const std::string& name, Meter meter, UnixMillis time) -> ShownMeter& {
-    Refill(meter, time, at);
-    return shown.emplace_back(name, meter, FullAt(meter, std::max(time, at)));
-  };
-  for (std::size_t i = 0; i < record.names.size(); ++i) {
-    add(record.names[i], record.bucket.meters[i], record.bucket.time);
-  }
-  for (const ExtraMeter& extra : record.extras.meters) {
-    add(extra.name, extra.meter, extra.time).configured = false;
-  }
-  return shown;
-}
 
 Json ToJson(const ShownMeter& shown) {
   Json json = {{"name", shown.limit},
@@ -63,7 +39,7 @@ Result<Exit> ShowBuckets(const BucketsOptions& options, Context& context, Backen
   const BucketFilter filter{.entity = options.entity, .resource = options.resource};
   WEIR_ASSIGN_OR_RETURN(
       const auto records,
-      ListBuckets(backend.buckets(), filter, context.EachRequest(), &context.left_out()));
+      ListBuckets(backend.buckets(), filter, context.RequestDeadlines(), &context.left_out()));
   Json json = {{"entity", options.entity}, {"at", FormatTime(at)}, {"buckets", Json::array()}};
   Table table({"resource", ">shard", "limit", ">capacity", ">tokens", ">consumed", "full at"});
   for (const BucketRecord& record : records) {
@@ -79,10 +55,10 @@ Result<Exit> ShowBuckets(const BucketsOptions& options, Context& context, Backen
     }
   }
   // A bucket that cannot be read may be empty.
-  const bool is_whole = context.IsWhole(Context::Records::kBuckets);
-  const bool is_full = table.empty() && is_whole;
+  const bool is_complete = context.IsComplete(Context::Records::kBuckets);
+  const bool is_full = table.empty() && is_complete;
   context.Answer(json, is_full ? "no buckets: all limits are full\n" : TextOf(table));
-  return is_whole ? Exit::kDone : Exit::kFailed;
+  return is_complete ? Exit::kDone : Exit::kFailed;
 }
 
 }  // namespace
@@ -96,15 +72,16 @@ void AddBuckets(CLI::App& app, Action& chosen) {
                   return ShowBuckets(given, context, backend);
                 });
               });
-  AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "whose buckets")
+  AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "the entity of the buckets")
       ->required()
       ->option_text(" ");
   AddParsed(verb, "-r,--resource", options->resource, Checked(CheckResource),
-            "of this resource only")
+            "only show buckets on RESOURCE")
       ->option_text("RESOURCE");
-  AddParsed(verb, "--at", options->at, ParseTime,
-            "refilled to then instead of now: RFC 3339, YYYY-MM-DD [hh:mm:ss] of UTC, or "
-            "milliseconds since 1970")
+  AddParsed(
+      verb, "--at", options->at, ParseTime,
+      "show the tokens refilled to TIME instead of now: RFC 3339, YYYY-MM-DD [hh:mm:ss] of UTC, or "
+      "milliseconds since 1970")
       ->option_text("TIME");
 }
 

@@ -1,13 +1,16 @@
-// weir entity create|show|delete|children|list, and the limits of an entity.
+// weir entity create|show|delete|children|list|list-resources, and the limits of an entity.
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/weir/arguments.h"
+#include "apps/weir/commands/group/group_verbs.h"
 #include "apps/weir/commands/level_verbs.h"
+#include "apps/weir/entity_chain.h"
 #include "apps/weir/entity_view.h"
 #include "apps/weir/options.h"
 #include "apps/weir/terminal/json.h"
@@ -18,49 +21,15 @@
 namespace weir::app {
 namespace {
 
-using Metadata = std::map<std::string, std::string>;
-
 struct EntityOptions {
   std::string id;
   std::string name;
   std::optional<std::string> parent;
   bool cascade = false;
-  Metadata metadata;
+  std::map<std::string, std::string> metadata;
 };
 
-Result<Metadata> ParseMetadataTexts(const std::vector<std::string>& texts) {
-  Metadata metadata;
-  for (const std::string& text : texts) {
-    WEIR_ASSIGN_OR_RETURN(auto pair, ParseMetadata(text));
-    if (!metadata.insert(pair).second) {
-      return Fail(Code::kInvalidArgument,
-                  fmt::format("'{}' is given twice: give each key once", pair.first));
-    }
-  }
-  return metadata;
-}
-
-/// A request of the entity charges it and each parent up to one that does not cascade. Refuses a
-/// chain that is too long for any request.
-Status CheckCascade(const EntityOptions& options, Context& context, ConfigStore& store) {
-  std::optional<std::string> above = options.cascade ? options.parent : std::nullopt;
-  std::string chain = options.id;
-  for (std::size_t charged = 1; above; ++charged) {
-    chain += " -> " + *above;
-    if (charged == kMaxCascade) {
-      return Fail(Code::kFailedPrecondition,
-                  fmt::format("entity {}: its requests would charge more than {} entities: {}; "
-                              "leave --cascade away, or name a parent further up",
-                              options.id, kMaxCascade, chain));
-    }
-    WEIR_ASSIGN_OR_RETURN(const auto record, GetEntity(store, *above, context.StoreDeadline()));
-    above = record && record->entity.cascade ? record->entity.parent : std::nullopt;
-  }
-  return {};
-}
-
-Result<Exit> CreateNewEntity(const EntityOptions& options, Context& context, Backend& backend) {
-  WEIR_RETURN_IF_ERROR(CheckCascade(options, context, backend.config()));
+Result<Exit> RunEntityCreate(const EntityOptions& options, Context& context, Backend& backend) {
   EntityRecord record;
   record.entity = {.id = options.id,
                    .name = options.name.empty() ? options.id : options.name,
@@ -68,6 +37,7 @@ Result<Exit> CreateNewEntity(const EntityOptions& options, Context& context, Bac
                    .cascade = options.cascade,
                    .metadata = options.metadata,
                    .created_at = context.process().clock.WallNow()};
+  WEIR_RETURN_IF_ERROR(CheckCascade(record.entity, context, backend.config()));
   WEIR_RETURN_IF_ERROR(
       ApplyChanges(backend.config(), {CreateEntity{record}}, context.StoreDeadline()));
   const EntityView view{options.id, record, {}};
@@ -81,13 +51,14 @@ Result<Exit> ShowEntity(const EntityOptions& options, Context& context, Backend&
                         GetEntity(backend.config(), options.id, context.StoreDeadline()));
   WEIR_ASSIGN_OR_RETURN(view.levels,
                         ListLevels(backend.config(), {.kind = {}, .entity = options.id},
-                                   context.EachRequest(), &context.left_out()));
+                                   context.RequestDeadlines(), &context.left_out()));
   if (!view.record && view.levels.empty()) {
-    if (!context.IsWhole(Context::Records::kConfig)) {
+    if (!context.IsComplete(Context::Records::kConfig)) {
       return Fail(Code::kFailedPrecondition, context.AllLeftOut().front());
     }
     return Fail(Code::kNotFound,
-                fmt::format("entity {} does not exist: 'entity list' lists all", options.id));
+                fmt::format("entity {} does not exist (run 'weir entity list' to see all entities)",
+                            options.id));
   }
   context.Answer(ToJson(view), TextOf(view));
   return Exit::kDone;
@@ -101,33 +72,57 @@ Result<Exit> RemoveEntity(const EntityOptions& options, Context& context, Backen
 }
 
 Result<Exit> ListChildren(const EntityOptions& options, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const auto records,
-                        ListEntities(backend.config(), options.id, context.EachRequest()));
+  WEIR_ASSIGN_OR_RETURN(
+      const auto records,
+      ListEntities(backend.config(), options.id, context.RequestDeadlines(), &context.left_out()));
   Json json = {{"entity", options.id}, {"children", Json::array()}};
   Table table({"entity", "name", "cascade"});
   for (const EntityRecord& record : records) {
     json["children"].push_back(app::ToJson(record));
     table.Row({record.entity.id, record.entity.name, record.entity.cascade ? "yes" : "no"});
   }
-  context.Answer(json, table.empty() ? options.id + " has no children\n" : table.Text());
+  const bool is_complete = context.IsComplete(Context::Records::kConfig);
+  const std::string none = is_complete ? options.id + " has no children\n" : "";
+  context.Answer(json, table.empty() ? none : table.Text());
   return Exit::kDone;
 }
 
 Result<Exit> PrintEntities(const EntityListOptions& options, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const Declared declared,
-                        ReadDeclared(backend.config(), context.EachRequest(), &context.left_out()));
+  WEIR_ASSIGN_OR_RETURN(
+      const Declared declared,
+      ReadDeclared(backend.config(), context.RequestDeadlines(), &context.left_out()));
   const EntityPage page = PageOf(ViewsOf(declared), options);
   context.Answer(ToJson(page), TextOf(page));
   return Exit::kDone;
 }
 
-using EntityWork = Result<Exit> (*)(const EntityOptions&, Context&, Backend&);
+Result<Exit> PrintResources(const EntityOptions& options, Context& context, Backend& backend) {
+  const LevelFilter filter{.kind = {},
+                           .entity = options.id.empty() ? std::nullopt : std::optional(options.id)};
+  WEIR_ASSIGN_OR_RETURN(
+      const auto levels,
+      ListLevels(backend.config(), filter, context.RequestDeadlines(), &context.left_out()));
+  const auto entities = EntitiesByResource(levels);
+  Json json = {{"resources", Json::array()}};
+  Table table({"resource", ">entities"});
+  for (const auto& [resource, count] : entities) {
+    json["resources"].push_back({{"resource", resource}, {"entities", count}});
+    table.Row({resource, fmt::format("{}", count)});
+  }
+  const bool is_complete = context.IsComplete(Context::Records::kConfig);
+  const std::string subject = options.id.empty() ? "no entity has" : options.id + " does not have";
+  const std::string none = is_complete ? subject + " limits of its own\n" : "";
+  context.Answer(json, table.empty() ? none : table.Text());
+  return Exit::kDone;
+}
+
+using EntityHandler = Result<Exit> (*)(const EntityOptions&, Context&, Backend&);
 
 struct EntityVerb {
   std::string name;
   std::string description;
   Access access;
-  EntityWork work;
+  EntityHandler handler;
 };
 
 CLI::App& AddEntityVerb(CLI::App& group, const EntityVerb& verb,
@@ -135,16 +130,16 @@ CLI::App& AddEntityVerb(CLI::App& group, const EntityVerb& verb,
   return AddVerb(group, verb.name, verb.description, options, chosen,
                  [verb](const EntityOptions& given, Context& context) {
                    return context.WithBackend(verb.access, [&](Backend& backend) {
-                     return verb.work(given, context, backend);
+                     return verb.handler(given, context, backend);
                    });
                  });
 }
 
 /// Adds a verb with an entity as its only argument.
-void AddOnEntity(CLI::App& group, const EntityVerb& verb, Action& chosen) {
+void AddVerbForEntity(CLI::App& group, const EntityVerb& verb, Action& chosen) {
   auto options = std::make_shared<EntityOptions>();
   CLI::App& app = AddEntityVerb(group, verb, options, chosen);
-  AddParsed(app, "ENTITY", options->id, Checked(CheckEntityId), "its id")
+  AddParsed(app, "ENTITY", options->id, Checked(CheckEntityId), "the ID of the entity")
       ->required()
       ->option_text(" ");
 }
@@ -152,21 +147,36 @@ void AddOnEntity(CLI::App& group, const EntityVerb& verb, Action& chosen) {
 void AddCreate(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<EntityOptions>();
   CLI::App& verb = AddEntityVerb(
-      group, {"create", "Create an entity", Access::kWrite, CreateNewEntity}, options, chosen);
-  AddParsed(verb, "ENTITY", options->id, Checked(CheckEntityId), "its id")
+      group, {"create", "Create an entity", Access::kWrite, RunEntityCreate}, options, chosen);
+  AddParsed(verb, "ENTITY", options->id, Checked(CheckEntityId), "the ID of the entity")
       ->required()
       ->option_text(" ");
-  verb.add_option("--name", options->name, "for people (default: the id)")->option_text("NAME");
-  AddParsed(verb, "--parent", options->parent, Checked(CheckEntityId), "the entity above it")
+  verb.add_option("--name,--display-name", options->name, "display name (default: the ID)")
+      ->option_text("NAME");
+  AddParsed(verb, "--parent", options->parent, Checked(CheckEntityId), "the parent of the entity")
       ->option_text("ENTITY");
-  verb.add_flag("--cascade", options->cascade, "its requests charge the parent too, all or none")
+  verb.add_flag("--cascade", options->cascade,
+                "requests of this entity also charge its parent, atomically")
       ->needs("--parent");
-  AddParsedList(verb, "--metadata", options->metadata, ParseMetadataTexts, "for people")
+  AddParsedList(verb, "--metadata", options->metadata, ParseMetadataTexts,
+                "metadata, shown but not interpreted")
       ->option_text("KEY=VALUE...");
 }
 
+void AddListResources(CLI::App& group, Action& chosen) {
+  auto options = std::make_shared<EntityOptions>();
+  CLI::App& verb = AddEntityVerb(
+      group,
+      {"list-resources", "List the resources on which entities have limits of their own",
+       Access::kRead, PrintResources},
+      options, chosen);
+  AddParsed(verb, "ENTITY", options->id, Checked(CheckEntityId),
+            "only list resources on which this entity has limits")
+      ->option_text(" ");
+}
+
 Result<std::size_t> ParseEntityCount(const std::string& text) {
-  return ParseWhole(text, 1, 1'000'000);
+  return ParseIntegerInRange(text, 1, 1'000'000);
 }
 
 void AddList(CLI::App& group, Action& chosen) {
@@ -177,14 +187,21 @@ void AddList(CLI::App& group, Action& chosen) {
                                return PrintEntities(given, context, backend);
                              });
                            });
-  AddParsed(verb, "--parent", options->parent, Checked(CheckEntityId), "those below this one")
+  AddParsed(verb, "--parent", options->parent, Checked(CheckEntityId),
+            "only list entities whose parent is ENTITY")
       ->option_text("ENTITY");
-  verb.add_option("--prefix", options->prefix, "those whose id or name begins with it")
+  AddParsed(
+      verb, "--with-custom-limits", options->limits_on, Checked(CheckResourceOrDefault),
+      "only list entities with their own limits on RESOURCE (or _default_ for the default limits)")
+      ->option_text("RESOURCE");
+  verb.add_option("--prefix", options->prefix,
+                  "only list entities whose ID or name starts with TEXT")
       ->option_text("TEXT");
   AddParsed(verb, "-n,--count", options->count, ParseEntityCount,
-            "the most entities to list (default: all)")
+            "maximum number of entities to list (default: all)")
       ->option_text("N");
-  AddParsed(verb, "--after", options->after, Checked(CheckEntityId), "those after this id")
+  AddParsed(verb, "--after", options->after, Checked(CheckEntityId),
+            "only list entities whose ID sorts after ENTITY")
       ->option_text("ENTITY");
 }
 
@@ -193,14 +210,17 @@ void AddList(CLI::App& group, Action& chosen) {
 void AddEntity(CLI::App& app, Action& chosen) {
   CLI::App& group = AddGroup(app, "entity", "Entities, and the limits of each");
   AddCreate(group, chosen);
-  AddOnEntity(group, {"show", "Show an entity and its limits", Access::kRead, ShowEntity}, chosen);
-  AddOnEntity(
+  AddEntityUpdate(group, chosen);
+  AddVerbForEntity(group, {"show", "Show an entity and its limits", Access::kRead, ShowEntity},
+                   chosen);
+  AddVerbForEntity(
       group,
       {"delete", "Delete an entity, its limits and its buckets", Access::kWrite, RemoveEntity},
       chosen);
-  AddOnEntity(group, {"children", "List the entities below one", Access::kRead, ListChildren},
-              chosen);
+  AddVerbForEntity(
+      group, {"children", "List the children of an entity", Access::kRead, ListChildren}, chosen);
   AddList(group, chosen);
+  AddListResources(group, chosen);
   AddLevelVerbs(group, Scope::kEntity, chosen);
 }
 

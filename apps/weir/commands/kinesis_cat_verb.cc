@@ -67,7 +67,7 @@ class Writer {
 kinesis::ReaderOptions ReaderOptionsOf(const CatOptions& options) {
   kinesis::ReaderOptions reader{.from = options.from, .only = options.shard};
   reader.follow = options.follow || options.from.at == Position::At::kLatest;
-  if (reader.follow) reader.most_tries = 0;
+  if (reader.follow) reader.max_tries = 0;
   return reader;
 }
 
@@ -104,8 +104,8 @@ Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesi
 
 /// A number with too many digits for milliseconds since 1970 is a sequence number.
 bool IsSequenceNumber(std::string_view text) {
-  constexpr std::size_t kMostOfTime = 15;
-  return text.size() > kMostOfTime && text.size() <= 129 &&
+  constexpr std::size_t kMaxOfTime = 15;
+  return text.size() > kMaxOfTime && text.size() <= 129 &&
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
@@ -116,7 +116,7 @@ Result<Position> ParseFrom(const std::string& text) {
   const Result<UnixMillis> time = ParseTime(text);
   if (time) return Position{.at = Position::At::kTime, .time = *time};
   return Fail(Code::kInvalidArgument,
-              fmt::format("'{}' is no beginning: write trim_horizon, latest, a time such as "
+              fmt::format("'{}' is not a valid start: write trim_horizon, latest, a time such as "
                           "2023-11-16T18:15:46Z, or a sequence number",
                           text));
 }
@@ -135,7 +135,7 @@ Result<std::optional<kinesis::ShardId>> ParseShard(const std::string& text) {
 }
 
 Result<std::uint64_t> ParseRecordCount(const std::string& text) {
-  return ParseWhole(text, 1, 1'000'000'000'000);
+  return ParseIntegerInRange(text, 1, 1'000'000'000'000);
 }
 
 }  // namespace
@@ -165,15 +165,14 @@ void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kine
                     [&](const OpenedKinesis& opened) { return Cat(given, context, opened); });
               });
   AddStream(verb, options->stream);
-  AddParsed(
-      verb, "--from", options->from, ParseFrom,
-      "trim_horizon: all that is kept; latest: new records, without end; a time: records "
-      "that arrived then or later; a sequence number: that record of --shard and all after it "
-      "(default: trim_horizon)")
+  AddParsed(verb, "--from", options->from, ParseFrom,
+            "the first record. trim_horizon: the oldest; latest: the next new one, and then "
+            "without end; a time: the first that arrived at or after that time; a sequence number: "
+            "that record of --shard (default: trim_horizon)")
       ->option_text("trim_horizon|latest|TIME|SEQUENCE");
-  AddParsed(verb, "--shard", options->shard, ParseShard, "this shard alone, not its children")
+  AddParsed(verb, "--shard", options->shard, ParseShard, "only read this shard, not its children")
       ->option_text("ID");
-  verb.add_flag("--follow", options->follow, "go on with new records, without end");
+  verb.add_flag("--follow", options->follow, "continue with new records, without end");
   AddParsed(verb, "--count", options->count, ParseRecordCount, "end after this number of records")
       ->option_text("N");
 }

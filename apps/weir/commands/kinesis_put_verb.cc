@@ -192,7 +192,9 @@ Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,
   });
 }
 
-Result<std::uint64_t> ParsePercent(const std::string& text) { return ParseWhole(text, 1, 10'000); }
+Result<std::uint64_t> ParsePercent(const std::string& text) {
+  return ParseIntegerInRange(text, 1, 10'000);
+}
 Result<std::string> ParseExpression(const std::string& text) {
   WEIR_RETURN_IF_ERROR(RecordKeys::Matching(text));
   return text;
@@ -204,26 +206,27 @@ void AddHow(CLI::App& verb, PutOptions& options) {
                       "partition key: the member FIELD of lines that are JSON objects, or random "
                       "(default: random)")
           ->option_text("FIELD|random");
-  AddParsed(verb, "--key-regex", options.key_regex, ParseExpression,
-            "partition key: what the first group of this POSIX extended expression matches, or "
-            "all of it")
+  AddParsed(
+      verb, "--key-regex", options.key_regex, ParseExpression,
+      "partition key: what the first group of the POSIX extended regular expression RE matches, "
+      "or what RE matches if RE has no group")
       ->option_text("RE")
       ->excludes(key);
   verb.add_flag("--ordered", options.ordered, "keep the order of the lines of each key");
   AddParsed(verb, "--rate-limit", options.rate_limit, ParsePercent,
-            "percent of a shard's limit, 1 to 10000 (default: 100)")
+            "maximum rate, in percent of a shard's limit, 1 to 10000 (default: 100)")
       ->option_text("PCT");
   verb.add_option("--properties", options.properties,
-                  "settings as the Kinesis Producer Library reads them")
+                  "a file of settings in the format of the Kinesis Producer Library")
       ->option_text("FILE");
   verb.add_option("--share", options.share,
-                  "share the shards with the other producers that name this store")
+                  "share the rate of the shards with all producers that name this store")
       ->option_text("STORE");
   verb.add_flag("--cloudwatch", options.cloudwatch,
                 "upload metrics to Amazon CloudWatch, which charges for them");
-  verb.add_option("--failed-to", options.failed_to, "write the lines that fail to this file")
+  verb.add_option("--failed-to", options.failed_to, "write to FILE the lines whose records failed")
       ->option_text("FILE");
-  verb.add_flag("--force", options.force, "replace the lines that the file of --failed-to has");
+  verb.add_flag("--force", options.force, "overwrite the lines in the file of --failed-to");
 }
 
 }  // namespace

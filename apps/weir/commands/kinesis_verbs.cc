@@ -18,13 +18,15 @@ std::string FirstOf(const std::string& first, const std::string& second, const s
 }  // namespace
 
 void AddStream(CLI::App& verb, StreamOptions& options) {
-  AddParsed(verb, "--stream", options.stream, kinesis::ParseStreamAddress, "its name or its ARN")
+  AddParsed(verb, "--stream", options.stream, kinesis::ParseStreamAddress,
+            "the name or ARN of the stream")
       ->required()
       ->option_text("S");
-  verb.add_option("--endpoint", options.endpoint, "where Kinesis is (default: the region's)")
+  verb.add_option("--endpoint", options.endpoint,
+                  "the endpoint of Kinesis (default: that of the region)")
       ->option_text("URL");
   verb.add_option("--region", options.region,
-                  "of the stream (default: its ARN's, or as AWS's tools find it)")
+                  "the region of the stream (default: that of its ARN, or of AWS's settings)")
       ->option_text("R");
 }
 

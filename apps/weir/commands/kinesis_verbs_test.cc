@@ -202,7 +202,8 @@ TEST_F(KinesisVerbsTest, PutConnectsToCloudWatchWhereItIsAskedTo) {
   ASSERT_EQ(connections.size(), 2U);
   EXPECT_EQ(connections[0].endpoint_url, "http://h:1");
   EXPECT_EQ(connections[1].region, "r-1");
-  EXPECT_EQ(connections[1].endpoint_url, "") << "that of Kinesis is no other service's";
+  EXPECT_EQ(connections[1].endpoint_url, "")
+      << "the endpoint of Kinesis is not used for other services";
   EXPECT_EQ(connections[1].max_attempts, 1);
 }
 

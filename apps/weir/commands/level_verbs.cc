@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/weir/arguments.h"
+#include "apps/weir/commands/group/group_verbs.h"
 #include "apps/weir/options.h"
 #include "apps/weir/terminal/json.h"
 #include "apps/weir/terminal/listing.h"
@@ -32,11 +34,6 @@ Level LevelOf(const LevelOptions& options) {
   if (options.scope == Scope::kResource) return Level::Resource(options.resource);
   if (options.resource == kDefaultResource) return Level::EntityDefault(options.entity);
   return Level::Entity(options.entity, options.resource);
-}
-
-Status CheckResourceOrDefault(const std::string& resource) {
-  if (resource == kDefaultResource) return {};
-  return CheckResource(resource);
 }
 
 Result<std::vector<Limit>> ParseLimitTexts(const std::vector<std::string>& texts) {
@@ -121,8 +118,9 @@ Result<Exit> DeleteLevel(const LevelOptions& options, Context& context, Backend&
 }
 
 Result<Exit> List(std::optional<Level::Kind> kind, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const auto records, ListLevels(backend.config(), {.kind = kind},
-                                                       context.EachRequest(), &context.left_out()));
+  WEIR_ASSIGN_OR_RETURN(const auto records,
+                        ListLevels(backend.config(), {.kind = kind}, context.RequestDeadlines(),
+                                   &context.left_out()));
   Json json = {{"levels", Json::array()}};
   Table table({"level", "limits", "set by"});
   for (const LevelRecord& record : records) {
@@ -136,23 +134,34 @@ Result<Exit> List(std::optional<Level::Kind> kind, Context& context, Backend& ba
 
 void AddLevelArguments(CLI::App& verb, LevelOptions& options) {
   if (options.scope == Scope::kResource) {
-    AddParsed(verb, "RESOURCE", options.resource, Checked(CheckResource), "whose limits")
+    AddParsed(verb, "RESOURCE", options.resource, Checked(CheckResource),
+              "the resource of the limits")
         ->required()
         ->option_text(" ");
   }
   if (options.scope != Scope::kEntity) return;
-  AddParsed(verb, "ENTITY", options.entity, Checked(CheckEntityId), "whose limits")
+  AddParsed(verb, "ENTITY", options.entity, Checked(CheckEntityId), "the entity of the limits")
       ->required()
       ->option_text(" ");
-  AddParsed(verb, "-r,--resource", options.resource, Checked(CheckResourceOrDefault),
-            "on which resource (default: _default_, all that have none of their own)")
+  AddParsed(
+      verb, "-r,--resource", options.resource, Checked(CheckResourceOrDefault),
+      "the resource of the limits (default: _default_, for resources without limits of their own)")
       ->option_text("RESOURCE");
+}
+
+// zae-limiter's command line calls the limits of these levels defaults: `system set-defaults`.
+void AddAlias(CLI::App& verb, Scope scope) {
+  constexpr std::string_view kLimits = "limits";
+  if (scope == Scope::kEntity) return;
+  std::string name = verb.get_name();
+  verb.alias(name.replace(name.find(kLimits), kLimits.size(), "defaults"));
 }
 
 void AddSet(CLI::App& group, Scope scope, Action& chosen) {
   auto options = std::make_shared<LevelOptions>(scope);
   CLI::App& verb = AddVerb(group, "set-limits", "Set all limits of the level, in place of others",
                            options, chosen, SetWhatIsGiven);
+  AddAlias(verb, scope);
   AddLevelArguments(verb, *options);
   AddParsedList(verb, "-l,--limit", options->limits, ParseLimitTexts,
                 "name:rate[/period][:burst][~allowance], like rpm:1000, tpm:10000/min:15000, "
@@ -161,7 +170,7 @@ void AddSet(CLI::App& group, Scope scope, Action& chosen) {
       ->required(scope != Scope::kSystem);
   if (scope != Scope::kSystem) return;
   AddParsed(verb, "--on-unavailable", options->on_unavailable, ParseOnUnavailable,
-            "the decision when the store is unavailable")
+            "the decision while the store is unavailable")
       ->option_text("allow|block");
 }
 
@@ -179,6 +188,7 @@ void AddPlain(CLI::App& group, Scope scope, Action& chosen, const std::string& n
                                return work(given, context, backend);
                              });
                            });
+  AddAlias(verb, scope);
   AddLevelArguments(verb, *options);
 }
 
@@ -209,6 +219,7 @@ void AddSystem(CLI::App& app, Action& chosen) {
 void AddResource(CLI::App& app, Action& chosen) {
   CLI::App& group = AddGroup(app, "resource", "The limits of a resource");
   AddLevelVerbs(group, Scope::kResource, chosen);
+  AddResourceCapacity(group, chosen);
   AddList(group, Level::Kind::kResource, "List the resources that have limits", chosen);
 }
 

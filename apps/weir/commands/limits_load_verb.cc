@@ -31,11 +31,11 @@ Result<Exit> LoadAccountLimits(const AccountLoadOptions& options, Context& conte
   WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> declared,
                         ParseAccountLimits(text, options.file, options.service));
   AccountLimitStore& store = opened.backend.limits();
-  WEIR_ASSIGN_OR_RETURN(const LiveLimits live,
-                        ReadAccountLimits(store, options.service, declared, context.EachRequest()));
+  WEIR_ASSIGN_OR_RETURN(const LiveLimits live, ReadAccountLimits(store, options.service, declared,
+                                                                 context.RequestDeadlines()));
   WEIR_ASSIGN_OR_RETURN(const LoadPlan plan,
                         MakeLoadPlan(declared, live, options.service, options.prune));
-  if (!options.plan) WEIR_RETURN_IF_ERROR(ApplyLoadPlan(plan, store, context.EachRequest()));
+  if (!options.plan) WEIR_RETURN_IF_ERROR(ApplyLoadPlan(plan, store, context.RequestDeadlines()));
   for (const auto& [key, why] : live.unreadable) context.left_out().push_back(why);
   context.Answer(ToJson(plan), TextOf(plan));
   return live.unreadable.empty() ? Exit::kDone : Exit::kFailed;
@@ -52,13 +52,15 @@ CLI::App& AddLoadVerb(const LoadVerb& load, Action& chosen, Run run) {
   CLI::App& verb = AddVerb(load.group, load.name,
                            "Bring the accounts' limits of a service to the content of a file",
                            options, chosen, std::move(run));
-  verb.add_option("FILE", options->file, "as rate-limiter-py's loader has it (JSON)")
+  verb.add_option("FILE", options->file,
+                  "the limits file (JSON), in the format of rate-limiter-py's loader")
       ->required()
       ->option_text(" ");
   verb.add_option("--service", options->service, "the service that owns the limits")
       ->required()
       ->option_text("S");
-  verb.add_flag("--prune", options->prune, "delete the service's rows that the file lacks");
+  verb.add_flag("--prune", options->prune,
+                "delete the rows of the service that the file does not contain");
   verb.add_flag("--plan", options->plan, "show the changes without making them");
   return verb;
 }

@@ -1,4 +1,4 @@
-// weir limits check|plan|apply|diff|export: the limits of a store, declared in one file.
+// weir limits check|plan|apply|diff|export|import: the limits of a store, declared in one file.
 #include "apps/weir/commands/limits_verbs.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/weir/commands/reservation_verbs.h"
+#include "apps/weir/commands/rules/rules_verbs.h"
 #include "apps/weir/files.h"
 #include "apps/weir/options.h"
 #include "apps/weir/terminal/json.h"
@@ -27,14 +28,14 @@ Result<LimitsSource> ReadLimitsFile(const LimitsOptions& options, const Context&
   return LimitsSource{std::move(file), std::move(text)};
 }
 
-Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, Context& context,
-                         Backend& backend) {
+Result<StoreContent> ReadStoreContent(const LimitsOptions& options, const LimitsFile& file,
+                                      Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(LimitsScope scope, ScopeOf(context, backend));
   WEIR_RETURN_IF_ERROR(CheckScope(file, NameOfInput(options.file), scope));
   context.left_out().clear();
-  WEIR_ASSIGN_OR_RETURN(Declared live,
-                        ReadDeclared(backend.config(), context.EachRequest(), &context.left_out()));
-  return Compared{std::move(scope), std::move(live)};
+  WEIR_ASSIGN_OR_RETURN(Declared live, ReadDeclared(backend.config(), context.RequestDeadlines(),
+                                                    &context.left_out()));
+  return StoreContent{std::move(scope), std::move(live)};
 }
 
 namespace {
@@ -56,7 +57,7 @@ int LineOfChain(const LimitsSource& source, const Parents& parents, const std::s
 
 Status CheckParents(const LimitsSource& source, const std::string& file_name, const Plan& plan,
                     const Declared& live) {
-  const auto fault = NewParentFault(plan, live);
+  const auto fault = ParentFaultIntroducedBy(plan, live);
   if (!fault) return {};
   const int line = LineOfChain(source, ParentsAfter(plan, live), fault->entity);
   return Fail(Code::kFailedPrecondition,
@@ -66,12 +67,13 @@ Status CheckParents(const LimitsSource& source, const std::string& file_name, co
 
 }  // namespace
 
-Result<Planned> PlanNow(const LimitsOptions& options, const LimitsSource& source, Context& context,
-                        Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(Compared with, Compare(options, source.file, context, backend));
-  Plan plan = MakePlan(source.file, with.live, context.process().clock.WallNow());
-  WEIR_RETURN_IF_ERROR(CheckParents(source, NameOfInput(options.file), plan, with.live));
-  return Planned{std::move(with.scope), std::move(plan)};
+Result<ScopedPlan> MakeScopedPlan(const LimitsOptions& options, const LimitsSource& source,
+                                  Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(StoreContent content,
+                        ReadStoreContent(options, source.file, context, backend));
+  Plan plan = MakePlan(source.file, content.live, context.process().clock.WallNow());
+  WEIR_RETURN_IF_ERROR(CheckParents(source, NameOfInput(options.file), plan, content.live));
+  return ScopedPlan{std::move(content.scope), std::move(plan)};
 }
 
 namespace {
@@ -90,29 +92,31 @@ Result<Exit> CheckLimitsFile(const LimitsOptions& options, Context& context) {
 Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Planned planned, PlanNow(options, source, context, backend));
+    WEIR_ASSIGN_OR_RETURN(const ScopedPlan planned,
+                          MakeScopedPlan(options, source, context, backend));
     const auto& [scope, plan] = planned;
     context.Answer(WithScope(scope, app::ToJson(plan)), TextOf(scope) + '\n' + TextOf(plan));
     if (!options.detailed_exitcode) return Exit::kDone;
     // A record that cannot be read may differ.
-    if (!context.IsWhole(Context::Records::kConfig)) return Exit::kFailed;
+    if (!context.IsComplete(Context::Records::kConfig)) return Exit::kFailed;
     return plan.ToApply().empty() ? Exit::kDone : Exit::kPending;
   });
 }
 
 Result<Exit> DiffLimits(const LimitsOptions& options, Context& context) {
-  // As diff(1): 0 equal, 1 different, 2 error.
+  // Exit codes like those of diff(1): 0 equal, 1 different, 2 error.
   context.failure = Exit::kUsage;
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, source.file, context, backend));
-    const std::vector<Difference> differences = Differences(source.file, with.live);
-    const bool is_whole = context.IsWhole(Context::Records::kConfig);
-    const bool says_same = differences.empty() && is_whole;
-    context.Answer(WithScope(with.scope, app::ToJson(differences)),
-                   TextOf(with.scope) + '\n' +
+    WEIR_ASSIGN_OR_RETURN(const StoreContent content,
+                          ReadStoreContent(options, source.file, context, backend));
+    const std::vector<Difference> differences = Differences(source.file, content.live);
+    const bool is_complete = context.IsComplete(Context::Records::kConfig);
+    const bool says_same = differences.empty() && is_complete;
+    context.Answer(WithScope(content.scope, app::ToJson(differences)),
+                   TextOf(content.scope) + '\n' +
                        (says_same ? "the store and the file are equal\n" : TextOf(differences)));
-    if (!is_whole) return Exit::kUsage;
+    if (!is_complete) return Exit::kUsage;
     return says_same ? Exit::kDone : Exit::kFailed;
   });
 }
@@ -145,7 +149,7 @@ Result<std::string> ExportText(const LimitsFile& file, const Context& context) {
 
 Result<Exit> ExportToFile(const LimitsFile& file, const LimitsOptions& options, Context& context) {
   // Applied later, a file that lacks a record would delete the record.
-  if (!context.IsWhole(Context::Records::kConfig)) {
+  if (!context.IsComplete(Context::Records::kConfig)) {
     return NotWritten(options.file, context.AllLeftOut());
   }
   WEIR_ASSIGN_OR_RETURN(const std::string text, ExportText(file, context));
@@ -158,27 +162,29 @@ Result<Exit> ExportLimits(const LimitsOptions& options, Context& context) {
   if (!options.force) WEIR_RETURN_IF_ERROR(CheckNew(options.file));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const LimitsScope scope, ScopeOf(context, backend));
-    WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest(),
-                                                            &context.left_out()));
+    WEIR_ASSIGN_OR_RETURN(
+        const Declared live,
+        ReadDeclared(backend.config(), context.RequestDeadlines(), &context.left_out()));
     const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
     const bool to_file = !options.file.empty() && options.file != kStandardStream;
     if (to_file) return ExportToFile(file, options, context);
     context.Answer(app::ToJson(file), FormatLimitsFile(file));
-    return context.IsWhole(Context::Records::kConfig) ? Exit::kDone : Exit::kFailed;
+    return context.IsComplete(Context::Records::kConfig) ? Exit::kDone : Exit::kFailed;
   });
 }
 
-using LimitsWork = Result<Exit> (*)(const LimitsOptions&, Context&);
+using LimitsHandler = Result<Exit> (*)(const LimitsOptions&, Context&);
 
 struct FileVerb {
   std::string name;
   std::string description;
-  LimitsWork work;
+  LimitsHandler handler;
 };
 
-CLI::App& AddOnFile(CLI::App& group, const FileVerb& on_file,
-                    const std::shared_ptr<LimitsOptions>& options, Action& chosen) {
-  CLI::App& verb = AddVerb(group, on_file.name, on_file.description, options, chosen, on_file.work);
+CLI::App& AddVerbForFile(CLI::App& group, const FileVerb& on_file,
+                         const std::shared_ptr<LimitsOptions>& options, Action& chosen) {
+  CLI::App& verb =
+      AddVerb(group, on_file.name, on_file.description, options, chosen, on_file.handler);
   verb.add_option("FILE,-f,--file", options->file, "the limits file (YAML), - for standard input")
       ->required()
       ->option_text(" ");
@@ -187,8 +193,8 @@ CLI::App& AddOnFile(CLI::App& group, const FileVerb& on_file,
 
 void AddPlan(CLI::App& group, Action& chosen) {
   const auto options = std::make_shared<LimitsOptions>();
-  CLI::App& verb = AddOnFile(group, {"plan", "Show the changes that apply would make", ShowPlan},
-                             options, chosen);
+  CLI::App& verb = AddVerbForFile(
+      group, {"plan", "Show the changes that apply would make", ShowPlan}, options, chosen);
   verb.add_flag("--detailed-exitcode", options->detailed_exitcode,
                 "exit with 4 if apply would change something");
   verb.footer("Exit codes: 0 done, 1 failed, 2 bad usage; with --detailed-exitcode also 4.");
@@ -198,10 +204,11 @@ void AddExport(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<LimitsOptions>();
   CLI::App& verb = AddVerb(group, "export", "Write the limits that are set as a limits file",
                            options, chosen, ExportLimits);
-  verb.add_option("FILE,-f,--file", options->file, "a new file (default: -, standard output)")
+  verb.add_option("FILE,-f,--file", options->file,
+                  "the file to create (default: -, standard output)")
       ->option_text(" ");
   AddParsed(verb, "--namespace", options->namespace_name, Checked(CheckNamespace),
-            "the namespace to name in the file (default: the one that was read)")
+            "the namespace to name in the file (default: the namespace that was read)")
       ->option_text("NAME");
   verb.add_flag("--force", options->force, "overwrite the file if it exists");
 }
@@ -211,20 +218,23 @@ void AddExport(CLI::App& group, Action& chosen) {
 void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
   CLI::App& group = AddGroup(app, "limits", "All limits of a store, declared in one file");
   const auto options = [] { return std::make_shared<LimitsOptions>(); };
-  AddOnFile(group, {"check", "Read the file, and nothing else", CheckLimitsFile}, options(),
-            chosen);
+  AddVerbForFile(
+      group, {"check", "Check that the file is valid, without opening a store", CheckLimitsFile},
+      options(), chosen);
   AddPlan(group, chosen);
   const auto to_apply = options();
-  AddOnFile(
+  AddVerbForFile(
       group,
       {"apply", "Bring the store to the content of the file; on a table, a long file in parts",
        ApplyLimits},
       to_apply, chosen)
       .add_flag("--yes", to_apply->yes,
-                "delete without asking the records that the file does not contain");
-  AddOnFile(group, {"diff", "Compare field by field", DiffLimits}, options(), chosen)
+                "delete, without asking, the records that the file does not contain");
+  AddVerbForFile(group, {"diff", "Compare the file with the store, field by field", DiffLimits},
+                 options(), chosen)
       .footer("Exit codes: 0 equal, 1 different, 2 failed.");
   AddExport(group, chosen);
+  AddLimitsImport(group, chosen);
   AddLimitsLoad(group, chosen, with_reservations);
 }
 

@@ -1,4 +1,4 @@
-// The verbs on a limits file: their options, and the comparison of the file with its store.
+// The `weir limits` subcommands: options, and the comparison of a limits file with the store.
 #pragma once
 
 #include <optional>
@@ -27,30 +27,34 @@ struct LimitsSource {
 [[nodiscard]] Result<LimitsSource> ReadLimitsFile(const LimitsOptions& options,
                                                   const Context& context);
 
-/// The content of a store, to compare with a limits file.
-struct Compared {
+/// The records of a store that a limits file can declare.
+struct StoreContent {
   LimitsScope scope;
   Declared live;
 };
 
-/// Reads the store. Returns kFailedPrecondition as CheckScope does. Unreadable records are added to
+/// Reads the records of the store. Returns kFailedPrecondition if the file declares another
+/// namespace than that of the store (CheckScope). Unreadable records are added to
 /// Context::left_out. Blocks.
-[[nodiscard]] Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file,
-                                       Context& context, Backend& backend);
+[[nodiscard]] Result<StoreContent> ReadStoreContent(const LimitsOptions& options,
+                                                    const LimitsFile& file, Context& context,
+                                                    Backend& backend);
 
 /// The changes that applying a file to a store would make now.
-struct Planned {
+struct ScopedPlan {
   LimitsScope scope;
   Plan plan;
 };
 
-/// As Compare. Also returns kFailedPrecondition, with the line of the file, for a NewParentFault.
-/// Blocks.
-[[nodiscard]] Result<Planned> PlanNow(const LimitsOptions& options, const LimitsSource& source,
-                                      Context& context, Backend& backend);
+/// Plans the changes after ReadStoreContent, whose errors it returns. Also returns
+/// kFailedPrecondition, with the line of the file, if the changes would create a cycle of parents
+/// or a cascade over too many entities (ParentFaultIntroducedBy). Blocks.
+[[nodiscard]] Result<ScopedPlan> MakeScopedPlan(const LimitsOptions& options,
+                                                const LimitsSource& source, Context& context,
+                                                Backend& backend);
 
-/// Runs `weir limits apply`: asks before records are deleted, and applies the changes only if the
-/// store still is as it was when the question was asked. Blocks.
+/// Runs `weir limits apply`: asks for confirmation before deleting records, and applies the changes
+/// only if the store has not changed since the prompt. Blocks.
 [[nodiscard]] Result<Exit> ApplyLimits(const LimitsOptions& options, Context& context);
 
 }  // namespace weir::app

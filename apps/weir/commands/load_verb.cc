@@ -100,7 +100,9 @@ Result<Exit> MeasureLoad(const LoadOptions& options, Context& context, Backend& 
   return report.first_error ? Exit::kFailed : Exit::kDone;
 }
 
-Result<std::uint64_t> ParseWorkers(const std::string& text) { return ParseWhole(text, 1, 1024); }
+Result<std::uint64_t> ParseWorkers(const std::string& text) {
+  return ParseIntegerInRange(text, 1, 1024);
+}
 
 void AddWhat(CLI::App& verb, LoadOptions& options) {
   AddParsed(verb, "ENTITY", options.entities, EntityNames::Parse,
@@ -122,27 +124,30 @@ void AddWhat(CLI::App& verb, LoadOptions& options) {
       "the adjustment after each admitted request, like tpm=-20")
       ->option_text("AMOUNT...");
   AddParsed(verb, "--limits", options.limits, ParseLimits,
-            "decide by these limits instead of those that are set")
+            "use these limits instead of the configured limits")
       ->option_text("SPEC");
 }
 
 void AddHow(CLI::App& verb, LoadOptions& options) {
-  AddParsed(verb, "--workers", options.workers, ParseWorkers, "threads (default: 1)")
+  AddParsed(verb, "--workers", options.workers, ParseWorkers, "number of threads (default: 1)")
       ->option_text("N");
-  AddParsed(verb, "--duration", options.duration, ParseDuration, "for how long (default: 10s)")
+  AddParsed(verb, "--duration", options.duration, ParseDuration,
+            "duration of the load (default: 10s)")
       ->option_text("DURATION");
-  AddParsed(verb, "--rate", options.rate, ParseRate, "decisions a second (default: no bound)")
+  AddParsed(verb, "--rate", options.rate, ParseRate,
+            "maximum number of decisions per second (default: unlimited)")
       ->option_text("R");
   AddParsed(verb, "--distribution", options.zipf, ParseDistribution,
             "how the requests are spread over the entities: uniform, zipf or zipf:EXPONENT "
             "(default: uniform)")
       ->option_text("NAME");
-  AddParsed(verb, "--seed", options.seed, ParseSeed, "of the choice of entities (default: 1)")
+  AddParsed(verb, "--seed", options.seed, ParseSeed,
+            "seed of the random choice of entities (default: 1)")
       ->option_text("S");
   verb.add_flag("--metrics", options.metrics,
                 "also print the metrics of the limiter and the store, as Prometheus reads them");
   verb.add_option("--acknowledged", options.acknowledged,
-                  "append a line to this file after each acknowledged take or adjustment")
+                  "append a line to FILE after each acknowledged take or adjustment")
       ->option_text("FILE");
 }
 
@@ -219,6 +224,7 @@ void AddLoad(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<LoadOptions>();
   CLI::App& verb = AddVerb(app, "load", "Request decisions from many threads and report the rate",
                            options, chosen, [](const LoadOptions& given, Context& context) {
+                             context.is_audited = false;
                              return context.WithBackend(Access::kWrite, [&](Backend& backend) {
                                return MeasureLoad(given, context, backend);
                              });

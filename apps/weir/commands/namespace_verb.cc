@@ -65,9 +65,11 @@ Result<Exit> ShowNamespace(const NamespaceRequest& call) {
                                           std::move(done));
                         }));
   if (!found) {
-    return Fail(Code::kNotFound,
-                fmt::format("namespace {} is not registered: 'namespace list' lists all",
-                            call.options.name));
+    return Fail(
+        Code::kNotFound,
+        fmt::format(
+            "namespace {} is not registered (run 'weir namespace list' to see all namespaces)",
+            call.options.name));
   }
   call.context.Answer(
       ToJson(*found),
@@ -87,6 +89,8 @@ Result<std::vector<Namespace>> ReadAll(const NamespaceRequest& call, Lister list
                                                 std::move(done));
                           }));
     all.insert(all.end(), page.items.begin(), page.items.end());
+    std::vector<std::string>& left_out = call.context.left_out();
+    left_out.insert(left_out.end(), page.unreadable.begin(), page.unreadable.end());
     request.cursor = page.next;
   } while (!request.cursor.empty());
   return all;
@@ -181,7 +185,7 @@ CLI::App& AddNamespaceVerb(const Verbs& verbs, const NamespaceVerb& verb,
 void AddOnName(const Verbs& verbs, const NamespaceVerb& verb) {
   auto options = std::make_shared<NamespaceOptions>();
   AddParsed(AddNamespaceVerb(verbs, verb, options), "NAME", options->name, Checked(CheckNamespace),
-            "its name")
+            "the name of the namespace")
       ->required()
       ->option_text(" ");
 }
@@ -189,7 +193,8 @@ void AddOnName(const Verbs& verbs, const NamespaceVerb& verb) {
 CLI::App& AddOnId(const Verbs& verbs, const NamespaceVerb& verb,
                   const std::shared_ptr<NamespaceOptions>& options) {
   CLI::App& app = AddNamespaceVerb(verbs, verb, options);
-  AddParsed(app, "ID", options->id, Checked(CheckNamespaceId), "its id, as orphans lists it")
+  AddParsed(app, "ID", options->id, Checked(CheckNamespaceId),
+            "the ID of the namespace, as listed by 'weir namespace orphans'")
       ->required()
       ->option_text(" ");
   return app;
@@ -202,12 +207,12 @@ Result<std::vector<std::string>> ParseNamespaceNames(const std::vector<std::stri
 
 void AddRegister(const Verbs& verbs) {
   auto options = std::make_shared<NamespaceOptions>();
-  CLI::App& app =
-      AddNamespaceVerb(verbs,
-                       {"register", "Register namespaces; those that are registered stay",
-                        RegisterNamespaces, Access::kWrite},
-                       options);
-  AddParsedList(app, "NAME", options->names, ParseNamespaceNames, "the names")
+  CLI::App& app = AddNamespaceVerb(
+      verbs,
+      {"register", "Register namespaces; namespaces that are registered already stay",
+       RegisterNamespaces, Access::kWrite},
+      options);
+  AddParsedList(app, "NAME", options->names, ParseNamespaceNames, "the names of the namespaces")
       ->required()
       ->option_text("...");
 }
@@ -219,17 +224,20 @@ void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table) {
       AddGroup(app, "namespace", "The tenants of a table or a file, apart from each other");
   const Verbs verbs{group, chosen, with_table};
   AddRegister(verbs);
-  AddNamespaceVerb(verbs, {"list", "List those that are registered", PrintNamespaces},
+  AddNamespaceVerb(verbs, {"list", "List the registered namespaces", PrintNamespaces},
                    std::make_shared<NamespaceOptions>());
-  AddOnName(verbs, {"show", "Show one", ShowNamespace});
-  AddOnName(verbs, {"delete", "Free a name; the data stay and can be recovered", DeleteNamespace});
+  AddOnName(verbs, {"show", "Show a namespace", ShowNamespace});
+  AddOnName(verbs,
+            {"delete", "Delete a namespace; its data stay, and can be recovered", DeleteNamespace});
   AddOnId(verbs, {"recover", "Register a deleted namespace again under its name", RecoverNamespace},
           std::make_shared<NamespaceOptions>());
-  AddNamespaceVerb(verbs, {"orphans", "List those that are deleted or half purged", PrintOrphans},
-                   std::make_shared<NamespaceOptions>());
+  AddNamespaceVerb(
+      verbs, {"orphans", "List the namespaces that are deleted or partly purged", PrintOrphans},
+      std::make_shared<NamespaceOptions>());
   auto options = std::make_shared<NamespaceOptions>(NamespaceOptions{.yes = false});
-  AddOnId(verbs, {"purge", "Delete the data of a deleted one for good", PurgeNamespace}, options)
-      .add_flag("--yes", options->yes, "without asking");
+  AddOnId(verbs, {"purge", "Permanently delete the data of a deleted namespace", PurgeNamespace},
+          options)
+      .add_flag("--yes", options->yes, "purge without asking");
 }
 
 }  // namespace weir::app

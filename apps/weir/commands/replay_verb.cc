@@ -56,7 +56,8 @@ Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const ProcessCon
 
 /// A replay sets limits and fills buckets, so the store must be empty.
 Status CheckEmpty(Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest()));
+  WEIR_ASSIGN_OR_RETURN(const Declared live,
+                        ReadDeclared(backend.config(), context.RequestDeadlines()));
   WEIR_ASSIGN_OR_RETURN(const auto buckets, Await<Page<BucketRecord>>([&](auto done) {
                           backend.buckets().List({}, {.limit = 1}, context.StoreDeadline(),
                                                  std::move(done));
@@ -70,7 +71,8 @@ Status CheckEmpty(Context& context, Backend& backend) {
 }
 
 Status ApplyLimits(const ReplayInput& input, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest()));
+  WEIR_ASSIGN_OR_RETURN(const Declared live,
+                        ReadDeclared(backend.config(), context.RequestDeadlines()));
   const Plan plan = MakePlan(input.limits, live, input.trace.requests.front().at);
   return ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size()));
 }
@@ -98,15 +100,15 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
   if (!options.log.empty()) {
     WEIR_RETURN_IF_ERROR(WriteFile(options.log, FormatLog(report.log)));
   }
-  const auto breach = FindBreach(report.log, report.limits);
-  const ReplayAnswer answer{std::move(report), breach};
+  const auto violation = FindViolation(report.log, report.limits);
+  const ReplayAnswer answer{std::move(report), violation};
   std::string text;
   if (options.plot && !answer.report.charged.empty()) {
     text = Plot(answer.report.charged, answer.report.outermost_per_minute) + '\n';
   }
   context.Answer(ToJson(answer), text + TextOf(answer));
-  if (!breach) return Exit::kDone;
-  context.Warn("bound: broken: " + TextOf(*breach));
+  if (!violation) return Exit::kDone;
+  context.Warn("bound: broken: " + TextOf(*violation));
   return Exit::kFailed;
 }
 
@@ -142,25 +144,27 @@ Result<Strategy> ParseStrategy(const std::string& text) {
               fmt::format("'{}' is not a strategy: estimate or actual", text));
 }
 
-Result<std::uint64_t> ParseTenants(const std::string& text) { return ParseWhole(text, 1, 100'000); }
+Result<std::uint64_t> ParseTenants(const std::string& text) {
+  return ParseIntegerInRange(text, 1, 100'000);
+}
 Result<std::int64_t> ParseEstimate(const std::string& text) {
-  WEIR_ASSIGN_OR_RETURN(const std::uint64_t tokens, ParseWhole(text, 0, 1'000'000'000));
+  WEIR_ASSIGN_OR_RETURN(const std::uint64_t tokens, ParseIntegerInRange(text, 0, 1'000'000'000));
   return static_cast<std::int64_t>(tokens);
 }
 
 void AddHow(CLI::App& verb, ReplayOptions& options) {
   AddParsed(verb, "--tenants", options.tenants, ParseTenants,
-            "tenant-1 to tenant-N, by Zipf's law (default: 20)")
+            "number of tenants, which are chosen by Zipf's law (default: 20)")
       ->option_text("N");
-  AddParsed(verb, "--seed", options.seed, ParseSeed, "of the choice of tenants (default: 1)")
+  AddParsed(verb, "--seed", options.seed, ParseSeed,
+            "seed of the random choice of tenants (default: 1)")
       ->option_text("S");
   AddParsed(verb, "--strategy", options.strategy, ParseStrategy,
-            "estimate: take an estimate and adjust it later; actual: take what "
-            "was used "
+            "estimate: take an estimate and adjust it later; actual: take what was used "
             "(default: estimate)")
       ->option_text("NAME");
   AddParsed(verb, "--estimate", options.estimate, ParseEstimate,
-            "of the tokens a request will generate (default: 256)")
+            "the estimate of the tokens that a request will generate (default: 256)")
       ->option_text("TOKENS");
 }
 
@@ -174,9 +178,8 @@ void AddReplay(CLI::App& app, Action& chosen) {
                            "--store names",
                            options, chosen, ReadAndReplay);
   verb.add_option("TRACE", options->trace,
-                  "CSV: TIMESTAMP,ContextTokens,GeneratedTokens, or as "
-                  "--columns says; - for standard "
-                  "input")
+                  "CSV: TIMESTAMP,ContextTokens,GeneratedTokens, or as --columns "
+                  "says; - for standard input")
       ->required()
       ->option_text(" ");
   verb.add_option("-f,--limits-file,--limits", options->limits,
@@ -184,15 +187,14 @@ void AddReplay(CLI::App& app, Action& chosen) {
       ->required()
       ->option_text("FILE");
   AddParsed(verb, "--columns", options->columns, ParseTraceColumns,
-            "columns of your own: time=COLUMN,entity=COLUMN,resource=COLUMN "
-            "(without them, those "
+            "the columns of TRACE: time=COLUMN,entity=COLUMN,resource=COLUMN (default: the column "
             "of that name),LIMIT=COLUMN|NUMBER,...; each row is a request")
       ->option_text("NAME=COLUMN,...");
   AddHow(verb, options->replay);
   verb.add_flag("--plot", options->plot, "draw the tokens over time");
   verb.add_option("--log", options->log, "write each operation on each limit to this CSV file")
       ->option_text("FILE");
-  verb.add_flag("--force", options->force, "let --log overwrite a file");
+  verb.add_flag("--force", options->force, "overwrite the file of --log");
 }
 
 }  // namespace weir::app

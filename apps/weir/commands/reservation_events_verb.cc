@@ -144,7 +144,7 @@ void AddReservationEvents(CLI::App& group, Action& chosen,
       ->required()
       ->option_text("FILE");
   AddParsed(verb, "--sqs", options->queue, ParseQueueUrl,
-            "take them from this queue of Amazon SQS, until a signal comes")
+            "receive events from this Amazon SQS queue, until a signal arrives")
       ->option_text("URL");
   verb.add_flag("--metrics", options->metrics,
                 "also print the metrics of the events at the end, as Prometheus reads them");

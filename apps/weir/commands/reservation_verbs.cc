@@ -18,7 +18,7 @@
 namespace weir::app {
 namespace {
 
-constexpr char kSlotHelp[] = "its id, or what it is bound to";
+constexpr char kSlotHelp[] = "the ID of the slot, or the resource that the slot is bound to";
 
 struct SlotOptions {
   AccountKey key;
@@ -126,7 +126,7 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
   };
   const auto listed = std::make_shared<SlotOptions>();
   const auto list = OnReservations(with_reservations, ListHeldSlots);
-  AddAccount(AddVerb(group, "list", "Show the slots of an account that are held", listed, chosen,
+  AddAccount(AddVerb(group, "list", "List the held slots of an account", listed, chosen,
                      [list](const SlotOptions& given, Context& context) {
                        context.reservation_access = Access::kRead;
                        return list(given, context);
@@ -135,12 +135,12 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
   const auto bound = std::make_shared<SlotOptions>();
   CLI::App& bind =
       add("bind", "Bind a slot to the resource that was created", BindNamedSlot, bound);
-  bind.add_option("SLOT", bound->slot, "its id")->required()->option_text(" ");
+  bind.add_option("SLOT", bound->slot, "the ID of the slot")->required()->option_text(" ");
   bind.add_option("ID", bound->resource_id, "the created resource: a cluster, a job")
       ->required()
       ->option_text(" ");
   AddParsed(bind, "--ttl", bound->ttl, ParsePositiveDuration,
-            "how long it is held at most (default: 8h)")
+            "maximum time that the slot is held (default: 8h)")
       ->option_text("DURATION");
   const auto released = std::make_shared<SlotOptions>();
   add("release", "Release a slot", ReleaseNamedSlot, released)

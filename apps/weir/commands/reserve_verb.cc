@@ -153,7 +153,8 @@ Result<Exit> ReserveFrom(ReservationLimiter& limiter, const ReserveOptions& opti
   ReserveRequest request{.resource = options.key.resource, .account = options.key.account};
   request.default_limit = static_cast<std::int64_t>(options.limit.value_or(0));
   const nanoseconds wait = options.wait.value_or(nanoseconds(0));
-  if (options.wait) request.wait_until = Deadline::After(context.process().clock, wait);
+  request.wait = options.wait.has_value();
+  request.wait_until = Deadline::After(context.process().clock, wait);
   WEIR_ASSIGN_OR_RETURN(ReserveOutcome outcome,
                         limiter.Reserve(request, context.StoreDeadline(wait)));
   if (!outcome.reserved()) return AnswerRefusal(options, context, outcome.refusal());
@@ -176,7 +177,7 @@ Result<Exit> ReserveSlot(const ReserveOptions& options, Context& context,
 }
 
 Result<std::uint64_t> ParseLimit(const std::string& text) {
-  return ParseWhole(text, 0, kMostAccountTokens);
+  return ParseIntegerInRange(text, 0, kMaxAccountTokens);
 }
 
 // A slot with a shorter life would expire in a pause of the machine, or between two renewals.
@@ -196,23 +197,23 @@ void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_rese
                            options, chosen, OnReservations(with_reservations, ReserveSlot));
   AddAccount(verb, options->key);
   AddParsed(verb, "--slots,--limit", options->limit, ParseLimit,
-            "slots at once, where the limits table has no row")
+            "maximum number of slots at once, if the limits table has no row for the account")
       ->option_text("N");
   AddParsed(verb, "--wait", options->wait, ParseDuration,
-            "wait at most this long for a slot, like 30s")
+            "maximum time to wait for a slot, like 30s")
       ->option_text("DURATION");
   AddParsed(verb, "--ttl", options->ttl, ParseSlotLife,
-            "how long it is held without a renewal, from 1s (default: 300s; bound: 8h)")
+            "how long the slot is held without a renewal, from 1s (default: 300s; with --bind: 8h)")
       ->option_text("DURATION");
   verb.add_option("--bind", options->bind,
-                  "bind it to this, and keep it when the command has ended")
+                  "bind the slot to the resource ID, and keep the slot when the command has ended")
       ->option_text("ID");
   const auto read_command = [options](const std::vector<std::string>& words) {
     options->command = words;
   };
   AddWords(verb, kCommandArgument, read_command,
-           "behind --: runs with WEIR_RESERVATION_ID set; without it the slot's id is "
-           "printed and the slot held for its time")
+           "behind --: runs with WEIR_RESERVATION_ID set; without COMMAND the "
+           "ID of the slot is printed, and the slot is held for --ttl")
       ->option_text("...");
   verb.footer(
       "Exit codes: those of COMMAND, 128 + N if signal N ended it, 126 and 127 if it cannot "

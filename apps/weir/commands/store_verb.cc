@@ -34,7 +34,7 @@ struct StoreCall {
 Result<FileUrl> FileOf(const StoreChoice& choice) {
   if (choice.url.starts_with("sqlite:")) return ParseFileUrl(choice.url);
   return Fail(Code::kInvalidArgument,
-              fmt::format("'{}' is no file; write --store sqlite:PATH", choice.url));
+              fmt::format("'{}' is not a file; write --store sqlite:PATH", choice.url));
 }
 
 Result<StoreCall> CallOn(const StoreVerbOptions& options, Context& context) {
@@ -196,12 +196,13 @@ CLI::App& AddOnStore(CLI::App& group, Action& chosen, const std::string& name,
 
 void AddStore(CLI::App& app, Action& chosen) {
   CLI::App& group = AddGroup(app, "store", "The files of a store: check, copy, repair");
-  AddOnStore(group, chosen, "check", "Read every page and row; 1 if something is damaged",
+  AddOnStore(group, chosen, "check",
+             "Read every page and row; the exit code is 1 if something is damaged",
              std::make_shared<StoreVerbOptions>(), CheckStore);
   auto options = std::make_shared<StoreVerbOptions>();
   AddOnStore(group, chosen, "backup", "Copy the files, also while a process uses them", options,
              BackUpStore)
-      .add_option("--to", options->to, "the copy; it must not exist")
+      .add_option("--to", options->to, "the file of the copy, which must not exist")
       ->required()
       ->option_text("FILE");
   AddOnStore(group, chosen, "repair",

@@ -1,10 +1,10 @@
-// weir table create|status|check|delete.
+// weir table create|status|delete; the group of check and upgrade.
 #include <fmt/format.h>
 
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "apps/weir/commands/group/group_verbs.h"
 #include "apps/weir/commands/table_verbs.h"
 #include "apps/weir/options.h"
 #include "apps/weir/terminal/confirm.h"
@@ -87,20 +87,6 @@ Result<Exit> ShowStatus(Context& context, const OpenedTable& opened) {
   return Exit::kDone;
 }
 
-Result<Exit> ReportDifferences(Context& context, const OpenedTable& opened) {
-  using Lines = std::vector<std::string>;
-  TableAdmin admin(opened.table, opened.scheduler);
-  WEIR_ASSIGN_OR_RETURN(const Lines lines, Await<Lines>([&](auto done) {
-                          admin.Check(context.StoreDeadline(), std::move(done));
-                        }));
-  const std::string& name = opened.table.name();
-  std::string text;
-  for (const std::string& line : lines) text += line + '\n';
-  if (lines.empty()) text = fmt::format("table {} is as it should be\n", name);
-  context.Answer({{"table", name}, {"differences", lines}}, text);
-  return lines.empty() ? Exit::kDone : Exit::kFailed;
-}
-
 Result<Exit> DeleteTables(Context& context, const OpenedTable& opened) {
   const std::string& name = opened.table.name();
   TableAdmin admin(opened.table, opened.scheduler);
@@ -156,8 +142,7 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
                           [&](const OpenedTable& opened) { return CreateTables(context, opened); });
       });
   add("status", "Show DynamoDB's description of the table", ShowStatus, harmless);
-  add("check", "Report the differences from a table that create makes", ReportDifferences,
-      harmless);
+  AddTableUpgrade(group, chosen, with_table);
   const auto options = std::make_shared<TableOptions>();
   add("delete", "Delete the table with everything in it", DeleteTables, options)
       .add_flag("--yes", options->yes, "without asking");

@@ -35,6 +35,7 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work);
 struct Records {
   AuditLog& audit;
   UsageStore& usage;
+  UnixMillis now;  ///< the store's time, for events
 };
 using RecordsWork = std::function<Result<Exit>(const Records&)>;
 
@@ -43,13 +44,15 @@ using RecordsWork = std::function<Result<Exit>(const Records&)>;
 /// or memory. Blocks.
 Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access access,
                           const Context::NamespaceWork& work);
-Result<Exit> OnRecords(Context& context, const WithTable& with_table, const RecordsWork& work);
+Result<Exit> OnRecords(Context& context, const WithTable& with_table, Access access,
+                       const RecordsWork& work);
 
 /// See verbs.h. `with_table` is called when a verb runs on a table.
 void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddUsage(CLI::App& app, Action& chosen, const WithTable& with_table);
+void AddAggregate(CLI::App& app, Action& chosen, const WithTable& with_table);
 
 /// Creates rate-limiter-py's three tables of a `rate-limiter-py:` URL, or completes those that
 /// exist in part, and prints their names. Blocks.

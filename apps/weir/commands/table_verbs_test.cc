@@ -13,6 +13,7 @@
 #include "weir/model/ulid.h"
 #include "weir/zae_table/records/audit.h"
 #include "weir/zae_table/records/usage.h"
+#include "weir/zae_table/records/usage_gap.h"
 #include "weir/zae_table/testing/zae_sim_table.h"
 #include "weir/zae_table/version.h"
 
@@ -22,6 +23,7 @@ namespace {
 using dynamo::Keys;
 using dynamo::ZaeSimTable;
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
@@ -56,6 +58,14 @@ class TableVerbsTest : public testing::Test {
     return json::parse(answer);
   }
 
+  /// Changes an attribute of the version record.
+  void StoreInVersion(const std::string& attribute, const std::string& text) {
+    dynamo::Item record = *sim_.Get(dynamo::VersionRecord());
+    record.insert_or_assign(attribute, dynamo::Of(text));
+    sim_.Put(record);
+  }
+  void StoreSchema(const std::string& version) { StoreInVersion("schema_version", version); }
+
   ZaeSimTable sim_{true};
   dynamo::DynamoUrl url_{.table = "limits", .namespace_name = "team-a"};
   std::uint64_t random_ = 0;
@@ -66,13 +76,16 @@ class TableVerbsTest : public testing::Test {
   std::istringstream in_;
   std::ostringstream out_;
   std::ostringstream err_;
-  ProcessContext process_{.clock = sim_.scheduler.clock(),
-                          .scheduler = sim_.scheduler,
-                          .in = in_,
-                          .out = out_,
-                          .err = err_,
-                          .environment = [](const std::string&) { return std::nullopt; },
-                          .interrupted = [] { return false; }};
+  ProcessContext process_{
+      .clock = sim_.scheduler.clock(),
+      .scheduler = sim_.scheduler,
+      .in = in_,
+      .out = out_,
+      .err = err_,
+      .environment = [](const std::string&) { return std::nullopt; },
+      .interrupted = [] { return false; },
+      .find_caller =
+          [](const std::string&) { return Result<std::optional<std::string>>(std::nullopt); }};
 };
 
 TEST_F(TableVerbsTest, CreatesATableThatPassesTheCheck) {
@@ -92,8 +105,12 @@ TEST_F(TableVerbsTest, WhatTheTableIsCanBeReadByPrograms) {
                                                 {"time_to_live", "on"},
                                                 {"recovery", "on"},
                                                 {"wrote_version", true}}));
-  EXPECT_EQ(RunJson({"table", "check"}),
-            (json{{"table", "limits"}, {"differences", json::array()}}));
+  const json check = RunJson({"table", "check"});
+  EXPECT_EQ(check["differences"], json::array());
+  EXPECT_EQ(check["schema"], "0.10.0");
+  EXPECT_EQ(check["client_min"], "0.0.0");
+  EXPECT_EQ(check["scanned"], 1);
+  EXPECT_EQ(check["scanned_all"], true);
   EXPECT_EQ(RunJson({"table", "status"})["version"]["lambda"], nullptr);
   EXPECT_EQ(RunJson({"table", "delete", "--yes"}), (json{{"deleted", "limits"}}));
 }
@@ -122,17 +139,87 @@ TEST_F(TableVerbsTest, StatusTellsWhoseTheTableIs) {
 
 TEST_F(TableVerbsTest, ACheckThatFindsSomethingFails) {
   Run({"table", "create"});
-  dynamo::Item record = *sim_.Get(dynamo::VersionRecord());
-  record.insert_or_assign("schema_version", dynamo::Of("0.9.0"));
-  sim_.Put(record);
-  EXPECT_EQ(Run({"table", "check"}), "schema version: 0.9.0, should be 0.10.0\n");
+  StoreSchema("0.9.0");
+  EXPECT_THAT(Run({"table", "check"}),
+              AllOf(StartsWith("schema version: 0.9.0, should be 0.10.0\n"),
+                    HasSubstr("0.10.0: indexes LSI1 to LSI5")));
+  EXPECT_EQ(exit_, Exit::kPending);
+}
+
+TEST_F(TableVerbsTest, AnUpgradeMigratesAnOldTable) {
+  Run({"table", "create"});
+  StoreSchema("0.7.0");
+  sim_.Put({{"PK", dynamo::Of("ns/RESOURCE#gpt-4")},
+            {"SK", dynamo::Of("#LIMIT#rpm")},
+            {"capacity", dynamo::Of(10)},
+            {"burst", dynamo::Of(15)},
+            {"refill_amount", dynamo::Of(10)},
+            {"refill_period_seconds", dynamo::Of(60)}});
+  EXPECT_THAT(Run({"table", "check"}), HasSubstr("1 limits in items of before 0.8"));
+  const std::string migrated = "namespace ns, resource gpt-4: rpm:10:15 (legacy items: 1)\n";
+  EXPECT_EQ(
+      Run({"table", "upgrade", "--dry-run"}),
+      migrated +
+          "1 levels would be migrated, 0 levels had limits already, 1 items would be removed\n"
+          "schema 0.7.0 of table limits would be replaced by 0.10.0\n");
+  EXPECT_EQ(Run({"table", "upgrade"}),
+            migrated +
+                "1 levels migrated, 0 levels had limits already, 1 items removed\n"
+                "schema 0.7.0 of table limits replaced by 0.10.0\n");
+  EXPECT_EQ(exit_, Exit::kDone);
+  EXPECT_EQ(Run({"table", "check"}), "table limits is as it should be\n");
+  EXPECT_EQ(exit_, Exit::kDone);
+  EXPECT_EQ(RunJson({"table", "upgrade"})["removed"], 0);
+}
+
+TEST_F(TableVerbsTest, LimitsThatCannotBeMigratedFailTheUpgrade) {
+  Run({"table", "create"});
+  sim_.Put({{"PK", dynamo::Of("ns/RESOURCE#gpt-4")}, {"SK", dynamo::Of("#LIMIT#rpm")}});
+  EXPECT_THAT(Run({"table", "upgrade"}),
+              HasSubstr("namespace ns, resource gpt-4: the legacy item"));
   EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(Run({"table", "check", "--items", "0"}),
+            "table limits is as it should be in the 0 items read\nalso seen:\n  only 0 items were "
+            "read, the table may have more\n");
+}
+
+// Fails if: the output of an upgrade that ends with an error does not name the levels that were
+// migrated.
+TEST_F(TableVerbsTest, AnUpgradeThatEndsEarlyReportsWhatIsDone) {
+  Run({"table", "create"});
+  StoreSchema("0.7.0");
+  sim_.Put({{"PK", dynamo::Of("ns/RESOURCE#gpt-4")},
+            {"SK", dynamo::Of("#LIMIT#rpm")},
+            {"capacity", dynamo::Of(10)},
+            {"refill_amount", dynamo::Of(10)},
+            {"refill_period_seconds", dynamo::Of(60)}});
+  sim_.client.before_each = [this](const JsonCall& call) {
+    sim_.client.refusal = call.operation == "UpdateItem" ? "AccessDeniedException" : "";
+  };
+  EXPECT_EQ(Run({"table", "upgrade"}),
+            "namespace ns, resource gpt-4: rpm:10 (legacy items: 1)\n"
+            "1 levels migrated, 0 levels had limits already, 1 items removed\n"
+            "table limits has schema 0.7.0\n");
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_THAT(error_, HasSubstr("the upgrade ended early"));
+}
+
+TEST_F(TableVerbsTest, AnAggregatorThatDoesNotRunIsRemoved) {
+  Run({"table", "create"});
+  StoreInVersion("lambda_version", "0.16.0");
+  EXPECT_THAT(Run({"table", "upgrade", "--no-zae-aggregator", "--dry-run"}),
+              HasSubstr("version 0.16.0 of the aggregator would be removed from table limits\n"));
+  EXPECT_THAT(Run({"table", "status"}), HasSubstr("aggregator    0.16.0\n"));
+  EXPECT_THAT(Run({"table", "upgrade", "--no-zae-aggregator"}),
+              HasSubstr("version 0.16.0 of the aggregator removed from table limits\n"));
+  EXPECT_THAT(Run({"table", "status"}), HasSubstr("aggregator    -\n"));
 }
 
 TEST_F(TableVerbsTest, NothingElseCreatesATable) {
   for (const std::vector<std::string>& args :
        std::vector<std::vector<std::string>>{{"table", "status"},
                                              {"table", "check"},
+                                             {"table", "upgrade"},
                                              {"namespace", "register", "team-a"},
                                              {"namespace", "list"},
                                              {"namespace", "orphans"},
@@ -159,9 +246,7 @@ TEST_F(TableVerbsTest, DeletingATableMustBeMeant) {
 
 TEST_F(TableVerbsTest, ATableForNewerClientsIsLeftAlone) {
   Run({"table", "create"});
-  dynamo::Item record = *sim_.Get(dynamo::VersionRecord());
-  record.insert_or_assign("client_min_version", dynamo::Of("0.18.0"));
-  sim_.Put(record);
+  StoreInVersion("client_min_version", "0.18.0");
   Run({"namespace", "register", "team-a"});
   EXPECT_EQ(exit_, Exit::kFailed);
   EXPECT_THAT(error_, HasSubstr("0.18.0"));
@@ -296,6 +381,44 @@ TEST_F(TableVerbsTest, UsageIsThatOfTheNamespace) {
   }));
   EXPECT_THAT(Run({"usage", "list", "-e", "acme"}), HasSubstr("2026-01-01T01:00:00.000Z  hourly"));
   EXPECT_EQ(RunJson({"usage", "summary", "-r", "api"})["limits"][0]["used"], 1500);
+  // Fails if: a gap of the stream is not shown with the usage that may be incomplete.
+  sim_.Put(dynamo::GapWrite({"shard-1", "17", {1'767'225'600'000}, {1'767'229'200'000}}).item);
+  const json summary = RunJson({"usage", "summary", "-r", "api"});
+  ASSERT_EQ(summary["left_out"].size(), 1U);
+  EXPECT_EQ(summary["left_out"][0],
+            "usage from 2026-01-01T00:00:00.000Z until 2026-01-01T01:00:00.000Z may be incomplete: "
+            "changes were not counted");
+  EXPECT_FALSE(RunJson({"usage", "summary", "-r", "api", "--start", "2026-01-02T00:00:00Z"})
+                   .contains("left_out"));
+}
+
+// Fails if: a sum that is too high looks like one that is exact.
+TEST_F(TableVerbsTest, SumsWithMixedSnapshotsSayThatTheyAreTooHigh) {
+  Run({"table", "create"});
+  const std::string id = RunJson({"namespace", "register", "team-a"})["namespaces"][0]["id"];
+  const std::string midnight =
+      "2026-01-02T00:00:00Z";  // zae-limiter's aggregator writes such items
+  sim_.Put({{"PK", dynamo::Of(id + "/ENTITY#acme")},
+            {"SK", dynamo::Of("#USAGE#api#" + midnight)},
+            {"GSI2PK", dynamo::Of(id + "/RESOURCE#api")},
+            {"GSI2SK", dynamo::Of("USAGE#" + midnight + "#acme")},
+            {"entity_id", dynamo::Of("acme")},
+            {"resource", dynamo::Of("api")},
+            {"window", dynamo::Of("hourly")},
+            {"window_start", dynamo::Of(midnight)},
+            {"total_events", dynamo::Of(2)},
+            {"ttl", dynamo::Of(4'000'000'000)},
+            {"rpm", dynamo::Of(25)}});
+  const json page = RunJson({"usage", "list", "-e", "acme"});
+  ASSERT_EQ(page["usage"].size(), 1U);
+  EXPECT_TRUE(page["usage"][0].value("mixed", false));
+  EXPECT_THAT(Run({"usage", "list", "-e", "acme"}), HasSubstr("hourly, mixed"));
+  for (const char* window : {"hourly", "daily"}) {
+    const json summary = RunJson({"usage", "summary", "-e", "acme", "-w", window});
+    EXPECT_EQ(summary["limits"][0]["used"], 25) << window;
+    ASSERT_EQ(summary["left_out"].size(), 1U);
+    EXPECT_THAT(summary["left_out"][0].get<std::string>(), HasSubstr("too high"));
+  }
 }
 
 TEST_F(TableVerbsTest, TheTrailOfANamespaceThatIsNotThereIsNot) {

@@ -75,11 +75,11 @@ Result<std::chrono::seconds> ParseWindow(const std::string& text) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(window);
   if (seconds == window && seconds.count() > 0) return seconds;
   return Fail(Code::kInvalidArgument,
-              fmt::format("'{}' is no window: whole seconds, from 1s up", text));
+              fmt::format("'{}' is not a valid window: whole seconds, from 1s up", text));
 }
 
-Result<std::uint64_t> ParseTokens(const std::string& text) {
-  return ParseWhole(text, 1, kMostAccountTokens);
+Result<std::uint64_t> ParseTokenCount(const std::string& text) {
+  return ParseIntegerInRange(text, 1, kMaxAccountTokens);
 }
 
 }  // namespace
@@ -90,15 +90,16 @@ void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reser
   CLI::App& verb = AddVerb(group, "take", "Take tokens, all or none", options, chosen,
                            OnReservations(with_reservations, TakeAccountTokens));
   AddAccount(verb, options->key);
-  AddParsed(verb, "--tokens,--limit", options->limit, ParseTokens,
-            "tokens in each window, where the limits table has no row")
+  AddParsed(verb, "--tokens,--limit", options->limit, ParseTokenCount,
+            "tokens in each window, if the limits table has no row for the account")
       ->option_text("N");
-  AddParsed(verb, "--window", options->window, ParseWindow, "how long one is, like 10s")
+  AddParsed(verb, "--window", options->window, ParseWindow, "length of a window, like 10s")
       ->option_text("DURATION");
-  AddParsed(verb, "--count", options->count, ParseTokens, "how many to take (default: 1)")
+  AddParsed(verb, "--count", options->count, ParseTokenCount,
+            "number of tokens to take (default: 1)")
       ->option_text("N");
   AddParsed(verb, "--wait", options->wait, ParseDuration,
-            "wait at most this long for tokens, like 30s")
+            "maximum time to wait for tokens, like 30s")
       ->option_text("DURATION");
 }
 

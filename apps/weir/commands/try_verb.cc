@@ -30,11 +30,10 @@ std::string TextOf(const Decision& decision) {
   for (const LimitStatus& status : decision.limits) {
     table.Row({status.entity, status.limit, FormatTokens(status.capacity),
                FormatTokens(status.available), FormatTokens(status.requested),
-               status.exceeded ? FormatSeconds(status.retry_after) : ""});
+               status.exceeded ? FormatWait(status.retry_after) : ""});
   }
   if (decision.admitted) return "admitted\n" + table.Text();
-  return fmt::format("refused, retry after {}\n{}", FormatSeconds(decision.retry_after),
-                     table.Text());
+  return fmt::format("refused, retry after {}\n{}", FormatWait(decision.retry_after), table.Text());
 }
 
 /// The output if the store is unavailable and the policy is to allow.
@@ -55,7 +54,8 @@ Result<Exit> AcquireOnce(const TryOptions& options, Context& context, Backend& b
                          .resource = options.resource,
                          .amounts = options.amounts,
                          .limits = options.limits};
-  request.wait_until = attempt.wait_until;
+  request.wait = attempt.wait_until.has_value();
+  request.wait_until = attempt.wait_until.value_or(Deadline::Never());
   const Deadline deadline = context.StoreDeadline(options.wait.value_or(nanoseconds(0)));
   WEIR_ASSIGN_OR_RETURN(Outcome outcome, limiter.Acquire(request, deadline));
   const Decision& decision = outcome.decision();
@@ -70,6 +70,7 @@ Result<Exit> AcquireOnce(const TryOptions& options, Context& context, Backend& b
 }
 
 Result<Exit> TryOnce(const TryOptions& options, Context& context, Attempt& attempt) {
+  context.is_audited = false;
   return context.WithBackend(Access::kWrite, [&](Backend& backend) {
     return AcquireOnce(options, context, backend, attempt);
   });
@@ -114,10 +115,10 @@ void AddTry(CLI::App& app, Action& chosen) {
       ->required()
       ->option_text("...");
   AddParsed(verb, "--wait", options->wait, ParseDuration,
-            "wait at most this long for tokens, like 2s")
+            "maximum time to wait for tokens, like 2s")
       ->option_text("DURATION");
   AddParsed(verb, "--limits", options->limits, ParseLimits,
-            "decide by these limits instead of those that are set, like rpm:100,tpm:10000/min")
+            "use these limits instead of the configured limits, like rpm:100,tpm:10000/min")
       ->option_text("SPEC");
 }
 

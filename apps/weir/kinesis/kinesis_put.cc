@@ -126,19 +126,20 @@ class PutRun {
   }
   bool HasStopped() const { return gave_up_ || process_.interrupted(); }
 
-  // Reports a silent service, and gives up if it has never responded.
+  // Reports a service that does not respond, and gives up if it has never responded.
   void WatchEndpoint() {
-    const auto silence = port_.watch == nullptr ? std::nullopt : port_.watch->Look();
-    if (!silence || silence->length < kReportSilence) {
+    const auto outage = port_.watch == nullptr ? std::nullopt : port_.watch->CurrentOutage();
+    if (!outage || outage->length < kReportSilence) {
       reported_ = false;
       return;
     }
-    cause_ = silence->cause;
-    gave_up_ = gave_up_ || (silence->always && silence->length >= kGiveUp);
+    cause_ = outage->cause;
+    gave_up_ = gave_up_ || (outage->never_reached && outage->length >= kGiveUpSilence);
     if (!std::exchange(reported_, true)) {
-      progress_.Note(fmt::format("{} {}, retrying{}",
-                                 silence->erring ? "only errors are received from" : "cannot reach",
-                                 port_.watch->name(), cause_.empty() ? "" : ": " + cause_));
+      progress_.Note(
+          fmt::format("{} {}, retrying{}",
+                      outage->server_error ? "only errors are received from" : "cannot reach",
+                      port_.watch->name(), cause_.empty() ? "" : ": " + cause_));
     }
   }
 
@@ -233,9 +234,9 @@ class PutRun {
   const ProcessContext& process_;
   ProgressLine progress_;
   Instant shown_{};
-  bool reported_ = false;  ///< the current silence has been reported
+  bool reported_ = false;  ///< the current outage has been reported
   bool gave_up_ = false;
-  std::string cause_;  ///< of the last silence
+  std::string cause_;  ///< the cause of the last outage
   PutOutcome outcome_;
   bool kept_all_ = true;
   const std::shared_ptr<PutTally> tally_;

@@ -40,34 +40,34 @@ struct FailureCause {
   std::uint64_t first_line = 0;
   std::uint64_t lines = 0;
 };
-inline constexpr std::size_t kMostCauses = 3;
+inline constexpr std::size_t kMaxCauses = 3;
 
 struct PutOutcome {
   std::uint64_t records = 0;  ///< lines that were read
-  std::uint64_t bytes = 0;    ///< of these lines, without newlines
+  std::uint64_t bytes = 0;    ///< the size of these lines, without newlines
   std::uint64_t failed = 0;   ///< lines without a key, or not stored
   nanoseconds elapsed{0};
   std::uint64_t maybe_stored = 0;      ///< failed lines that may be stored nevertheless
   HistogramSnapshot latency;           ///< from put to result of stored lines, in ns
-  std::vector<FailureCause> causes{};  ///< at most kMostCauses, by their first lines
+  std::vector<FailureCause> causes{};  ///< at most kMaxCauses, by their first lines
   bool interrupted = false;            ///< by a signal
   bool read_all = true;                ///< the input was read to its end
   std::string unreachable{};           ///< why the run gave up; empty if it did not
 };
 
 /// A service that does not respond for kReportSilence is reported. If it has never responded, the
-/// run ends after kGiveUp.
+/// run ends after kGiveUpSilence.
 inline constexpr milliseconds kReportSilence{1'200};
-inline constexpr std::chrono::seconds kGiveUp{10};
+inline constexpr std::chrono::seconds kGiveUpSilence{10};
 /// After an interruption, lines that were read have this time to get their results, unless another
 /// signal arrives.
 inline constexpr std::chrono::seconds kLastFlush{10};
 
 /// Puts each line until the lines end or the run is interrupted. Closes the port when all lines are
 /// stored or have failed or, after an interruption, after kLastFlush. A line that an interruption
-/// cut is not put. The run ends if the service has not responded once within kGiveUp. Blocks.
-/// Returns kUnavailable if the lines cannot be read, or failed lines cannot be stored; lines that
-/// were read before are put nevertheless.
+/// cut is not put. The run ends if the service has not responded once within kGiveUpSilence.
+/// Blocks. Returns kUnavailable if the lines cannot be read, or failed lines cannot be stored;
+/// lines that were read before are put nevertheless.
 [[nodiscard]] Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input,
                                           const ProcessContext& process);
 

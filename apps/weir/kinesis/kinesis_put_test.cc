@@ -132,7 +132,8 @@ TEST_F(PutLinesTest, ALineWithoutAKeyFailsByItsNumberAndTheOthersGoOn) {
   EXPECT_EQ(outcome.failed, 1U);
   EXPECT_THAT(keys_, ElementsAre("1", "3"));
   EXPECT_EQ(kept_.str(), "none\n");
-  EXPECT_EQ(FailuresOf(outcome, "f"), "1 of 3 records failed: line 2: it is no JSON object; see f");
+  EXPECT_EQ(FailuresOf(outcome, "f"),
+            "1 of 3 records failed: line 2: the line is not a JSON object; see f");
 }
 
 TEST_F(PutLinesTest, WhatKinesisRefusedIsKeptWithItsCause) {
@@ -204,8 +205,8 @@ TEST_F(PutLinesTest, U9ASilentServiceIsReportedAndGivenUp) {
   EXPECT_EQ(err_.str(), "weir: cannot reach http://localhost:1, retrying\n");
   EXPECT_EQ(GivenUpOf(outcome, "f"),
             "cannot reach http://localhost:1: none of 1 lines is stored; see f");
-  EXPECT_GE(clock().Now() - begin, kGiveUp);
-  EXPECT_LE(clock().Now() - begin, kGiveUp + std::chrono::seconds(1));
+  EXPECT_GE(clock().Now() - begin, kGiveUpSilence);
+  EXPECT_LE(clock().Now() - begin, kGiveUpSilence + std::chrono::seconds(1));
   EXPECT_EQ(patience_, nanoseconds(0));
 }
 
@@ -238,7 +239,7 @@ TEST_F(PutLinesTest, Q4SilenceIsSeenWhileTheInputWaits) {
     clock().Advance(kReportSilence);
     EXPECT_FALSE(look());
     EXPECT_EQ(err_.str(), "weir: cannot reach http://localhost:1, retrying\n");
-    clock().Advance(kGiveUp);
+    clock().Advance(kGiveUpSilence);
     EXPECT_TRUE(look());
   };
   const PutOutcome outcome = Run("{\"k\":1}\n");

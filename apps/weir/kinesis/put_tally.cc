@@ -49,7 +49,7 @@ std::uint64_t PutTally::failed() const {
 // Returns the held lines before the first pending line; all of them if too many bytes are held.
 std::vector<std::string> PutTally::TakeFailedLines() {
   const MutexLock lock(mutex_);
-  const bool in_order = !open_.empty() && held_bytes_ <= kMostHeldBytes;
+  const bool in_order = !open_.empty() && held_bytes_ <= kMaxHeldBytes;
   const std::uint64_t end = in_order ? *open_.begin() : std::numeric_limits<std::uint64_t>::max();
   std::vector<std::string> lines;
   while (!held_.empty() && held_.begin()->first < end) {
@@ -68,7 +68,7 @@ void PutTally::FillOutcome(PutOutcome& outcome) const {
   outcome.latency = latency_.Snapshot();
 }
 
-/// Lines with the same cause share an entry; causes beyond kMostCauses are not listed.
+/// Lines with the same cause share an entry; causes beyond kMaxCauses are not listed.
 void PutTally::CountFailure(std::uint64_t number, std::string cause) {
   const auto same = std::ranges::find_if(causes_, [&](const FailureCause& known) {
     return WithoutRequestId(known.text) == WithoutRequestId(cause);
@@ -76,7 +76,7 @@ void PutTally::CountFailure(std::uint64_t number, std::string cause) {
   if (same != causes_.end()) {
     same->first_line = std::min(same->first_line, number);
     ++same->lines;
-  } else if (causes_.size() < kMostCauses) {
+  } else if (causes_.size() < kMaxCauses) {
     causes_.push_back({std::move(cause), number, 1});
   }
 }

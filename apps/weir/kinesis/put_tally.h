@@ -17,7 +17,7 @@ namespace weir::app {
 /// Failed lines are held until the lines before them have a result, so that they are stored in the
 /// order of the input. If held lines exceed this number of bytes, they are returned without
 /// waiting.
-inline constexpr std::size_t kMostHeldBytes = 64U << 20U;
+inline constexpr std::size_t kMaxHeldBytes = 64U << 20U;
 
 /// Counts results and holds the failed lines that are to be stored. Thread-safe.
 class PutTally {

@@ -32,7 +32,7 @@ TEST(PutTally, Q1FailedLinesComeInTheOrderOfTheInput) {
 // Fails if: held lines are not bounded.
 TEST(PutTally, Q1WhatWaitsIsBounded) {
   PutTally tally(true);
-  const std::string line(kMostHeldBytes / 4, 'x');
+  const std::string line(kMaxHeldBytes / 4, 'x');
   for (std::uint64_t number = 1; number <= 6; ++number) tally.OnRead(number);
   for (std::uint64_t number = 2; number <= 5; ++number) tally.OnFailed(FailureOf(number, line));
   EXPECT_THAT(tally.TakeFailedLines(), IsEmpty());

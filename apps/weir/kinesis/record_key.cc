@@ -11,29 +11,35 @@ namespace {
 
 using UnorderedJson = nlohmann::json;
 
-tl::unexpected<Error> NoKey(const std::string& why) { return Fail(Code::kInvalidArgument, why); }
+tl::unexpected<Error> NoKeyError(const std::string& why) {
+  return Fail(Code::kInvalidArgument, why);
+}
 
 Result<std::string> MemberOf(std::string_view line, const std::string& name) {
   const UnorderedJson json = UnorderedJson::parse(line, nullptr, false);
-  if (!json.is_object()) return NoKey("it is no JSON object");
+  if (!json.is_object()) return NoKeyError("the line is not a JSON object");
   const auto member = json.find(name);
-  if (member == json.end()) return NoKey(fmt::format("it has no member '{}'", name));
+  if (member == json.end()) {
+    return NoKeyError(fmt::format("the JSON object has no member '{}'", name));
+  }
   if (member->is_string()) return member->get<std::string>();
   if (member->is_number() || member->is_boolean()) return member->dump();
-  return NoKey(fmt::format("its member '{}' is neither text nor a number", name));
+  return NoKeyError(fmt::format("the member '{}' is not a string, number or boolean", name));
 }
 
 Result<std::string> MatchIn(std::string_view line, const regex_t& expression) {
   std::array<regmatch_t, 2> places{};
   places[0].rm_eo = static_cast<regoff_t>(line.size());
-  // REG_STARTEND takes the bounds from places[0]: the line may contain zeros and needs none at its
-  // end.
+  // REG_STARTEND takes the bounds from places[0], so the line may contain NUL bytes and need not
+  // end with one.
   const char* const begin_of_line = line.empty() ? "" : &line.front();
   if (regexec(&expression, begin_of_line, places.size(), places.data(), REG_STARTEND) != 0) {
-    return NoKey("the expression for its key matches nowhere");
+    return NoKeyError("the key expression does not match the line");
   }
   const regmatch_t place = places[expression.re_nsub > 0 ? 1 : 0];
-  if (place.rm_so < 0) return NoKey("the group for its key matches nothing");
+  if (place.rm_so < 0) {
+    return NoKeyError("the group of the key expression takes no part in the match");
+  }
   const auto begin = static_cast<std::size_t>(place.rm_so);
   return std::string(line.substr(begin, static_cast<std::size_t>(place.rm_eo) - begin));
 }
@@ -54,9 +60,9 @@ Result<RecordKeys> RecordKeys::Matching(const std::string& expression) {
   if (problem != 0) {
     std::array<char, 200> text{};
     regerror(problem, compiled.get(), text.data(), text.size());
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("'{}' is no POSIX extended regular expression: {}", expression, text.data()));
+    return Fail(Code::kInvalidArgument,
+                fmt::format("'{}' is not a valid POSIX extended regular expression: {}", expression,
+                            text.data()));
   }
   return RecordKeys(Regex{std::unique_ptr<regex_t, Regex::Free>(compiled.release())});
 }

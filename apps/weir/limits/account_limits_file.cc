@@ -21,7 +21,7 @@ constexpr char kShape[] = R"(right would be {"limits": [{"accountId": "acme", "r
                           R"("emr", "limit": 5, "windowSec": 60}]})";
 
 Status CheckKeys(const UnorderedJson& entry) {
-  if (!entry.is_object()) return Fail(Code::kInvalidArgument, "it is no object");
+  if (!entry.is_object()) return Fail(Code::kInvalidArgument, "not a JSON object");
   for (const auto& [key, value] : entry.items()) {
     if (std::ranges::find(kKeys, key) != kKeys.end()) continue;
     return Fail(Code::kInvalidArgument, fmt::format("unknown key {}; did you mean {}?", Quoted(key),
@@ -69,7 +69,7 @@ Result<UnorderedJson> ReadJson(std::string_view text) {
   try {
     return UnorderedJson::parse(text);
   } catch (const UnorderedJson::parse_error& error) {
-    return Fail(Code::kInvalidArgument, fmt::format("byte {} is no JSON", error.byte));
+    return Fail(Code::kInvalidArgument, fmt::format("byte {} is not JSON", error.byte));
   }
 }
 

@@ -63,7 +63,7 @@ TEST(AccountLimitsFile, NamesWhatIsWrongAndWhere) {
       {R"([])", "no list of limits"},
       {R"({"limits": {}})", "no list of limits"},
       {R"({"limits": [], "more": 1})", "no list of limits"},
-      {R"({"limits": [7]})", "entry 1: it is no object"},
+      {R"({"limits": [7]})", "entry 1: not a JSON object"},
       {R"({"limits": [{"accountId": "a", "resourceName": "r", "limt": 1}]})", "did you mean"},
       {R"({"limits": [{"resourceName": "r", "limit": 1}]})", "accountId"},
       {R"({"limits": [{"accountId": 7, "resourceName": "r", "limit": 1}]})", "accountId"},
@@ -102,7 +102,7 @@ class LimitsWithALaggingIndex final : public AccountLimitStore {
   void Get(const AccountKey& key, Deadline deadline,
            Done<std::optional<AccountLimitRow>> done) override {
     if (key == unreadable) {
-      return done(Fail(Code::kFailedPrecondition, "its limit is no number"));
+      return done(Fail(Code::kFailedPrecondition, "its limit is not a number"));
     }
     Hold([this, key, deadline, done = std::move(done)]() mutable {
       inner_.Get(key, deadline, std::move(done));
@@ -120,7 +120,7 @@ class LimitsWithALaggingIndex final : public AccountLimitStore {
   std::vector<AccountKey> listed;
   std::optional<AccountKey> unreadable;
   std::size_t answers_at = 1;  ///< the number of requests in flight at which they complete
-  std::atomic<std::size_t> most_in_flight = 0;
+  std::atomic<std::size_t> max_in_flight = 0;
 
  private:
   using Answer = std::move_only_function<void()>;
@@ -128,7 +128,7 @@ class LimitsWithALaggingIndex final : public AccountLimitStore {
   void Hold(Answer answer) {
     if (answers_at == 1) return answer();
     held_.push_back(std::move(answer));
-    most_in_flight = std::max(most_in_flight.load(), ++in_flight_);
+    max_in_flight = std::max(max_in_flight.load(), ++in_flight_);
     if (held_.size() < answers_at) return;
     loop_.Post([this, held = std::exchange(held_, {})]() mutable {
       for (Answer& each : held) {
@@ -193,12 +193,12 @@ TEST_F(AccountLimitsLoadTest, R6ALargeFileHasABoundedNumberOfRequestsInFlight) {
   const Rows first(declared.begin(), declared.begin() + 960);  // a multiple of kLoadInFlight
   const auto live = ReadAccountLimits(slow, "jobs", first, Deadline::Never);
   ASSERT_TRUE(live) << live.error().message;
-  EXPECT_EQ(slow.most_in_flight, kLoadInFlight);
-  slow.most_in_flight = 0;
+  EXPECT_EQ(slow.max_in_flight, kLoadInFlight);
+  slow.max_in_flight = 0;
   const auto plan = MakeLoadPlan(first, *live, "jobs", false);
   ASSERT_TRUE(plan) << plan.error().message;
   ASSERT_TRUE(ApplyLoadPlan(*plan, slow, Deadline::Never));
-  EXPECT_EQ(slow.most_in_flight, kLoadInFlight);
+  EXPECT_EQ(slow.max_in_flight, kLoadInFlight);
   EXPECT_EQ(Plan(declared)->Count(PlannedAction::kCreate), 40U);
   EXPECT_EQ(Plan(declared)->unchanged, 960U);
 }
@@ -214,7 +214,7 @@ TEST_F(AccountLimitsLoadTest, R16ARowThatCannotBeReadIsLeftOutByItself) {
   const auto live = ReadAccountLimits(damaged, "jobs", declared, Deadline::Never);
   ASSERT_TRUE(live) << live.error().message;
   EXPECT_EQ(live->unreadable.size(), 1U);
-  EXPECT_EQ(live->unreadable.at(Row("bad", 1).key), "its limit is no number");
+  EXPECT_EQ(live->unreadable.at(Row("bad", 1).key), "its limit is not a number");
   const auto plan = MakeLoadPlan(declared, *live, "jobs", true);
   ASSERT_TRUE(plan) << plan.error().message;
   ASSERT_TRUE(ApplyLoadPlan(*plan, damaged, Deadline::Never));

@@ -14,7 +14,7 @@
 namespace weir::app {
 namespace {
 
-std::string UnconfirmedMessage(const Planned& planned, std::string_view why,
+std::string UnconfirmedMessage(const ScopedPlan& planned, std::string_view why,
                                const Context& context) {
   return fmt::format(
       "nothing is changed: it would delete {} of the records in {}, and {}; {} lists them, --yes "
@@ -23,14 +23,14 @@ std::string UnconfirmedMessage(const Planned& planned, std::string_view why,
       context.QuotedCommand("limits plan"));
 }
 
-std::string QuestionOf(const Planned& planned) {
+std::string QuestionOf(const ScopedPlan& planned) {
   return fmt::format("{}delete {} records in {}?", TextOf(planned.plan),
                      planned.plan.Count(PlannedAction::kDelete), TextOf(planned.scope));
 }
 
 /// Asks on a terminal whether the records that the file no longer has may be deleted. Blocks.
 /// REQUIRES: the store is closed, so that others can use its file meanwhile.
-Status ConfirmDeletes(const Planned& planned, const LimitsOptions& options, Context& context) {
+Status ConfirmDeletes(const ScopedPlan& planned, const LimitsOptions& options, Context& context) {
   if (!context.process().in_is_terminal || options.file == kStandardStream) {
     return Fail(Code::kFailedPrecondition,
                 UnconfirmedMessage(planned, "there is no terminal to confirm it", context));
@@ -39,7 +39,7 @@ Status ConfirmDeletes(const Planned& planned, const LimitsOptions& options, Cont
                  UnconfirmedMessage(planned, "it was not confirmed", context));
 }
 
-Result<Exit> ApplyPlanned(const Planned& planned, Context& context, Backend& backend) {
+Result<Exit> ApplyPlanned(const ScopedPlan& planned, Context& context, Backend& backend) {
   const Deadline deadline = context.ApplyDeadline(planned.plan.ToApply().size());
   WEIR_RETURN_IF_ERROR(ApplyPlan(planned.plan, backend.config(), deadline));
   context.Answer(WithScope(planned.scope, app::ToJson(planned.plan)),
@@ -48,10 +48,11 @@ Result<Exit> ApplyPlanned(const Planned& planned, Context& context, Backend& bac
 }
 
 /// Plans again, because others could change the store while the question was open.
-Result<Exit> ApplyConfirmed(const Planned& confirmed, const LimitsOptions& options,
+Result<Exit> ApplyConfirmed(const ScopedPlan& confirmed, const LimitsOptions& options,
                             const LimitsSource& source, Context& context) {
   return context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Planned planned, PlanNow(options, source, context, backend));
+    WEIR_ASSIGN_OR_RETURN(const ScopedPlan planned,
+                          MakeScopedPlan(options, source, context, backend));
     if (QuestionOf(planned) == QuestionOf(confirmed)) {
       return ApplyPlanned(planned, context, backend);
     }
@@ -66,9 +67,9 @@ Result<Exit> ApplyConfirmed(const Planned& confirmed, const LimitsOptions& optio
 
 Result<Exit> ApplyLimits(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
-  std::optional<Planned> to_confirm;
+  std::optional<ScopedPlan> to_confirm;
   Result<Exit> first = context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(Planned planned, PlanNow(options, source, context, backend));
+    WEIR_ASSIGN_OR_RETURN(ScopedPlan planned, MakeScopedPlan(options, source, context, backend));
     if (options.yes || planned.plan.Count(PlannedAction::kDelete) == 0) {
       return ApplyPlanned(planned, context, backend);
     }

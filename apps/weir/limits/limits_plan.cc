@@ -25,39 +25,39 @@ EntityRecord RecordOf(const std::string& id, const EntityDeclaration& declaratio
   return record;
 }
 
-std::string ParentOf(const std::string& id) { return "parent of " + id; }
+std::string ParentLabel(const std::string& id) { return "parent of " + id; }
 
-/// Compares live and file. Records that are equal on both sides are only counted.
+/// Compares the live records of a store with a limits file. Equal records are only counted.
 class Planner {
  public:
   Planner(const LimitsFile& file, const Declared& live, UnixMillis now)
       : file_(file), declared_(DeclaredBy(file)), live_(live), now_(now) {}
 
   Plan MakePlan() {
-    for (const auto& [level, limits] : declared_.levels) PutLevel(level, limits);
+    for (const auto& [level, limits] : declared_.levels) PlanLevel(level, limits);
     for (const auto& [level, limits] : live_.levels) {
-      if (!declared_.levels.contains(level)) DropLevel(level, limits);
+      if (!declared_.levels.contains(level)) PlanLevelRemoval(level, limits);
     }
-    for (const auto& [id, record] : declared_.entities) PlanPut(id, record);
+    for (const auto& [id, record] : declared_.entities) PlanEntity(id, record);
     for (const auto& [id, record] : live_.entities) {
-      if (!declared_.entities.contains(id)) PlanDrop(id, record);
+      if (!declared_.entities.contains(id)) PlanEntityRemoval(id, record);
     }
     return std::move(plan_);
   }
 
  private:
-  void PutLevel(const Level& level, const LevelLimits& limits) {
+  void PlanLevel(const Level& level, const LevelLimits& limits) {
     const auto found = live_.levels.find(level);
     const bool exists = found != live_.levels.end();
     if (exists && found->second == limits) return CountUnchanged();
     PlannedChange& planned = AddChange(exists ? PlannedAction::kUpdate : PlannedAction::kCreate);
     planned.target = Describe(level);
     if (exists) planned.live = LevelRecord{level, found->second};
-    planned.file = LevelRecord{level, limits};
+    planned.wanted = LevelRecord{level, limits};
     planned.change = PutLimits{level, limits};
   }
 
-  void DropLevel(const Level& level, const LevelLimits& limits) {
+  void PlanLevelRemoval(const Level& level, const LevelLimits& limits) {
     PlannedChange& planned =
         AddChange(limits.managed ? PlannedAction::kDelete : PlannedAction::kLeave);
     planned.target = Describe(level);
@@ -65,42 +65,42 @@ class Planner {
     if (limits.managed) planned.change = DeleteLimits{level};
   }
 
-  void PlanPut(const std::string& id, EntityRecord record) {
+  void PlanEntity(const std::string& id, EntityRecord record) {
     const auto found = live_.entities.find(id);
     if (found == live_.entities.end()) {
       record.entity.created_at = now_;
-      return PutRecord(PlannedAction::kCreate, {}, record);
+      return AddEntityPut(PlannedAction::kCreate, {}, record);
     }
-    // A file does not have names and metadata: these are kept.
+    // A limits file contains no names or metadata, so the live values are kept.
     EntityRecord wanted = found->second;
     wanted.entity.parent = record.entity.parent;
     wanted.entity.cascade = record.entity.cascade;
     wanted.managed = true;
     if (wanted == found->second) return CountUnchanged();
-    PutRecord(PlannedAction::kUpdate, found->second, wanted);
+    AddEntityPut(PlannedAction::kUpdate, found->second, wanted);
   }
 
-  void PutRecord(PlannedAction action, PlannedState live, const EntityRecord& wanted) {
+  void AddEntityPut(PlannedAction action, PlannedState live, const EntityRecord& wanted) {
     PlannedChange& planned = AddChange(action);
-    planned.target = ParentOf(wanted.entity.id);
+    planned.target = ParentLabel(wanted.entity.id);
     planned.live = std::move(live);
-    planned.file = wanted;
+    planned.wanted = wanted;
     planned.change = PutEntity{wanted};
   }
 
-  // Plans the removal of an entity that the file does not declare. If the file names it without a
-  // parent, only its parent is removed. It is deleted only if it is managed and has no limits set
-  // by hand.
-  void PlanDrop(const std::string& id, const EntityRecord& record) {
+  // Plans what happens to a live entity for which the file declares no parent. If the file lists
+  // the entity only for its limits, only the parent link is cleared. Otherwise the entity is
+  // deleted if it is managed and has no limits that were set by hand.
+  void PlanEntityRemoval(const std::string& id, const EntityRecord& record) {
     if (record.managed && file_.entities.contains(id)) {
-      return PlanPut(id, RecordOf(id, file_.entities.at(id)));
+      return PlanEntity(id, RecordOf(id, file_.entities.at(id)));
     }
     if (!record.managed && !record.entity.parent) return;
-    const bool goes = record.managed && !HasLimitsSetByHand(id);
-    PlannedChange& planned = AddChange(goes ? PlannedAction::kDelete : PlannedAction::kLeave);
-    planned.target = goes ? fmt::format("entity {} (with its buckets)", id) : ParentOf(id);
+    const bool is_deleted = record.managed && !HasLimitsSetByHand(id);
+    PlannedChange& planned = AddChange(is_deleted ? PlannedAction::kDelete : PlannedAction::kLeave);
+    planned.target = is_deleted ? fmt::format("entity {} (with its buckets)", id) : ParentLabel(id);
     planned.live = record;
-    if (goes) planned.change = DeleteEntity{id};
+    if (is_deleted) planned.change = DeleteEntity{id};
   }
 
   bool HasLimitsSetByHand(const std::string& id) const {
@@ -184,7 +184,7 @@ Parents ParentsAfter(const Plan& plan, const Declared& live) {
   return parents;
 }
 
-std::optional<ParentFault> NewParentFault(const Plan& plan, const Declared& live) {
+std::optional<ParentFault> ParentFaultIntroducedBy(const Plan& plan, const Declared& live) {
   std::optional<ParentFault> fault = FindParentFault(ParentsAfter(plan, live));
   if (!fault) return std::nullopt;
   const auto before = FindParentFault(ParentsAfter({}, live));

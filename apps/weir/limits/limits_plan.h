@@ -35,9 +35,9 @@ using PlannedState = std::variant<std::monostate, LevelRecord, EntityRecord>;
 
 struct PlannedChange {
   PlannedAction action = PlannedAction::kLeave;
-  std::string target;                  ///< for people: "resource gpt-4", or "parent of acme"
-  PlannedState live;                   ///< in the store
-  PlannedState file;                   ///< in the file
+  std::string target;                  ///< a label, e.g. "resource gpt-4" or "parent of acme"
+  PlannedState live;                   ///< the present state in the store
+  PlannedState wanted;                 ///< the state that the file declares
   std::optional<ConfigChange> change;  ///< nothing for kLeave
 };
 
@@ -57,7 +57,7 @@ Parents ParentsAfter(const Plan& plan, const Declared& live);
 /// Returns a fault that the plan would create: a cycle of parents, or a cascade over more than
 /// kMaxCascade entities, in the parents of the file and of the store. Requests of that entity would
 /// always fail.
-std::optional<ParentFault> NewParentFault(const Plan& plan, const Declared& live);
+std::optional<ParentFault> ParentFaultIntroducedBy(const Plan& plan, const Declared& live);
 
 /// Plans the changes. Deletes only managed records, and an entity that the file no longer names
 /// only if all its limits are managed. Entities that no file created and that have no parent are

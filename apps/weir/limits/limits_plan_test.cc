@@ -185,27 +185,29 @@ std::vector<ConfigChange> ChainOf(int first, int last) {
 TEST_F(PlanTest, ACascadeOverTooManyOfTheFileAndTheStoreIsAFault) {
   Change(ChainOf(1, 8));
   const LimitsFile longer = Parse("entities: {e0: {parent: e1, cascade: true}}\n");
-  const auto fault = NewParentFault(PlanFor(longer), Live());
+  const auto fault = ParentFaultIntroducedBy(PlanFor(longer), Live());
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->entity, "e0");
   EXPECT_THAT(fault->message, testing::HasSubstr("more than 8 entities: e0 -> e1 -> "));
   const LimitsFile same = Parse("entities: {e0: {parent: e2, cascade: true}}\n");
-  EXPECT_FALSE(NewParentFault(PlanFor(same), Live()));
+  EXPECT_FALSE(ParentFaultIntroducedBy(PlanFor(same), Live()));
   const LimitsFile cut =
       Parse("entities: {e0: {parent: e1, cascade: true}, e3: {parent: e4, cascade: false}}\n");
-  EXPECT_FALSE(NewParentFault(PlanFor(cut), Live()));
+  EXPECT_FALSE(ParentFaultIntroducedBy(PlanFor(cut), Live()));
 }
 
 TEST_F(PlanTest, ACycleOfTheFileAndTheStoreIsAFault) {
   Change(ChainOf(1, 3));
-  const auto fault = NewParentFault(PlanFor(Parse("entities: {e3: {parent: e1}}\n")), Live());
+  const auto fault =
+      ParentFaultIntroducedBy(PlanFor(Parse("entities: {e3: {parent: e1}}\n")), Live());
   ASSERT_TRUE(fault);
   EXPECT_THAT(fault->message, testing::HasSubstr("parents form a cycle: e1 -> e2 -> e3 -> e1"));
 }
 
 TEST_F(PlanTest, AFaultThatTheStoreHasAlreadyDoesNotStopAPlan) {
   Change(ChainOf(0, 9));
-  EXPECT_FALSE(NewParentFault(PlanFor(Parse("resources: {llm: {limits: {rpm: 1}}}\n")), Live()));
+  EXPECT_FALSE(
+      ParentFaultIntroducedBy(PlanFor(Parse("resources: {llm: {limits: {rpm: 1}}}\n")), Live()));
 }
 
 TEST_F(PlanTest, AnExportedStoreReadsBackTheSame) {

@@ -57,7 +57,7 @@ Json ToJson(const Plan& plan) {
     json["changes"].push_back({{"action", WordsOf(planned.action).verb},
                                {"target", planned.target},
                                {"live", PlannedJson(planned.live)},
-                               {"file", PlannedJson(planned.file)}});
+                               {"file", PlannedJson(planned.wanted)}});
   }
   return json;
 }
@@ -67,7 +67,7 @@ std::string TextOf(const Plan& plan) {
   for (const PlannedChange& planned : plan.changes) {
     const ActionWords words = WordsOf(planned.action);
     text += fmt::format("{} {} {}: {}\n", words.sign, words.verb, planned.target,
-                        FromTo(PlannedText(planned.live), PlannedText(planned.file)));
+                        FromTo(PlannedText(planned.live), PlannedText(planned.wanted)));
   }
   return text + SummaryLineOf(plan);
 }

@@ -15,7 +15,7 @@
 namespace weir::app {
 namespace {
 
-constexpr std::chrono::seconds kStoreWait{30};
+constexpr std::chrono::seconds kLoadStoreWait{30};
 /// The maximum delay before a stop is noticed.
 constexpr milliseconds kSlice{10};
 
@@ -74,7 +74,7 @@ class LoadRun {
                                  .amounts = options_.amounts,
                                  .limits = options_.limits};
     const Instant before = clock_.Now();
-    Result<Outcome> outcome = limiter_.Acquire(request, Deadline::At(before + kStoreWait));
+    Result<Outcome> outcome = limiter_.Acquire(request, Deadline::At(before + kLoadStoreWait));
     latency_.Record((clock_.Now() - before).count());
     if (!outcome) return CountError(outcome.error());
     (outcome->admitted() ? admitted_ : refused_).fetch_add(1, std::memory_order_relaxed);

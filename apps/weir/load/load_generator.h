@@ -32,15 +32,15 @@ struct LoadOptions {
 
 struct LoadReport {
   std::uint64_t admitted = 0;
-  std::uint64_t unprotected = 0;  ///< of `admitted`: without a charge, by the policy
+  std::uint64_t unprotected = 0;  ///< how many of `admitted` were without a charge, by the policy
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
   std::optional<Error> first_error;
   bool interrupted = false;  ///< by a signal, before the end of the duration
   nanoseconds elapsed{0};
-  HistogramSnapshot latency;  ///< of each decision, in ns
+  HistogramSnapshot latency;  ///< the latency of each decision, in ns
   LimiterStats limiter;
-  std::optional<EmbeddedStats> file;  ///< of a backend on a file
+  std::optional<EmbeddedStats> file;  ///< the statistics of a backend on a file
 };
 
 /// Runs until the duration has passed, the process is interrupted, or an error shows that no

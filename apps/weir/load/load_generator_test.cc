@@ -163,9 +163,9 @@ TEST_F(LoadTest, TheReportReadsAsJson) {
   report.refused = 1;
   report.elapsed = std::chrono::seconds(2);
   report.limiter.store_acquires = 4;
-  const nlohmann::ordered_json json = ToJson(report);
+  const nlohmann::ordered_json read = ToJson(report);
   EXPECT_EQ(
-      json.dump(),
+      read.dump(),
       R"({"admitted":3,"refused":1,"errors":0,"interrupted":false,"seconds":2,"decisions_per_s":2,"p50_us":0,)"
       R"("p99_us":0,"p999_us":0,"store_requests":{"acquire":4,"adjust":0,"config_read":0}})");
 }

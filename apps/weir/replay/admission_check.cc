@@ -10,43 +10,44 @@ namespace {
 /// Holds millitokens times milliseconds without overflow.
 __extension__ using Wide = __int128;
 
-/// The sum charged to one limit, and the start of the interval that is nearest to the bound.
+/// Tracks what was charged to one limit, and the start of the interval that comes closest to
+/// exceeding the limit.
 class Ledger {
  public:
-  explicit Ledger(const BoundLimit& limit) : limit_(limit) {}
+  explicit Ledger(const CheckedLimit& limit) : limit_(limit) {}
 
-  // Adds the operation of a line. Call it before WithinAt.
+  // Adds the operation of a line. Call it before IsWithinBoundAt.
   void Charge(const LogLine& line) {
-    // Let S be the sum before an operation. The interval from i to j contains S_j' - S_i. It is
-    // within capacity + amount * (t_j - t_i) / period if and only if the level of j, S * period -
-    // amount * t, is at most capacity * period above the level of i. So the lowest level so far
-    // decides for all i.
+    // Let S_i be the sum before operation i, and S'_j the sum after operation j. Operations i to j
+    // charge S'_j - S_i. With level(S, t) = S * period - amount * t, that is at most capacity +
+    // amount * (t_j - t_i) / period if and only if level(S'_j, t_j) - level(S_i, t_i) <= capacity *
+    // period. So it suffices to compare with the smallest level(S_i, t_i) so far.
     const Wide level = Wide{sum_} * limit_.period - Wide{limit_.amount} * line.at.value;
-    if (!lowest_ || level < *lowest_) {
-      lowest_ = level;
-      lowest_at_ = line.at;
-      lowest_sum_ = sum_;
+    if (!lowest_level_ || level < *lowest_level_) {
+      lowest_level_ = level;
+      time_of_lowest_level_ = line.at;
+      sum_at_lowest_level_ = sum_;
     }
     sum_ += line.amount;
   }
 
-  bool WithinAt(UnixMillis now) const {
+  bool IsWithinBoundAt(UnixMillis now) const {
     const Wide level = Wide{sum_} * limit_.period - Wide{limit_.amount} * now.value;
-    return level - *lowest_ <= Wide{limit_.capacity} * limit_.period;
+    return level - *lowest_level_ <= Wide{limit_.capacity} * limit_.period;
   }
 
-  BoundBreach BreachAt(UnixMillis now, const BoundKey& key) const {
-    const Wide refill = Wide{limit_.amount} * (now - lowest_at_).count() / limit_.period;
-    return {key, lowest_at_, now, sum_ - lowest_sum_,
+  LimitViolation ViolationAt(UnixMillis now, const LimitKey& key) const {
+    const Wide refill = Wide{limit_.amount} * (now - time_of_lowest_level_).count() / limit_.period;
+    return {key, time_of_lowest_level_, now, sum_ - sum_at_lowest_level_,
             limit_.capacity + static_cast<std::int64_t>(refill)};
   }
 
  private:
-  const BoundLimit limit_;
+  const CheckedLimit limit_;
   std::int64_t sum_ = 0;
-  std::optional<Wide> lowest_;
-  UnixMillis lowest_at_;
-  std::int64_t lowest_sum_ = 0;
+  std::optional<Wide> lowest_level_;
+  UnixMillis time_of_lowest_level_;
+  std::int64_t sum_at_lowest_level_ = 0;
 };
 
 bool Charges(const LogLine& line) {
@@ -55,27 +56,30 @@ bool Charges(const LogLine& line) {
 
 }  // namespace
 
-std::optional<BoundBreach> FindBreach(std::span<const LogLine> lines, const BoundLimits& limits) {
-  std::map<BoundKey, Ledger> ledgers;
+std::optional<LimitViolation> FindViolation(std::span<const LogLine> lines,
+                                            const CheckedLimits& limits) {
+  std::map<LimitKey, Ledger> ledgers;
   for (const LogLine& line : lines) {
     if (!Charges(line) || line.amount == 0) continue;
-    const BoundKey key(line.entity, line.resource, line.limit);
+    const LimitKey key(line.entity, line.resource, line.limit);
     const auto limit = limits.find(key);
-    if (limit == limits.end()) return BoundBreach{key, line.at, line.at, line.amount, 0};
+    if (limit == limits.end()) return LimitViolation{key, line.at, line.at, line.amount, 0};
     Ledger& ledger = ledgers.try_emplace(key, limit->second).first->second;
     ledger.Charge(line);
-    // An adjust may leave debt; only a take must find the tokens that it takes.
-    if (line.op != LogOp::kTake || ledger.WithinAt(line.at)) continue;
-    return ledger.BreachAt(line.at, key);
+    // An adjust may leave debt; only a take requires enough tokens.
+    if (line.op != LogOp::kTake || ledger.IsWithinBoundAt(line.at)) continue;
+    return ledger.ViolationAt(line.at, key);
   }
   return std::nullopt;
 }
 
-std::string TextOf(const BoundBreach& breach) {
-  const auto& [entity, resource, limit] = breach.key;
-  return fmt::format("{} of {} on {}: {} tokens from {} to {}, where at most {} may be", limit,
-                     entity, resource, FormatTokens(breach.charged), FormatTime(breach.from),
-                     FormatTime(breach.to), FormatTokens(breach.allowed));
+std::string TextOf(const LimitViolation& violation) {
+  const auto& [entity, resource, limit] = violation.key;
+  return fmt::format(
+      "limit {} of entity {} on resource {}: {} tokens charged from {} to {}, but at most {} "
+      "allowed",
+      limit, entity, resource, FormatTokens(violation.charged), FormatTime(violation.from),
+      FormatTime(violation.to), FormatTokens(violation.allowed));
 }
 
 }  // namespace weir::app

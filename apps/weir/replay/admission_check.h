@@ -14,19 +14,19 @@
 namespace weir::app {
 
 /// Refills `amount` millitokens in each `period` milliseconds, up to `capacity`.
-struct BoundLimit {
+struct CheckedLimit {
   std::int64_t capacity = 0;
   std::int64_t amount = 0;
   std::int64_t period = 1;
 };
 
 /// (entity, resource, limit)
-using BoundKey = std::tuple<std::string, std::string, std::string>;
-using BoundLimits = std::map<BoundKey, BoundLimit>;
+using LimitKey = std::tuple<std::string, std::string, std::string>;
+using CheckedLimits = std::map<LimitKey, CheckedLimit>;
 
-/// An interval that admits too much, both ends included.
-struct BoundBreach {
-  BoundKey key;
+/// An interval in which a limit admitted too much. Both ends are included.
+struct LimitViolation {
+  LimitKey key;
   UnixMillis from;
   UnixMillis to;
   std::int64_t charged = 0;  ///< takes and adjusts in the interval, in millitokens
@@ -34,12 +34,13 @@ struct BoundBreach {
 };
 
 /// Checks, for each limit, every interval that begins with an operation and ends with an admitted
-/// take, exactly and in time linear in the log. Returns the first breach in the order of the log. A
-/// line whose limit is not in `limits` is a breach with nothing allowed. REQUIRES: lines are in
-/// order of time.
-std::optional<BoundBreach> FindBreach(std::span<const LogLine> lines, const BoundLimits& limits);
+/// take, exactly and in time linear in the log. Returns the first violation in the order of the
+/// log. A line whose limit is not in `limits` is a violation with nothing allowed. REQUIRES: lines
+/// are in order of time.
+std::optional<LimitViolation> FindViolation(std::span<const LogLine> lines,
+                                            const CheckedLimits& limits);
 
-/// Formats a breach as one line for people.
-std::string TextOf(const BoundBreach& breach);
+/// Returns a message of one line.
+std::string TextOf(const LimitViolation& violation);
 
 }  // namespace weir::app

@@ -27,6 +27,13 @@ struct DueAdjust {
 Status CheckLimits(const Target& own, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (std::ranges::find(own.limits, name, &Limit::name) != own.limits.end()) continue;
+    if (IsBlocked(own, name)) {
+      return Fail(
+          Code::kFailedPrecondition,
+          fmt::format("limit {} of {} on {} is 0, which blocks: a replay would refuse every "
+                      "request",
+                      name, own.key.entity, own.key.resource));
+    }
     return Fail(Code::kFailedPrecondition,
                 fmt::format("{} has no limit {} on {}: a replay needs {} for each tenant, for "
                             "example at the resource",

@@ -80,7 +80,7 @@ struct TenantTally {
   std::uint64_t impossible = 0;
   RefusedBy refused_by{};
   std::int64_t tokens = 0;        ///< net, in millitokens
-  std::int64_t deepest_debt = 0;  ///< of the tenant's own bucket, in millitokens
+  std::int64_t deepest_debt = 0;  ///< the deepest debt of the tenant's own bucket, in millitokens
 };
 
 /// A parent of tenants: their requests charge it too.
@@ -95,9 +95,9 @@ struct ReplayReport {
   std::map<std::string, AboveTally> above;
   std::vector<LogLine> log;
   std::vector<PlotPoint> charged;  ///< tokens of the tenants' own buckets
-  BoundLimits limits;
+  CheckedLimits limits;
   std::int64_t outermost_per_minute = 0;  ///< the refill of the tokens of all outermost buckets
-  HistogramSnapshot latency;              ///< of each decision, in ns of real time
+  HistogramSnapshot latency;              ///< the latency of each decision, in ns of real time
 };
 
 /// Called at intervals and at the end with the number of finished rows and of all rows.

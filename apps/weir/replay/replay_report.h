@@ -13,7 +13,7 @@ namespace weir::app {
 /// A replay and the result of the check of its log.
 struct ReplayAnswer {
   ReplayReport report;
-  std::optional<BoundBreach> breach;  ///< nothing: the log satisfies the bound
+  std::optional<LimitViolation> breach;  ///< nothing: the log satisfies the bound
 };
 
 nlohmann::ordered_json ToJson(const ReplayAnswer& answer);

@@ -221,11 +221,11 @@ TEST_F(ReplayTest, TheBoundHoldsAndAForgedLogBreaksIt) {
   options_.tenants = 3;
   Result<ReplayReport> report = Run(ManyRows());
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_FALSE(FindBreach(report->log, report->limits).has_value());
+  EXPECT_FALSE(FindViolation(report->log, report->limits).has_value());
   for (LogLine& line : report->log) {
     if (line.outcome == LogOutcome::kRefused) line.outcome = LogOutcome::kAdmitted;
   }
-  EXPECT_TRUE(FindBreach(report->log, report->limits).has_value());
+  EXPECT_TRUE(FindViolation(report->log, report->limits).has_value());
 }
 
 TEST_F(ReplayTest, AUsedStoreIsRefusedWithAdvice) {

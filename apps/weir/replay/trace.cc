@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kHeader = "TIMESTAMP,ContextTokens,GeneratedTokens";
 /// More than any model reads or writes, and small enough that the sum of all rows fits.
-constexpr std::uint64_t kMostTokens = 1'000'000'000;
+constexpr std::uint64_t kMaxTokens = 1'000'000'000;
 
 /// Removes and returns the next field of `line`.
 std::string_view NextField(std::string_view& line) {
@@ -30,9 +30,9 @@ tl::unexpected<Error> BadField(std::string_view name, std::string_view text,
 }
 
 Result<std::int64_t> TokensIn(std::string_view name, std::string_view text) {
-  const Result<std::uint64_t> tokens = ParseWhole(text, 0, kMostTokens);
+  const Result<std::uint64_t> tokens = ParseIntegerInRange(text, 0, kMaxTokens);
   if (tokens) return static_cast<std::int64_t>(*tokens);
-  return BadField(name, text, fmt::format("a whole number from 0 to {}", kMostTokens));
+  return BadField(name, text, fmt::format("a whole number from 0 to {}", kMaxTokens));
 }
 
 Result<TraceRow> ParseRow(std::string_view line) {

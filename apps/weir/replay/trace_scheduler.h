@@ -28,7 +28,7 @@ class TraceScheduler final : public Scheduler, private Clock {
   /// Time does not go backwards: an earlier `to` means now.
   void AdvanceTo(UnixMillis to);
 
-  /// As weir::Await, but runs due tasks while it waits.
+  /// Like weir::Await, but runs due tasks while it waits.
   template <class T, class Start>
   Result<T> Await(Start start) {
     Result<T> answer = Fail(Code::kInternal, "not answered");

@@ -41,7 +41,7 @@ struct Image {
   _exit(127);
 }
 
-// As fork(2). No signal of this process reaches the child before its exec.
+// Forks like fork(2). No signal of this process reaches the child before its exec.
 pid_t ForkChild(Image image, int failure) {
   sigset_t all{};
   sigfillset(&all);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kLongestEvent = 1 << 20;
 constexpr milliseconds kBetweenLooks{100};
 // With one more, the releaser would discard the oldest.
-constexpr std::size_t kMostOpen = ReleaseOptions{}.most_pending - 1;
+constexpr std::size_t kMaxOpen = ReleaseOptions{}.max_pending - 1;
 
 /// The lines whose events are settled but not finished. Thread-safe.
 class OpenLines {
@@ -101,7 +101,7 @@ Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& sc
     Status taken = Fail(Code::kInvalidArgument, "it is longer than a megabyte");
     if (got == LineReader::Got::kLine) {
       if (lines.line().empty()) continue;
-      AwaitUntilOpenAre(kMostOpen, *open, scheduler, context);
+      AwaitUntilOpenAre(kMaxOpen, *open, scheduler, context);
       taken = TakeLine(releaser, lines, open);
     }
     if (!taken) failures.Note(fmt::format("line {}: {}", lines.number(), taken.error().message));

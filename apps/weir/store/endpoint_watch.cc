@@ -32,9 +32,9 @@ void EndpointWatch::OnCall() {
 void EndpointWatch::OnReply(int http_status, std::string cause) {
   const MutexLock lock(mutex_);
   reached_ = reached_ || http_status != 0;
-  erring_ = http_status >= kServerError;
+  server_error_ = http_status >= kServerError;
   // A refusal is a response of the service too.
-  const bool answered = http_status != 0 && !erring_;
+  const bool answered = http_status != 0 && !server_error_;
   cause_ = answered ? "" : std::move(cause);
   const Instant now = clock_.Now();
   --pending_;
@@ -47,12 +47,12 @@ void EndpointWatch::OnReply(int http_status, std::string cause) {
   }
 }
 
-std::optional<EndpointWatch::Silence> EndpointWatch::Look() const {
+std::optional<EndpointWatch::Outage> EndpointWatch::CurrentOutage() const {
   const MutexLock lock(mutex_);
   if (!silent_since_) return std::nullopt;
   const Instant now = clock_.Now();
   const Instant end = pending_ > 0 ? now : std::min(now, last_failure_ + kLongestRetryDelay);
-  return Silence{end - *silent_since_, cause_, !reached_, erring_};
+  return Outage{end - *silent_since_, cause_, !reached_, server_error_};
 }
 
 }  // namespace weir::app

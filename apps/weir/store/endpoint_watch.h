@@ -1,4 +1,4 @@
-// Detects whether a service responds, for commands that report a service that does not.
+// Tracks whether a service responds, so that commands can report one that does not.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@
 
 namespace weir::app {
 
-/// A caller that repeats failed calls pauses for at most this time: longest_backoff of
-/// weir/kinesis/pipeline/shard_map.h.
+/// The longest pause between retries by any caller: equals longest_backoff of
+/// weir/kinesis/shards/shard_map.h.
 inline constexpr std::chrono::seconds kLongestRetryDelay{30};
 
-/// Passes calls on and records when the service responded. An error of the server itself (5xx) does
-/// not count as a response. Thread-safe.
+/// Forwards calls and records when the service responded. A server error (5xx) does not count as a
+/// response. Thread-safe.
 class EndpointWatch final : public JsonClient {
  public:
   /// Client and clock must outlive this object, and this object must outlive its calls. `name` is
@@ -28,17 +28,19 @@ class EndpointWatch final : public JsonClient {
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
   JsonClientStats stats() const override { return client_.stats(); }
 
-  struct Silence {
-    /// Since the last response, or since the first call after it if no call was pending then. A
-    /// pause between calls counts up to kLongestRetryDelay after the last failure; the first call
-    /// after a longer pause begins a new silence.
+  /// A time in which the service has not responded.
+  struct Outage {
+    /// Starts at the last response if calls were pending at that moment, otherwise at the next
+    /// call. While no call is pending, it stops growing kLongestRetryDelay after the last failure.
+    /// A call after a longer idle time starts a new outage.
     nanoseconds length{0};
-    std::string cause;    ///< of the last failed call; empty if none has failed
-    bool always = false;  ///< the service has never responded, not even with an error
-    bool erring = false;  ///< the last failed call got an error of the server itself
+    std::string cause;  ///< the cause of the last failure; empty if none since the last response
+    bool never_reached = false;  ///< there was no HTTP response of any kind, not even a 5xx
+    bool server_error = false;   ///< the last completed call got a server error (5xx)
   };
-  /// Returns nothing if the last call got a response and no other call was pending.
-  std::optional<Silence> Look() const;
+  /// Returns nothing if there was no call yet, or if the last call got a response and no other call
+  /// was pending then.
+  std::optional<Outage> CurrentOutage() const;
   const std::string& name() const { return name_; }
 
  private:
@@ -53,7 +55,7 @@ class EndpointWatch final : public JsonClient {
   std::optional<Instant> silent_since_ WEIR_GUARDED_BY(mutex_);
   Instant last_failure_ WEIR_GUARDED_BY(mutex_);
   std::string cause_ WEIR_GUARDED_BY(mutex_);
-  bool erring_ WEIR_GUARDED_BY(mutex_) = false;
+  bool server_error_ WEIR_GUARDED_BY(mutex_) = false;
   bool reached_ WEIR_GUARDED_BY(mutex_) = false;
 };
 

@@ -31,29 +31,29 @@ class EndpointWatchTest : public testing::Test, public JsonClient {
 
 // U9. Fails if: a call that fails without a response ends the silence.
 TEST_F(EndpointWatchTest, U9SilenceLastsUntilTheServiceAnswers) {
-  EXPECT_FALSE(watch_.Look());
+  EXPECT_FALSE(watch_.CurrentOutage());
   Ask();
   clock_.Advance(milliseconds(700));
   Answer(Failure(0, "connection refused"));
   Ask();
   clock_.Advance(milliseconds(800));
-  ASSERT_TRUE(watch_.Look());
-  EXPECT_EQ(watch_.Look()->length, milliseconds(1500));
-  EXPECT_EQ(watch_.Look()->cause, "connection refused");
-  EXPECT_TRUE(watch_.Look()->always);
+  ASSERT_TRUE(watch_.CurrentOutage());
+  EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(1500));
+  EXPECT_EQ(watch_.CurrentOutage()->cause, "connection refused");
+  EXPECT_TRUE(watch_.CurrentOutage()->never_reached);
   Answer(JsonReply{});
-  EXPECT_FALSE(watch_.Look());
+  EXPECT_FALSE(watch_.CurrentOutage());
   EXPECT_EQ(done_, 2);
 }
 
 TEST_F(EndpointWatchTest, U9ARefusalIsAnAnswer) {
   Ask();
   Answer(Failure(400, "no such stream"));
-  EXPECT_FALSE(watch_.Look());
+  EXPECT_FALSE(watch_.CurrentOutage());
   Ask();
   clock_.Advance(milliseconds(10));
-  ASSERT_TRUE(watch_.Look());
-  EXPECT_FALSE(watch_.Look()->always);
+  ASSERT_TRUE(watch_.CurrentOutage());
+  EXPECT_FALSE(watch_.CurrentOutage()->never_reached);
   Answer(JsonReply{});
 }
 
@@ -65,13 +65,13 @@ TEST_F(EndpointWatchTest, Q4AnErrorOfTheServerEndsNoSilence) {
   Answer(Failure(503, "503 ServiceUnavailable"));
   Ask();
   clock_.Advance(milliseconds(600));
-  ASSERT_TRUE(watch_.Look());
-  EXPECT_EQ(watch_.Look()->length, milliseconds(1500));
-  EXPECT_EQ(watch_.Look()->cause, "503 ServiceUnavailable");
-  EXPECT_TRUE(watch_.Look()->erring);
-  EXPECT_FALSE(watch_.Look()->always);
+  ASSERT_TRUE(watch_.CurrentOutage());
+  EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(1500));
+  EXPECT_EQ(watch_.CurrentOutage()->cause, "503 ServiceUnavailable");
+  EXPECT_TRUE(watch_.CurrentOutage()->server_error);
+  EXPECT_FALSE(watch_.CurrentOutage()->never_reached);
   Answer(Failure(429, "slow down"));
-  EXPECT_FALSE(watch_.Look());
+  EXPECT_FALSE(watch_.CurrentOutage());
 }
 
 // Fails if: a silence grows without end although no call is made.
@@ -80,12 +80,13 @@ TEST_F(EndpointWatchTest, ASilenceDoesNotGrowBeyondTheDelayOfARetry) {
   clock_.Advance(milliseconds(700));
   Answer(Failure(0, "connection refused"));
   clock_.Advance(std::chrono::hours(1));
-  ASSERT_TRUE(watch_.Look());
-  EXPECT_EQ(watch_.Look()->length, milliseconds(700) + kLongestRetryDelay);
+  ASSERT_TRUE(watch_.CurrentOutage());
+  EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(700) + kLongestRetryDelay);
   Ask();
-  EXPECT_EQ(watch_.Look()->length, nanoseconds(0)) << "the service was not asked for an hour";
+  EXPECT_EQ(watch_.CurrentOutage()->length, nanoseconds(0))
+      << "the service was not asked for an hour";
   clock_.Advance(milliseconds(300));
-  EXPECT_EQ(watch_.Look()->length, milliseconds(300));
+  EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(300));
   Answer(JsonReply{});
 }
 
@@ -94,10 +95,10 @@ TEST_F(EndpointWatchTest, TheDelaysOfRetriesBelongToTheSilence) {
   Ask();
   Answer(Failure(0, "connection refused"));
   clock_.Advance(milliseconds(900));
-  EXPECT_EQ(watch_.Look()->length, milliseconds(900));
+  EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(900));
   Ask();
   Answer(Failure(0, "connection refused"));
-  EXPECT_EQ(watch_.Look()->length, milliseconds(900));
+  EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(900));
 }
 
 // Fails if: a response ends the silence of calls that are still pending.
@@ -107,10 +108,10 @@ TEST_F(EndpointWatchTest, OtherPendingCallsAreSilentSinceTheLastResponse) {
   clock_.Advance(milliseconds(500));
   Answer(JsonReply{});
   clock_.Advance(milliseconds(1500));
-  ASSERT_TRUE(watch_.Look());
-  EXPECT_EQ(watch_.Look()->length, milliseconds(1500));
+  ASSERT_TRUE(watch_.CurrentOutage());
+  EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(1500));
   Answer(JsonReply{});
-  EXPECT_FALSE(watch_.Look());
+  EXPECT_FALSE(watch_.CurrentOutage());
 }
 
 }  // namespace

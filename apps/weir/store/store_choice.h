@@ -24,8 +24,9 @@ struct StoreChoice {
 [[nodiscard]] Result<StoreChoice> ChooseStore(const ProcessContext& process,
                                               const std::optional<std::string>& option);
 
-/// As ChooseStore, for reservations: if neither the option nor WEIR_STORE names a store, but a
-/// variable of rate-limiter-py names one of its tables, returns those tables (`rate-limiter-py:`).
+/// Like ChooseStore, but for reservations: if neither the option nor WEIR_STORE names a store, but
+/// a variable of rate-limiter-py names one of its tables, returns those tables
+/// (`rate-limiter-py:`).
 [[nodiscard]] Result<StoreChoice> ChooseReservationStore(const ProcessContext& process,
                                                          const std::optional<std::string>& option);
 

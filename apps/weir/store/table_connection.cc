@@ -29,7 +29,7 @@ Result<Exit> OnRecordsOf(Context& context, const OpenedTable& opened, const Reco
                         }));
   dynamo::AuditTrail audit(opened.table, dynamo::Keys(id));
   dynamo::UsageTable usage(opened.table, dynamo::Keys(id));
-  return work({audit, usage});
+  return work({audit, usage, opened.table.Now()});
 }
 
 }  // namespace
@@ -58,10 +58,12 @@ Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access 
   return with_table(context, AfterOpenCheck(context, on_table));
 }
 
-Result<Exit> OnRecords(Context& context, const WithTable& with_table, const RecordsWork& work) {
+Result<Exit> OnRecords(Context& context, const WithTable& with_table, Access access,
+                       const RecordsWork& work) {
   if (!IsTable(context)) {
-    return context.WithBackend(
-        Access::kRead, [&](Backend& backend) { return work({backend.audit(), backend.usage()}); });
+    return context.WithBackend(access, [&](Backend& backend) {
+      return work({backend.audit(), backend.usage(), backend.buckets().Now()});
+    });
   }
   const TableWork on_table = [&](const OpenedTable& opened) {
     return OnRecordsOf(context, opened, work);
@@ -78,7 +80,7 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
   const auto opened = dynamo::Connection::Open(
       *url, context.process().clock, HostEnvironmentOf(context.process()), &context.log());
   if (!opened) {
-    // As for the errors of OpenBackend about a URL and AWS's settings.
+    // Errors of a URL or of AWS's settings are usage errors, like those of OpenBackend.
     if (opened.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
     return Fail(context.OfStore(opened.error()));
   }

@@ -67,9 +67,9 @@ class DamagedConfig final : public ConfigStore {
                    Done<std::vector<std::optional<EntityRecord>>> done) override {
     inner_.GetEntities(ids, deadline, std::move(done));
   }
-  void ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
-                    Deadline deadline, Done<Page<EntityRecord>> done) override {
-    inner_.ListEntities(parent, page, deadline, std::move(done));
+  void ListEntities(const std::optional<std::string>&, const PageRequest&, Deadline,
+                    Done<Page<EntityRecord>> done) override {
+    done(Page<EntityRecord>{.items = {}, .next = {}, .unreadable = {kDamage}});
   }
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) override {
     inner_.Apply(std::move(changes), deadline, std::move(done));
@@ -128,6 +128,26 @@ TEST_F(UnreadableTest, Q8ADiffOfAPartIsTrouble) {
   EXPECT_THAT(out_.str(), Not(HasSubstr("say the same")));
   EXPECT_EQ(RunArgs({"limits", "diff", file_, "--json"}), Exit::kUsage);
   EXPECT_EQ(json::parse(out_.str())["left_out"], json::array({kDamage}));
+}
+
+// Fails if: one record that cannot be read hides all others.
+TEST_F(UnreadableTest, AListNamesTheRecordsThatItLeavesOut) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"entity", "children", "org"},
+        {"entity", "list", "--with-custom-limits", "llm"},
+        {"entity", "list-resources"},
+        {"system", "list"}}) {
+    EXPECT_EQ(RunArgs(args), Exit::kDone) << args[1];
+    EXPECT_THAT(out_.str(), Not(HasSubstr("no children")));
+    EXPECT_THAT(out_.str(), Not(HasSubstr("no entity")));
+    EXPECT_EQ(err_.str(), std::string("weir: left out: ") + kDamage + '\n') << args[1];
+  }
+}
+
+// Fails if: the sum of a part looks like the sum of all.
+TEST_F(UnreadableTest, TheCapacityOfAPartIsAFailure) {
+  EXPECT_EQ(RunArgs({"resource", "capacity", "llm"}), Exit::kFailed);
+  EXPECT_THAT(err_.str(), HasSubstr(kDamage));
 }
 
 // Fails if: a file that lacks a record is written, or incomplete output looks complete.

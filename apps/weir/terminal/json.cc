@@ -8,19 +8,8 @@
 namespace weir::app {
 namespace {
 
-std::string_view KindName(Level::Kind kind) {
-  switch (kind) {
-    case Level::Kind::kSystem:
-      return "system";
-    case Level::Kind::kResource:
-      return "resource";
-    case Level::Kind::kEntityDefault:
-      return "entity_default";
-    case Level::Kind::kEntity:
-      return "entity";
-  }
-  return "";
-}
+// Returns null for the wait of a request that is never admitted.
+Json WaitJson(milliseconds wait) { return wait == kNeverAdmitted ? Json() : Json(wait.count()); }
 
 Json ToJson(const LimitStatus& status) {
   return {{"entity", status.entity},
@@ -29,7 +18,7 @@ Json ToJson(const LimitStatus& status) {
           {"available", TokensJson(status.available)},
           {"requested", TokensJson(status.requested)},
           {"exceeded", status.exceeded},
-          {"retry_after_ms", status.retry_after.count()}};
+          {"retry_after_ms", WaitJson(status.retry_after)}};
 }
 
 /// Writes limits as a limits file declares them: by name, with periods in seconds.
@@ -56,6 +45,20 @@ Json DeclarationOf(const EntityDeclaration& declaration) {
 
 }  // namespace
 
+std::string_view NameOf(Level::Kind kind) {
+  switch (kind) {
+    case Level::Kind::kSystem:
+      return "system";
+    case Level::Kind::kResource:
+      return "resource";
+    case Level::Kind::kEntityDefault:
+      return "entity_default";
+    case Level::Kind::kEntity:
+      return "entity";
+  }
+  return "";
+}
+
 std::string_view NameOf(OnUnavailable choice) {
   return choice == OnUnavailable::kAllow ? "allow" : "block";
 }
@@ -73,7 +76,7 @@ Json MillisJson(nanoseconds time) { return TokensJson(time.count() / 1000); }
 
 Json ToJson(const Decision& decision) {
   Json json = {{"admitted", decision.admitted},
-               {"retry_after_ms", decision.retry_after.count()},
+               {"retry_after_ms", WaitJson(decision.retry_after)},
                {"limits", Json::array()}};
   for (const LimitStatus& status : decision.limits) json["limits"].push_back(ToJson(status));
   return json;
@@ -95,7 +98,7 @@ Json ToJson(const std::vector<Limit>& limits) {
 }
 
 Json ToJson(const LevelRecord& record) {
-  Json json = {{"level", KindName(record.level.kind)}};
+  Json json = {{"level", NameOf(record.level.kind)}};
   if (!record.level.entity.empty()) json["entity"] = record.level.entity;
   if (!record.level.resource.empty()) json["resource"] = record.level.resource;
   json["limits"] = ToJson(record.limits.limits);

@@ -34,7 +34,7 @@ Json TokensJson(std::int64_t millitokens);
 Json MillisJson(nanoseconds time);
 
 /// Returns {"admitted", "retry_after_ms", "limits": [{"entity", "name", "capacity", "available",
-/// "requested", "exceeded", "retry_after_ms"}]}.
+/// "requested", "exceeded", "retry_after_ms"}]}. A wait is null if the request is never admitted.
 Json ToJson(const Decision& decision);
 
 /// Returns {"name", "capacity", "refill_amount", "refill_period_ms"}.
@@ -53,5 +53,7 @@ Json ToJson(const EntityRecord& record);
 Json ToJson(const LimitsFile& file);
 
 std::string_view NameOf(OnUnavailable choice);
+/// Returns "system", "resource", "entity_default" or "entity".
+std::string_view NameOf(Level::Kind kind);
 
 }  // namespace weir::app

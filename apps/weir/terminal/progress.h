@@ -22,7 +22,7 @@ class ProgressLine {
 
  private:
   const ProcessContext& process_;
-  std::size_t width_ = 0;  ///< of the longest text shown
+  std::size_t width_ = 0;  ///< the width of the longest text shown
 };
 
 }  // namespace weir::app

@@ -7,6 +7,7 @@
 #include <cassert>
 
 #include "weir/model/stored_text.h"
+#include "weir/store/bucket/decision.h"
 
 namespace weir::app {
 namespace {
@@ -92,6 +93,10 @@ std::string FormatTime(UnixMillis time) {
 std::string FormatSeconds(milliseconds duration) {
   // The ratio of milliseconds to seconds is that of millitokens to tokens.
   return FormatTokens(duration.count()) + "s";
+}
+
+std::string FormatWait(milliseconds wait) {
+  return wait == kNeverAdmitted ? "never" : FormatSeconds(wait);
 }
 
 // The ratio of microseconds to milliseconds is that of millitokens to tokens.

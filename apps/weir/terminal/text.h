@@ -37,6 +37,8 @@ std::string FormatTime(UnixMillis time);
 
 /// Returns seconds with up to three decimals: `0.25s`.
 std::string FormatSeconds(milliseconds duration);
+/// The same for the wait of a decision: `never` for kNeverAdmitted.
+std::string FormatWait(milliseconds wait);
 
 /// Returns the number of milliseconds, rounded down to microseconds: `12.5`.
 std::string FormatMillis(nanoseconds time);

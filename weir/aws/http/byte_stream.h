@@ -3,7 +3,6 @@
 
 #include <openssl/ssl.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,28 +11,15 @@
 
 #include "weir/aws/http/socket_address.h"
 #include "weir/base/result.h"
+#include "weir/sockets/socket_bytes.h"
 
 namespace weir::internal {
-
-template <auto Free>
-struct OpenSslDeleter {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using TlsContext = std::unique_ptr<SSL_CTX, OpenSslDeleter<&SSL_CTX_free>>;
 
 /// Owns a socket. Not thread-safe. SIGPIPE is never raised.
 class ByteStream {
  public:
-  enum class State { kOk, kBlocked, kEnded, kFailed };
-  /// The outcome of a read or write. kBlocked: retry when the descriptor is readable or writable.
-  /// kEnded: the peer has closed the connection. kFailed: see why().
-  struct Moved {
-    State state = State::kOk;
-    std::size_t bytes = 0;  ///< with kOk, at least 1
-  };
+  using State = sockets::SocketBytes::State;
+  using Moved = sockets::SocketBytes::Moved;
 
   /// Begins to connect. Returns kUnavailable if the system has no socket or the address is
   /// unreachable.
@@ -50,10 +36,10 @@ class ByteStream {
   /// to be `host`. Returns kInvalidArgument if `host` is not a valid name for TLS.
   Status BeginTls(SSL_CTX& context, const std::string& host);
   /// Continues the TLS handshake. kBlocked: call again when the descriptor is readable or writable.
-  State Handshake();
+  State Handshake() { return bytes_.Handshake(); }
 
-  Moved Write(std::string_view bytes);
-  Moved Read(std::span<char> into);
+  Moved Write(std::string_view bytes) { return bytes_.Write(bytes); }
+  Moved Read(std::span<char> into) { return bytes_.Read(into); }
   /// Returns whether the connection is open and the peer has sent no unread data. With TLS, a byte
   /// of data is lost if the result is false.
   bool IsQuiet();
@@ -61,31 +47,16 @@ class ByteStream {
   void Shut();
   /// Returns whether the system has accepted bytes, including those of TLS, since sent() was
   /// `mark`.
-  bool SentSince(std::uint64_t mark) const { return sent_ > mark; }
-  std::uint64_t sent() const { return sent_; }
+  bool SentSince(std::uint64_t mark) const { return sent() > mark; }
+  std::uint64_t sent() const { return bytes_.sent(); }
   /// Returns the cause of the last failure, on one line.
-  const std::string& why() const { return why_; }
+  const std::string& why() const { return bytes_.why(); }
 
  private:
-  explicit ByteStream(int descriptor) : descriptor_(descriptor) {}
-  Moved PlainWrite(std::string_view bytes);
-  Moved PlainRead(std::span<char> into, int flags);
-  /// Converts the result of an OpenSSL call.
-  Moved MovedByTls(int result);
-  /// Stores the text of this errno in why_ and returns kFailed.
-  State FailedBy(int error);
-
-  // The BIO through which OpenSSL reads from and writes to the socket.
-  static BIO_METHOD* SocketMethod();
-  static int BioWrite(BIO* bio, const char* bytes, int count);
-  static int BioRead(BIO* bio, char* into, int count);
-  static long BioControl(BIO* bio, int command, long number, void* pointer);
+  explicit ByteStream(int descriptor) : descriptor_(descriptor), bytes_(descriptor, "server") {}
 
   const int descriptor_;
-  std::unique_ptr<SSL, OpenSslDeleter<&SSL_free>> tls_;
-  std::uint64_t sent_ = 0;
-  std::size_t overhead_ = 0;  ///< bytes that TLS has read since it last returned data
-  std::string why_;
+  sockets::SocketBytes bytes_;
 };
 
 }  // namespace weir::internal

@@ -49,7 +49,7 @@ class TlsStreamTest : public testing::Test {
   }
 
   TempFolder folder_;
-  TlsContext context_;
+  sockets::TlsContext context_;
   std::unique_ptr<ByteStream> stream_;
 };
 

@@ -13,16 +13,16 @@
 namespace weir::internal {
 
 /// While an endpoint refuses or closes connections, one connection is made at a time, with pauses
-/// that double; otherwise up to kMostAtOnce are made at once. Not thread-safe.
+/// that double; otherwise up to kMaxAtOnce are made at once. Not thread-safe.
 class ConnectPace {
  public:
-  static constexpr std::size_t kMostAtOnce = 16;
+  static constexpr std::size_t kMaxAtOnce = 16;
   static constexpr nanoseconds kFirstPause = milliseconds(50);
   static constexpr nanoseconds kLongestPause = milliseconds(1'000);
 
   /// The number of connections that may be in the making.
   std::size_t MaxAt(Instant now) const {
-    if (pause_ == nanoseconds(0)) return kMostAtOnce;
+    if (pause_ == nanoseconds(0)) return kMaxAtOnce;
     return now < next_ ? 0 : 1;
   }
   /// The earliest time of the next connection.

@@ -9,7 +9,7 @@ constexpr Instant kStart{1'000'000'000};
 
 TEST(ConnectPace, AFailureAllowsOneConnectionAfterAPauseThatDoubles) {
   ConnectPace pace;
-  EXPECT_EQ(pace.MaxAt(kStart), ConnectPace::kMostAtOnce);
+  EXPECT_EQ(pace.MaxAt(kStart), ConnectPace::kMaxAtOnce);
   Instant now = kStart;
   for (const int pause : {50, 100, 200, 400, 800, 1'000, 1'000}) {
     pace.OnFailed(now);
@@ -21,7 +21,7 @@ TEST(ConnectPace, AFailureAllowsOneConnectionAfterAPauseThatDoubles) {
     EXPECT_EQ(pace.MaxAt(now), 0U);
   }
   pace.OnResponse();
-  EXPECT_EQ(pace.MaxAt(now), ConnectPace::kMostAtOnce);
+  EXPECT_EQ(pace.MaxAt(now), ConnectPace::kMaxAtOnce);
   EXPECT_LE(pace.next(), kStart);
 }
 

@@ -35,7 +35,7 @@ bool CollectAddresses(const aws_array_list& found, Lookup& lookup) {
     const char* const text = aws_string_c_str(static_cast<aws_host_address*>(each)->address);
     const auto address = ParseAddress(text, lookup.port);
     if (!address || std::ranges::count(lookup.addresses, *address) != 0) continue;
-    if (lookup.addresses.size() < kMostAddresses) lookup.addresses.push_back(*address);
+    if (lookup.addresses.size() < kMaxAddresses) lookup.addresses.push_back(*address);
   }
   return lookup.addresses.size() > before;
 }
@@ -49,7 +49,7 @@ void OnResolved(aws_host_resolver*, const aws_string*, int error, const aws_arra
                 void* lookup) {
   std::unique_ptr<Lookup> self(static_cast<Lookup*>(lookup));
   if (error != 0 || found == nullptr) return FinishLookup(*self, CrtError(error));
-  const bool looks_again = CollectAddresses(*found, *self) && self->rounds < kMostAddresses;
+  const bool looks_again = CollectAddresses(*found, *self) && self->rounds < kMaxAddresses;
   if (looks_again) return LookUp(std::move(self));
   FinishLookup(*self, "the host has no address");
 }

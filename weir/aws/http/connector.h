@@ -27,12 +27,12 @@ namespace weir::internal {
 using Addresses = Result<std::vector<SocketAddress>>;
 
 /// The largest number of addresses of a host that are tried.
-inline constexpr std::size_t kMostAddresses = 3;
+inline constexpr std::size_t kMaxAddresses = 3;
 /// The time after which the next address is tried in parallel (RFC 8305, section 5).
 inline constexpr nanoseconds kHeadStart = milliseconds(250);
 
 /// Looks up the addresses of a host. `done` runs on any thread, possibly before this returns, with
-/// 1 to kMostAddresses addresses in the order in which to try them, or with kUnavailable. A numeric
+/// 1 to kMaxAddresses addresses in the order in which to try them, or with kUnavailable. A numeric
 /// address is not looked up.
 void Resolve(aws_host_resolver& resolver, const std::string& host, std::uint16_t port,
              std::move_only_function<void(Addresses)> done);

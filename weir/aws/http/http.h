@@ -38,36 +38,39 @@ struct WEIR_API HttpResponse {
   const std::string* Header(std::string_view name) const;
 };
 
-/// There is no response. For a retry it matters whether the server may have seen the request.
+/// Why a request got no response, and whether the server may have received the request, which
+/// decides whether a retry is safe.
 struct HttpFailure {
   bool maybe_sent = false;  ///< false: certainly no byte of it left this machine
-  bool timed_out = false;   ///< a limit ended it; if not maybe_sent, before it was sent
-  std::string message;      ///< one line: the cause and the host
+  /// One of SendLimits expired; if not maybe_sent, before anything was sent.
+  bool timed_out = false;
+  std::string message;  ///< one line: the cause and the host
 };
 
-/// Limits on the time of one request. The first one to pass ends it.
+/// Time limits of one request. The first limit to expire ends the request.
 struct WEIR_API SendLimits {
   Deadline deadline = Deadline::Never();
   /// The request is sent only if it has a connection by then.
   Deadline begin_by = Deadline::Never();
-  /// For sending and the whole response, from when the request has a connection. Waiting for a
-  /// connection, in the queue or while one is made, counts only against the two deadlines.
-  nanoseconds answer_within = nanoseconds::max();
+  /// Maximum time from getting a connection until the whole response is received. Time spent queued
+  /// or connecting is limited only by the two deadlines.
+  nanoseconds response_timeout = nanoseconds::max();
 
   Deadline LatestBegin() const { return std::min(deadline, begin_by); }
-  /// Returns the end of a request that has its connection at `begun`.
-  Deadline EndOf(Instant begun) const {
-    const bool endless = answer_within >= Deadline::Never().at() - begun;
-    return endless ? deadline : std::min(deadline, Deadline::At(begun + answer_within));
+  /// Returns the deadline of a request that got its connection at `connected_at`.
+  Deadline DeadlineFrom(Instant connected_at) const {
+    const bool endless = response_timeout >= Deadline::Never().at() - connected_at;
+    return endless ? deadline : std::min(deadline, Deadline::At(connected_at + response_timeout));
   }
 };
 
 using HttpDone = std::move_only_function<void(tl::expected<HttpResponse, HttpFailure>)>;
 
 /// Sends requests to the endpoint it was made for. Thread-safe. Never sends a request twice, and
-/// never follows a redirect. `done` runs exactly once: before Send returns, or later on a thread of
-/// the transport or on one that blocks in Await after it called Send; under no lock, and at the
-/// latest soon after the limit that ends the request.
+/// never follows a redirect. `done` runs exactly once, either inside Send, or later on a thread of
+/// the transport, or on a thread that called Send and is blocked in Await (runtime/await.h). The
+/// transport holds no lock while `done` runs. `done` runs soon after the first limit has expired,
+/// or earlier.
 class WEIR_API HttpTransport {
  public:
   virtual ~HttpTransport() = default;

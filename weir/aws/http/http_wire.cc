@@ -92,8 +92,8 @@ class ResponseReader::Parser final : public http::basic_parser<false> {
     eager(true);
     skip(expected.is_head);
     // Beast applies this limit to a single call; it does not add up earlier bytes.
-    header_limit(kMostFramingBytes);
-    body_limit(expected.most_body_bytes);
+    header_limit(kMaxFramingBytes);
+    body_limit(expected.max_body_bytes);
   }
 
   HttpResponse response;
@@ -107,8 +107,8 @@ class ResponseReader::Parser final : public http::basic_parser<false> {
   }
   void on_header_impl(ErrorCode&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode&) override {
-    constexpr std::uint64_t kMostReserved = 1 << 20;
-    if (length) response.body.reserve(std::min(*length, kMostReserved));
+    constexpr std::uint64_t kMaxReserved = 1 << 20;
+    if (length) response.body.reserve(std::min(*length, kMaxReserved));
   }
   std::size_t on_body_impl(string_view part, ErrorCode&) override {
     response.body.append(part.data(), part.size());
@@ -167,7 +167,7 @@ ResponseReader::State ResponseReader::ParseBytes(std::string_view& bytes) {
 }
 
 bool ResponseReader::HasTooMuchFraming() const {
-  return taken_ + unread_.size() - parser_->response.body.size() > kMostFramingBytes;
+  return taken_ + unread_.size() - parser_->response.body.size() > kMaxFramingBytes;
 }
 
 ResponseReader::State ResponseReader::End() {

@@ -21,7 +21,7 @@ Result<std::string> HeadOf(const HttpRequest& request, std::string_view authorit
 
 /// The most bytes of a response other than its body: status lines, headers, interim responses,
 /// chunk headers, trailers.
-inline constexpr std::size_t kMostFramingBytes = 256 * 1024;
+inline constexpr std::size_t kMaxFramingBytes = 256 * 1024;
 
 /// Parses one response (RFC 9112). Interim responses (1xx) are skipped, trailers are discarded. Any
 /// input is allowed. Not thread-safe.
@@ -30,10 +30,10 @@ class ResponseReader {
   enum class State { kMore, kComplete, kMalformed, kTooLong, kTooMuchFraming };
   struct Expected {
     bool is_head = false;  ///< the response to HEAD has no body, whatever its headers say
-    std::size_t most_body_bytes = 0;
+    std::size_t max_body_bytes = 0;
   };
 
-  /// A longer body is kTooLong; more than kMostFramingBytes of other data are kTooMuchFraming.
+  /// A longer body is kTooLong; more than kMaxFramingBytes of other data are kTooMuchFraming.
   explicit ResponseReader(const Expected& expected);
   ~ResponseReader();
   ResponseReader(const ResponseReader&) = delete;

@@ -14,7 +14,7 @@ namespace {
 
 using State = ResponseReader::State;
 
-constexpr ResponseReader::Expected kExpected{.most_body_bytes = 1'000};
+constexpr ResponseReader::Expected kExpected{.max_body_bytes = 1'000};
 constexpr std::string_view kChunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 /// Feeds an endless repetition of `part` and returns the state after `most` bytes.
@@ -60,7 +60,7 @@ TEST_P(EndlessResponse, EndsAtTheBound) {
   const auto& [begin, part] = GetParam();
   ResponseReader reader(kExpected);
   ASSERT_EQ(reader.Feed(begin), State::kMore);
-  EXPECT_EQ(FeedWithoutEnd(reader, part, 2 * kMostFramingBytes), State::kTooMuchFraming);
+  EXPECT_EQ(FeedWithoutEnd(reader, part, 2 * kMaxFramingBytes), State::kTooMuchFraming);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -100,7 +100,7 @@ TEST(ResponseReader, AResponseThatHasNoBodyWaitsForNone) {
 }
 
 TEST(ResponseReader, TheResponseToHeadHasNoBody) {
-  ResponseReader reader({.is_head = true, .most_body_bytes = 10});
+  ResponseReader reader({.is_head = true, .max_body_bytes = 10});
   ASSERT_EQ(reader.Feed("HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n"), State::kComplete);
   EXPECT_TRUE(reader.keeps_alive());
   EXPECT_EQ(reader.Take().body, "");
@@ -160,7 +160,7 @@ RC_GTEST_PROP(ResponseReaderProperty, AnyBytesHaveAVerdict, ()) {
   for (const std::size_t index : chosen) bytes += parts[index];
   const bool is_head = *rc::gen::arbitrary<bool>();
   const std::size_t most = *rc::gen::inRange<std::size_t>(1, 20);
-  const ResponseReader::Expected expected{.is_head = is_head, .most_body_bytes = 100};
+  const ResponseReader::Expected expected{.is_head = is_head, .max_body_bytes = 100};
   const ReadOutcome outcome = ReadInParts(bytes, most, expected);
   RC_ASSERT(outcome.state != State::kMore);
   RC_ASSERT(outcome.body.size() <= 100);

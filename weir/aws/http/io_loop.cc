@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "weir/runtime/callback_scope.h"
+
 namespace weir::internal {
 namespace {
 
@@ -97,6 +99,7 @@ void IoLoop::Wake() {
 }
 
 void IoLoop::Run() {
+  const CallbackScope scope;
   std::array<epoll_event, 64> events{};
   while (const std::optional<Instant> until = RunDue()) {
     const int count = epoll_wait(epoll_, events.data(), events.size(), MillisTo(*until));
@@ -119,11 +122,11 @@ std::optional<Instant> IoLoop::RunDue() {
 
 /// Rounds up, so that the wait does not end before `until`. Returns -1 for kNever.
 int IoLoop::MillisTo(Instant until) const {
-  constexpr std::int64_t kNanosPerMilli = 1'000'000, kMostMillis = 3'600'000;
+  constexpr std::int64_t kNanosPerMilli = 1'000'000, kMaxMillis = 3'600'000;
   if (until == kNever) return -1;
   const std::int64_t left = (until - clock_.Now()).count();
   return static_cast<int>(
-      std::clamp((left + kNanosPerMilli - 1) / kNanosPerMilli, std::int64_t{0}, kMostMillis));
+      std::clamp((left + kNanosPerMilli - 1) / kNanosPerMilli, std::int64_t{0}, kMaxMillis));
 }
 
 void IoLoop::DispatchEvent(int descriptor) {

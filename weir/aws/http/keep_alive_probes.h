@@ -12,6 +12,6 @@ namespace weir::internal {
 // most max_connections of them, and none is idle for longer than idle_timeout.
 inline constexpr std::uint16_t kProbeAfterSeconds = 5;
 inline constexpr std::uint16_t kProbeEverySeconds = 2;
-inline constexpr std::uint16_t kMostFailedProbes = 3;
+inline constexpr std::uint16_t kMaxFailedProbes = 3;
 
 }  // namespace weir::internal

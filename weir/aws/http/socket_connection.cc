@@ -70,7 +70,7 @@ bool SocketConnection::BeginWriting(ExchangePtr exchange, Reader& reader) {
   if (!exchange->state.compare_exchange_strong(waiting, Exchange::State::kSending)) return false;
   exchange_ = std::move(exchange);
   response_.emplace(ResponseReader::Expected{.is_head = exchange_->request.method == "HEAD",
-                                             .most_body_bytes = settings_.most_body_bytes});
+                                             .max_body_bytes = settings_.max_body_bytes});
   written_ = 0;
   sent_before_ = stream_->sent();
   if (reader == Reader::kCaller && wake_ < 0) wake_ = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
@@ -187,11 +187,11 @@ SocketConnection::Ending SocketConnection::EndParsed(ResponseReader::State state
       return EndExchange(response_->Take(), reusable);
     }
     case ResponseReader::State::kTooLong:
-      return EndFailed(
-          true, fmt::format("the answer is longer than {} bytes", settings_.most_body_bytes));
+      return EndFailed(true,
+                       fmt::format("the answer is longer than {} bytes", settings_.max_body_bytes));
     case ResponseReader::State::kTooMuchFraming:
       return EndFailed(true, fmt::format("the answer has more than {} bytes besides its body",
-                                         kMostFramingBytes));
+                                         kMaxFramingBytes));
     default:
       return EndFailed(true, has_ended ? stream_->why() : "the answer is not HTTP");
   }

@@ -43,7 +43,7 @@ class SocketConnection final : public IoHandler,
   };
   struct Settings {
     std::string endpoint;  ///< host and port, for messages
-    std::size_t most_body_bytes = 0;
+    std::size_t max_body_bytes = 0;
   };
   enum class Begun { kBegun, kOver, kBroken };
 

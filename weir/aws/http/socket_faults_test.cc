@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kMostCalls = 2'000;
+constexpr std::size_t kMaxCalls = 2'000;
 
 class SocketFaultsTest : public TransportTest {
  protected:
@@ -48,7 +48,7 @@ TEST_P(SocketFaultsTest, WhicheverCallFailsEachRequestHasOneHonestAnswer) {
   constexpr int kRequests = 4;
   std::size_t nth = 1;
   for (bool was_reached = true; was_reached; ++nth) {
-    ASSERT_LT(nth, kMostCalls);
+    ASSERT_LT(nth, kMaxCalls);
     SCOPED_TRACE("call " + std::to_string(nth));
     LoopbackServer server(Echo);
     Failures failures;

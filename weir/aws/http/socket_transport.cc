@@ -12,13 +12,13 @@ namespace weir::internal {
 namespace {
 
 /// A body up to this size is copied behind its head, so that one write sends both.
-constexpr std::size_t kMostCopied = 16 * 1024;
+constexpr std::size_t kMaxCopied = 16 * 1024;
 
 /// The time between two calls of TransportOptions::gives_up.
 constexpr nanoseconds kGiveUpPollInterval = milliseconds(100);
 
 void AppendSmallBody(Exchange& exchange) {
-  if (exchange.request.body.size() > kMostCopied) return;
+  if (exchange.request.body.size() > kMaxCopied) return;
   exchange.head += exchange.request.body;
   exchange.request.body.clear();
 }
@@ -28,7 +28,7 @@ void AppendSmallBody(Exchange& exchange) {
 Result<std::unique_ptr<HttpTransport>> SocketTransport::Open(const CrtRuntime& runtime,
                                                              const Clock& clock,
                                                              const TransportOptions& options) {
-  TlsContext tls;
+  sockets::TlsContext tls;
   if (options.tls) {
     WEIR_ASSIGN_OR_RETURN(tls, MakeTlsContext(runtime.options()));
   }
@@ -43,13 +43,13 @@ Result<std::unique_ptr<HttpTransport>> SocketTransport::Open(const CrtRuntime& r
 }
 
 SocketTransport::SocketTransport(const Clock& clock, const TransportOptions& options,
-                                 TlsContext tls)
+                                 sockets::TlsContext tls)
     : clock_(clock),
       options_(options),
       tls_(std::move(tls)),
       authority_(HostHeader({.tls = options.tls, .host = options.host, .port = options.port})),
       settings_{.endpoint = fmt::format("{}:{}", options.host, options.port),
-                .most_body_bytes = options.max_answer_bytes},
+                .max_body_bytes = options.max_answer_bytes},
       idle_(options.idle_timeout) {}
 
 ConnectorOptions SocketTransport::connector_options() const {
@@ -97,7 +97,7 @@ void SocketTransport::Assign(ExchangePtr exchange, Reader reader) {
     // Counted before it can complete.
     if (accepted) ++incomplete_;
     if (accepted && connection == nullptr) {
-      return Enqueue(exchange, PendingExchanges::Position::kBack);
+      return Enqueue(exchange, ExchangeTimeouts::Position::kBack);
     }
     if (connection != nullptr) AttachConnection(exchange, connection);
   }
@@ -114,21 +114,21 @@ void SocketTransport::Reassign(ExchangePtr exchange, Reader reader) {
     if (exchange->state == Exchange::State::kOver) return;
     pending_.Remove(*exchange);
     connection = idle_.Take(reader);
-    if (connection == nullptr) return Enqueue(exchange, PendingExchanges::Position::kFront);
+    if (connection == nullptr) return Enqueue(exchange, ExchangeTimeouts::Position::kFront);
     AttachConnection(exchange, connection);
   }
   StartOn(std::move(exchange), std::move(connection), reader);
 }
 
-void SocketTransport::Enqueue(const ExchangePtr& exchange, PendingExchanges::Position position) {
-  SetLimit(exchange, exchange->limits.LatestBegin().at());
+void SocketTransport::Enqueue(const ExchangePtr& exchange, ExchangeTimeouts::Position position) {
+  SetTimeout(exchange, exchange->limits.LatestBegin().at());
   pending_.Enqueue(exchange, position);
   OpenMore();
 }
 
 void SocketTransport::AttachConnection(const ExchangePtr& exchange, ConnectionPtr connection) {
   exchange->connection = std::move(connection);
-  SetLimit(exchange, exchange->limits.EndOf(clock_.Now()).at());
+  SetTimeout(exchange, exchange->limits.DeadlineFrom(clock_.Now()).at());
 }
 
 void SocketTransport::StartOn(ExchangePtr exchange, ConnectionPtr connection, Reader reader) {
@@ -286,8 +286,8 @@ void SocketTransport::CloseAll() {
   for (const ConnectionPtr& each : idle) Discard(*each);
 }
 
-void SocketTransport::SetLimit(const ExchangePtr& exchange, Instant at) {
-  pending_.SetLimit(exchange, at);
+void SocketTransport::SetTimeout(const ExchangePtr& exchange, Instant at) {
+  pending_.SetTimeout(exchange, at);
   // If the transport may give up, OnTime must check that regularly.
   WakeBy(options_.gives_up ? std::min(at, clock_.Now() + kGiveUpPollInterval) : at);
 }
@@ -302,15 +302,15 @@ void SocketTransport::WakeBy(Instant at) {
 void SocketTransport::OnTime() {
   const Instant now = clock_.Now();
   const bool gives_up = GivesUp();
-  std::vector<OverdueExchange> overdue;
+  std::vector<TimedOutExchange> overdue;
   std::vector<ConnectionPtr> expired;
   {
     const MutexLock lock(mutex_);
-    overdue = pending_.TakeOverdue(now, gives_up);
+    overdue = pending_.TakeTimedOut(now, gives_up);
     expired = idle_.TakeExpired(now);
     OpenMore();
   }
-  EndOverdue(overdue);
+  EndTimedOut(overdue);
   for (const ConnectionPtr& each : expired) Discard(*each);
   maker_->OnTime(now);
   SetTimer();
@@ -319,7 +319,7 @@ void SocketTransport::OnTime() {
 // Outside the lock, because Abandon takes the connection's lock and callbacks may call Send. If
 // Abandon returns false, the exchange has just ended there, or has not begun; the thread that
 // carries it then releases the connection.
-void SocketTransport::EndOverdue(const std::vector<OverdueExchange>& overdue) {
+void SocketTransport::EndTimedOut(const std::vector<TimedOutExchange>& overdue) {
   for (const auto& [exchange, connection, maybe_sent] : overdue) {
     if (connection != nullptr && connection->Abandon(exchange)) {
       Release(connection, false, nullptr);
@@ -332,8 +332,8 @@ void SocketTransport::EndOverdue(const std::vector<OverdueExchange>& overdue) {
 void SocketTransport::SetTimer() {
   const MutexLock lock(mutex_);
   Instant next = std::min(idle_.next_expiry(), maker_->next_limit());
-  if (pending_.has_limits()) {
-    next = std::min(next, pending_.first_limit());
+  if (pending_.has_timeouts()) {
+    next = std::min(next, pending_.first_timeout());
     if (options_.gives_up) next = std::min(next, clock_.Now() + kGiveUpPollInterval);
   }
   // While connections are being made, OnConnected opens more.

@@ -16,8 +16,8 @@
 #include "weir/aws/http/connect_pace.h"
 #include "weir/aws/http/connection_maker.h"
 #include "weir/aws/http/crt_transport.h"
+#include "weir/aws/http/exchange_timeouts.h"
 #include "weir/aws/http/idle_connections.h"
-#include "weir/aws/http/pending_exchanges.h"
 #include "weir/aws/http/socket_connection.h"
 
 namespace weir::internal {
@@ -35,7 +35,7 @@ class SocketTransport final : public HttpTransport,
   void Send(HttpRequest request, SendLimits limits, HttpDone done) override;
 
  private:
-  SocketTransport(const Clock& clock, const TransportOptions& options, TlsContext tls);
+  SocketTransport(const Clock& clock, const TransportOptions& options, sockets::TlsContext tls);
   ConnectorOptions connector_options() const;
 
   // From a request to a connection.
@@ -47,7 +47,7 @@ class SocketTransport final : public HttpTransport,
   /// Starts the exchange on a connection that was assigned to it.
   void StartOn(ExchangePtr exchange, ConnectionPtr connection, Reader reader);
   /// Queues the exchange, and opens connections if needed.
-  void Enqueue(const ExchangePtr& exchange, PendingExchanges::Position position)
+  void Enqueue(const ExchangePtr& exchange, ExchangeTimeouts::Position position)
       WEIR_REQUIRES(mutex_);
   /// Assigns the connection to the exchange; the time for its response begins now.
   void AttachConnection(const ExchangePtr& exchange, ConnectionPtr connection)
@@ -67,7 +67,7 @@ class SocketTransport final : public HttpTransport,
   void Discard(SocketConnection& connection);
 
   // Limits.
-  void SetLimit(const ExchangePtr& exchange, Instant at) WEIR_REQUIRES(mutex_);
+  void SetTimeout(const ExchangePtr& exchange, Instant at) WEIR_REQUIRES(mutex_);
   /// Makes the loop call OnTime at this time or earlier.
   void WakeBy(Instant at) WEIR_REQUIRES(mutex_);
   bool GivesUp() const { return options_.gives_up && options_.gives_up(); }
@@ -75,7 +75,7 @@ class SocketTransport final : public HttpTransport,
   // Called on the loop's thread.
   void OnTime();
   /// Ends the exchanges that are overdue.
-  void EndOverdue(const std::vector<OverdueExchange>& overdue);
+  void EndTimedOut(const std::vector<TimedOutExchange>& overdue);
   /// Sets the timer to the next limit.
   void SetTimer() WEIR_EXCLUDES(mutex_);
   void OnConnected(Result<std::unique_ptr<ByteStream>> stream) override;
@@ -94,16 +94,17 @@ class SocketTransport final : public HttpTransport,
 
   const Clock& clock_;
   const TransportOptions options_;
-  const TlsContext tls_;  ///< null: no TLS
+  const sockets::TlsContext tls_;  ///< null: no TLS
   const std::string authority_;
   const SocketConnection::Settings settings_;
 
   Mutex mutex_;
   std::condition_variable_any changed_;
-  PendingExchanges pending_ WEIR_GUARDED_BY(mutex_);
+  ExchangeTimeouts pending_ WEIR_GUARDED_BY(mutex_);
   IdleConnections idle_ WEIR_GUARDED_BY(mutex_);
-  std::size_t open_ WEIR_GUARDED_BY(mutex_) = 0;        ///< connections, including those being made
-  std::size_t connecting_ WEIR_GUARDED_BY(mutex_) = 0;  ///< of these, the ones being made
+  std::size_t open_ WEIR_GUARDED_BY(mutex_) = 0;  ///< connections, including those being made
+  /// How many of these connections are being made.
+  std::size_t connecting_ WEIR_GUARDED_BY(mutex_) = 0;
   ConnectPace pace_ WEIR_GUARDED_BY(mutex_);
   std::size_t incomplete_ WEIR_GUARDED_BY(mutex_) = 0;  ///< exchanges that have not completed
   Instant wakes_at_ WEIR_GUARDED_BY(mutex_){INT64_MAX};

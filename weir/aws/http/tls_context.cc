@@ -18,8 +18,8 @@ bool TrustCertificatesOf(SSL_CTX& context, const CrtOptions& options) {
 
 }  // namespace
 
-Result<TlsContext> MakeTlsContext(const CrtOptions& options) {
-  TlsContext context(SSL_CTX_new(TLS_client_method()));
+Result<sockets::TlsContext> MakeTlsContext(const CrtOptions& options) {
+  sockets::TlsContext context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr) return Fail(Code::kUnavailable, "OpenSSL does not start");
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   // No server has a reason to renegotiate, and TLS 1.3 does not allow it.

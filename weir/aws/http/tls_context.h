@@ -9,6 +9,6 @@ namespace weir::internal {
 
 /// Returns a context for TLS 1.2 or later that verifies as `options` says. Returns kInvalidArgument
 /// if the file or folder of authorities cannot be read, kUnavailable if OpenSSL fails.
-Result<TlsContext> MakeTlsContext(const CrtOptions& options);
+Result<sockets::TlsContext> MakeTlsContext(const CrtOptions& options);
 
 }  // namespace weir::internal

@@ -26,7 +26,6 @@ namespace {
 
 using internal::CrtHandle;
 using internal::Cursor;
-using internal::IsOfSigning;
 using internal::View;
 
 using MessageHandle = CrtHandle<aws_http_message, aws_http_message_release>;
@@ -34,17 +33,27 @@ using StreamHandle = CrtHandle<aws_input_stream, aws_input_stream_release>;
 using SignableHandle = CrtHandle<aws_signable, aws_signable_destroy>;
 using CredentialsHandle = CrtHandle<aws_credentials, aws_credentials_release>;
 
+constexpr std::string_view kContentHash = "x-amz-content-sha256";
+
 /// The runtime itself excludes user-agent and the hop-by-hop headers.
 bool ShouldSign(const aws_byte_cursor* name, void*) { return View(*name) != "content-length"; }
 
+bool IsForS3(const SigningScope& scope) { return scope.service == "s3"; }
+
+/// Returns whether an earlier signing for the scope added the header.
+bool IsOfSigning(const HttpHeader& header, const SigningScope& scope) {
+  return internal::IsOfSigning(header) || (IsForS3(scope) && header.name == kContentHash);
+}
+
 /// Returns the message that the runtime signs: a copy of the request without the body, which the
 /// runtime reads from the request itself.
-MessageHandle MakeMessage(aws_allocator* allocator, const HttpRequest& request) {
+MessageHandle MakeMessage(aws_allocator* allocator, const HttpRequest& request,
+                          const SigningScope& scope) {
   MessageHandle message(aws_http_message_new_request(allocator));
   bool made = aws_http_message_set_request_method(message.get(), Cursor(request.method)) == 0 &&
               aws_http_message_set_request_path(message.get(), Cursor(request.path)) == 0;
   for (const HttpHeader& header : request.headers) {
-    if (IsOfSigning(header)) continue;
+    if (IsOfSigning(header, scope)) continue;
     aws_http_header copy{};
     copy.name = Cursor(header.name);
     copy.value = Cursor(header.value);
@@ -108,16 +117,17 @@ aws_signing_config_aws CrtSigner::SigningConfig(const aws_credentials* credentia
   config.service = Cursor(scope_.service);
   aws_date_time_init_epoch_millis(&config.date, static_cast<std::uint64_t>(now.value));
   config.should_sign_header = &ShouldSign;
-  config.flags.use_double_uri_encode = true;
-  config.flags.should_normalize_uri_path = true;
-  config.signed_body_header = AWS_SBHT_NONE;
+  const bool is_s3 = IsForS3(scope_);
+  config.flags.use_double_uri_encode = !is_s3;
+  config.flags.should_normalize_uri_path = !is_s3;
+  config.signed_body_header = is_s3 ? AWS_SBHT_X_AMZ_CONTENT_SHA256 : AWS_SBHT_NONE;
   config.credentials = credentials;
   return config;
 }
 
 Signed CrtSigner::RunSigning(const HttpRequest& request, const Credentials& credentials,
                              UnixMillis now) const {
-  const MessageHandle message = MakeMessage(allocator_, request);
+  const MessageHandle message = MakeMessage(allocator_, request, scope_);
   const CredentialsHandle key = MakeCredentials(allocator_, credentials);
   if (message == nullptr || key == nullptr) return {.error = aws_last_error(), .headers = {}};
   const SignableHandle signable(aws_signable_new_http_request(allocator_, message.get()));
@@ -142,7 +152,8 @@ Status CrtSigner::Sign(HttpRequest& request, const Credentials& credentials, Uni
   }
   Signed added = RunSigning(request, credentials, now);
   if (added.error != AWS_ERROR_SUCCESS) return refused(internal::CrtError(added.error));
-  std::erase_if(request.headers, IsOfSigning);
+  std::erase_if(request.headers,
+                [this](const HttpHeader& header) { return IsOfSigning(header, scope_); });
   std::ranges::move(added.headers, std::back_inserter(request.headers));
   return {};
 }

@@ -8,8 +8,9 @@
 
 namespace weir {
 
-/// Signs by Signature Version 4 in headers, in the form that all services but S3 require: the path
-/// is normalised and encoded once more, and there is no x-amz-content-sha256. Headers of an earlier
+/// Signs by Signature Version 4 in headers. For the service "s3" the path is signed as it is, and
+/// x-amz-content-sha256 is added; for all others the path is normalised and encoded once more, and
+/// there is no such header. Headers of an earlier
 /// signature are replaced, so a request can be signed again for a retry. `runtime` must outlive the
 /// signer.
 ///

@@ -72,6 +72,19 @@ TEST_P(SignerContract, SignsAsTheTestSuiteOfAws) {
 
 TEST_P(SignerContract, SignsAsBotocore) { ExpectTheirSignatures("sigv4_botocore.json", 6); }
 
+// Fails if: the path of S3 is normalised or encoded twice, or the hash of the body is not signed.
+TEST_P(SignerContract, SignsForS3AsBotocore) { ExpectTheirSignatures("sigv4_botocore_s3.json", 5); }
+
+TEST_P(SignerContract, SigningForS3AgainReplacesTheHashOfTheBody) {
+  const SigningScope s3{.region = "us-east-1", .service = "s3"};
+  HttpRequest request{.method = "PUT", .path = "/k", .headers = {{"host", "h"}}, .body = "x"};
+  ASSERT_TRUE(Sign(s3, request, credentials_, now_ - milliseconds(60'000)));
+  ASSERT_TRUE(Sign(s3, request, credentials_, now_));
+  EXPECT_EQ(HeaderOf(request, "x-amz-content-sha256"),
+            "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881");
+  EXPECT_EQ(HeaderOf(request, "x-amz-date"), "20150830T123600Z");
+}
+
 TEST_P(SignerContract, SigningAgainReplacesWhatTheFirstSigningAdded) {
   HttpRequest request{.headers = {{"host", "h"}}, .body = "x"};
   Credentials with_token = credentials_;

@@ -54,7 +54,7 @@ class ScriptedTransport final : public HttpTransport {
       return limits.LatestBegin().at();
     }
     const Instant at = begun + *line.after;
-    const Deadline end = limits.EndOf(begun);
+    const Deadline end = limits.DeadlineFrom(begun);
     if (at <= end.at()) return at;
     line.answer = tl::unexpected(HttpFailure{true, true, "timed out: h"});
     return end.at();

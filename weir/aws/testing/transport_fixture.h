@@ -67,7 +67,7 @@ class TransportTest : public testing::TestWithParam<Kind> {
     return answer;
   }
   SendLimits AnsweredWithin(nanoseconds time) const {
-    return {.deadline = Deadline::After(clock_, kPatience), .answer_within = time};
+    return {.deadline = Deadline::After(clock_, kPatience), .response_timeout = time};
   }
   Answer Ask(HttpTransport& transport, HttpRequest request, nanoseconds wait = kPatience) {
     if (!GetParam().awaits) return Start(transport, std::move(request), wait).get();

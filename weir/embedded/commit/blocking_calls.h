@@ -88,7 +88,7 @@ class BlockingCalls {
   const std::string name_;
   const std::size_t most_;
   Mutex mutex_;
-  std::size_t count_ WEIR_GUARDED_BY(mutex_) = 0;  // of calls that are queued or running
+  std::size_t count_ WEIR_GUARDED_BY(mutex_) = 0;  // the number of calls that are queued or running
 };
 
 }  // namespace weir

@@ -11,9 +11,9 @@ namespace weir {
 namespace {
 
 // Bounds the cost of damage: further unknown changes are numbered, but not compared with buckets.
-constexpr std::size_t kMostUnknown = 1000;
+constexpr std::size_t kMaxUnknown = 1000;
 constexpr std::size_t kLongestKeyText = 4096;
-constexpr std::size_t kMostDifferences = 1;
+constexpr std::size_t kMaxDifferences = 1;
 
 // Returns the text with which a change of this bucket begins.
 std::string KeyText(const BucketKey& key) {
@@ -28,10 +28,10 @@ std::string KeyText(const BucketKey& key) {
 bool Resembles(std::string_view line, std::string_view key) {
   const std::size_t size = std::min(line.size(), key.size());
   std::size_t differences = 0;
-  for (std::size_t i = 0; i < size && differences <= kMostDifferences; ++i) {
+  for (std::size_t i = 0; i < size && differences <= kMaxDifferences; ++i) {
     if (line[i] != key[i]) ++differences;
   }
-  return differences <= kMostDifferences;
+  return differences <= kMaxDifferences;
 }
 
 }  // namespace
@@ -56,6 +56,7 @@ void ChangeIndex::Add(const Change& change) {
   latest.time = change.time;
   latest.limits = change.limits;
   latest.extras = change.extras;
+  latest.use = change.use;
   latest.is_readable = true;
   latest.order = ++order_;
 }
@@ -66,7 +67,7 @@ void ChangeIndex::Add(const DamagedChange& change) {
     LatestChange& latest = At(KeyView::Of(*change.key));
     latest.is_readable = false;
     latest.order = order_;
-  } else if (keyless_changes_.size() < kMostUnknown) {
+  } else if (keyless_changes_.size() < kMaxUnknown) {
     keyless_changes_.push_back(
         {.line = std::string(change.line.substr(0, kLongestKeyText)), .order = order_});
   }

@@ -29,6 +29,7 @@ struct LatestChange {
   std::optional<std::int64_t> time;  ///< nothing if the bucket was removed
   std::string limits;                ///< JSON
   std::string extras;                ///< JSON; empty if there are none
+  std::string use;                   ///< JSON; empty if there is none
   /// If false, the fields above are those of an earlier change, if there is one.
   bool is_readable = true;
   std::size_t order = 0;  ///< number of the change in the log
@@ -69,7 +70,7 @@ class ChangeIndex {
   LatestChange& At(const KeyView& key);
 
   Map map_;
-  std::vector<UnknownChange> keyless_changes_;  // the first kMostUnknown of them
+  std::vector<UnknownChange> keyless_changes_;  // the first kMaxUnknown of them
   std::size_t order_ = 0;
 };
 

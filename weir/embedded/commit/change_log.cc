@@ -7,6 +7,7 @@
 
 #include "weir/embedded/rows/bucket_reader.h"
 #include "weir/model/quoted.h"
+#include "weir/store/bucket/bucket_use_passing.h"
 
 namespace weir {
 namespace {
@@ -24,10 +25,10 @@ constexpr std::size_t kLeastBytes = 1u << 20;
 
 std::string DescribeDamage(std::int64_t seq, const DamagedChange& change) {
   if (change.key) {
-    return fmt::format("{}: a change of {}/{} does not read", seq, change.key->entity,
+    return fmt::format("{}: a change of {}/{} is unreadable", seq, change.key->entity,
                        change.key->resource);
   }
-  return fmt::format("{}: a change of an unknown bucket does not read: {}", seq,
+  return fmt::format("{}: a change of an unknown bucket is unreadable: {}", seq,
                      Quoted(change.line));
 }
 
@@ -37,15 +38,16 @@ std::size_t Share(double share, std::size_t whole, std::size_t least) {
 
 }  // namespace
 
-Result<ChangeLog> ChangeLog::Open(sqlite::Connection& connection) {
+Result<ChangeLog> ChangeLog::Open(sqlite::Connection& connection, UsageLimits limits) {
   ChangeLog log(connection);
   WEIR_ASSIGN_OR_RETURN(log.insert_, connection.Prepare("INSERT INTO change VALUES(?, ?)"));
   WEIR_ASSIGN_OR_RETURN(log.delete_, connection.Prepare("DELETE FROM change WHERE seq <= ?"));
   WEIR_ASSIGN_OR_RETURN(log.put_bucket_,
-                        connection.Prepare("INSERT INTO bucket VALUES(?, ?, ?, ?, ?, ?) "
+                        connection.Prepare("INSERT INTO bucket VALUES(?, ?, ?, ?, ?, ?, ?) "
                                            "ON CONFLICT(entity, resource, shard) DO UPDATE "
                                            "SET time = excluded.time, limits = excluded.limits, "
-                                           "extras = excluded.extras"));
+                                           "extras = excluded.extras, use = excluded.use"));
+  WEIR_ASSIGN_OR_RETURN(log.usage_, UsageRows::Open(connection, limits));
   WEIR_ASSIGN_OR_RETURN(log.delete_bucket_,
                         connection.Prepare("DELETE FROM bucket WHERE entity = ? AND "
                                            "resource = ? AND shard = ?"));
@@ -83,11 +85,33 @@ void ChangeLog::Add(const BucketKey& key, const BucketState* state, std::uint32_
   if (std::exchange(mark, fold_round_) != fold_round_) keys_to_fold_.push_back(key);
 }
 
-Result<ChangeLog::Written> ChangeLog::Append() {
-  if (batch_.empty()) return Written{};
-  WEIR_RETURN_IF_ERROR(Write(batch_, [] { return Status(); }));
+void ChangeLog::AddUse(const BucketKey& key, std::vector<HourOfUse> hours) {
+  use_.push_back({key, std::move(hours)});
+}
+
+void ChangeLog::AddChanges(BucketTable& table, std::size_t max_hours) {
+  UseDrain use{.sink = [this](const BucketKey& key,
+                              std::vector<HourOfUse> hours) { AddUse(key, std::move(hours)); },
+               .most = max_hours};
+  table.DrainChanges([this](const BucketKey& key, const BucketState* state,
+                            std::uint32_t& mark) { Add(key, state, mark); },
+                     std::move(use));
+}
+
+Result<ChangeLog::Written> ChangeLog::Append(UnixMillis now) {
+  if (batch_.empty() && use_.empty()) return Written{};
+  Status written_use;
+  Status done = Write(batch_, [&] { return written_use = WriteUse(now); });
+  if (!done && !written_use && written_use.error().code == Code::kDataLoss) {
+    // The table of usage is damaged: decisions must not wait for its repair.
+    lost_use_ += use_.size();
+    use_.clear();
+    done = Write(batch_, [] { return Status(); });
+  }
+  WEIR_RETURN_IF_ERROR(done);
   const Written written{.buckets = batch_.count(), .bytes = batch_.bytes()};
   batch_.Clear();
+  use_.clear();
   return written;
 }
 
@@ -113,9 +137,16 @@ Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>&
   return {};
 }
 
+Status ChangeLog::WriteUse(UnixMillis now) {
+  for (const UseOfBucket& use : use_) {
+    WEIR_RETURN_IF_ERROR(usage_->AddHours(use.key, use.hours));
+  }
+  return use_.empty() ? Status() : usage_->Trim(now);
+}
+
 Status ChangeLog::WriteOnce(std::span<const std::string_view> rows,
                             const std::function<Status()>& body) {
-  return connection_->InTransaction([&]() -> Status {
+  Status written = connection_->InTransaction([&]() -> Status {
     WEIR_RETURN_IF_ERROR(body());
     std::int64_t seq = next_seq_;
     for (const std::string_view row : rows) {
@@ -123,6 +154,8 @@ Status ChangeLog::WriteOnce(std::span<const std::string_view> rows,
     }
     return {};
   });
+  usage_->End(written.has_value());
+  return written;
 }
 
 Status ChangeLog::Rewrite(const BucketTable& table) {
@@ -164,6 +197,8 @@ Status ChangeLog::FoldSome(const BucketTable& table, std::size_t grown_bytes) {
 }
 
 Status ChangeLog::FoldAll(const BucketTable& table) {
+  // A folded state lacks the hours that were collected with it.
+  if (!use_.empty()) WEIR_RETURN_IF_ERROR(Append());
   // A fold in progress may lack the changes that were added since it began. The next one has them.
   if (fold_) WEIR_RETURN_IF_ERROR(EndFold(table));
   if (bytes_ > 0 || !batch_.empty()) WEIR_RETURN_IF_ERROR(EndFold(table));
@@ -217,18 +252,25 @@ Status ChangeLog::WriteSlice(const BucketTable& table) {
 
 Status ChangeLog::WriteBucket(const BucketTable& table, const BucketKey& key) {
   // The state may be newer than the log. Then the next commit writes it to the log again.
-  const std::optional<BucketRecord> record = table.Read(key);
-  const bool has_extras = record && record->extras != ExtraMeters();
-  const bool is_kept = record && (has_extras || !record->names.empty());
+  BucketRecord record;
+  std::string use;
+  table.ReadState(key, [&](const BucketState* state) {
+    if (state == nullptr) return;
+    record = RecordOf(*state);
+    if (!IsEmpty(state->use)) AppendUse(use, state->use);
+  });
+  const bool has_extras = record.extras != ExtraMeters();
+  const bool is_kept = has_extras || !record.names.empty() || !use.empty();
   sqlite::Statement& statement = is_kept ? *put_bucket_ : *delete_bucket_;
   statement.Bind(1, key.entity).Bind(2, key.resource).Bind(3, key.shard);
   if (!is_kept) return statement.Run();
   std::string limits;
-  AppendLimits(limits, *record);
-  statement.Bind(4, record->bucket.time.value).Bind(5, limits);
+  AppendLimits(limits, record);
+  statement.Bind(4, record.bucket.time.value).Bind(5, limits);
   std::string extras;
-  if (has_extras) AppendExtras(extras, record->extras);
-  return (has_extras ? statement.Bind(6, extras) : statement.BindNull(6)).Run();
+  if (has_extras) AppendExtras(extras, record.extras);
+  has_extras ? statement.Bind(6, extras) : statement.BindNull(6);
+  return (use.empty() ? statement.BindNull(7) : statement.Bind(7, use)).Run();
 }
 
 Status ChangeLog::DeleteRows(std::size_t bytes) {

@@ -14,6 +14,7 @@
 #include "weir/embedded/file/damage.h"
 #include "weir/embedded/file/sqlite.h"
 #include "weir/embedded/rows/bucket_codec.h"
+#include "weir/embedded/rows/usage_rows.h"
 #include "weir/store/bucket/bucket_table.h"
 
 namespace weir {
@@ -34,7 +35,8 @@ class ChangeLog {
     std::size_t bytes = 0;
   };
 
-  [[nodiscard]] static Result<ChangeLog> Open(sqlite::Connection& connection);
+  [[nodiscard]] static Result<ChangeLog> Open(sqlite::Connection& connection,
+                                              UsageLimits limits = {});
 
   /// Reads the latest change of each bucket in the log. An unreadable change is noted in `damage`.
   /// Call it once, before anything else.
@@ -43,11 +45,23 @@ class ChangeLog {
   /// Collects the present state of a bucket for the next Append; null means that it was removed.
   /// `mark` is the value that the last Add of this bucket left in it, or 0 if there was none.
   void Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark);
-  /// Writes the collected changes, if there are any. After an error they stay collected.
-  [[nodiscard]] Result<Written> Append();
+  /// Adds all changes of the table, and the ended hours of `max_hours` of its buckets (UseDrain).
+  void AddChanges(BucketTable& table, std::size_t max_hours);
+  /// Collects hours of a bucket for the next Append, which adds them to usage in the same
+  /// transaction as the changes.
+  void AddUse(const BucketKey& key, std::vector<HourOfUse> hours);
+  /// Writes the collected changes, if there are any. After an error they stay collected. `now` is
+  /// the time at which usage expires.
+  [[nodiscard]] Result<Written> Append(UnixMillis now = {});
   /// Writes that these buckets were removed, and the writes of `body`, in one transaction.
   [[nodiscard]] Status AppendRemoved(std::span<const BucketKey> keys,
                                      const std::function<Status()>& body);
+
+  /// Returns the number of buckets whose hours were not stored, because the table of usage is
+  /// damaged.
+  std::uint64_t lost_use() const { return lost_use_; }
+  /// The rows of usage, which are written with Append.
+  UsageRows& usage() { return *usage_; }
 
   std::size_t bytes() const { return bytes_; }
   bool folding() const { return fold_.has_value(); }
@@ -79,9 +93,16 @@ class ChangeLog {
     std::size_t bytes;  // size of the log when the fold began
   };
 
+  struct UseOfBucket {
+    BucketKey key;
+    std::vector<HourOfUse> hours;
+  };
+
   explicit ChangeLog(sqlite::Connection& connection) : connection_(&connection) {}
   /// Writes the rows of `batch` and runs `body`, in one transaction. Retries once on a full disk.
   Status Write(const ChangeBatch& batch, const std::function<Status()>& body);
+  /// Adds the collected hours to usage. REQUIRES: a transaction.
+  Status WriteUse(UnixMillis now);
   /// One attempt of Write.
   Status WriteOnce(std::span<const std::string_view> rows, const std::function<Status()>& body);
   void BeginFold();
@@ -97,8 +118,11 @@ class ChangeLog {
 
   sqlite::Connection* connection_;
   std::optional<sqlite::Statement> insert_, delete_, put_bucket_, delete_bucket_;
+  std::optional<UsageRows> usage_;
   ChangeBatch batch_;
-  std::deque<Row> rows_;  // of the table `change`, in order
+  std::vector<UseOfBucket> use_;  // collected
+  std::uint64_t lost_use_ = 0;
+  std::deque<Row> rows_;  // the rows of the table `change`, in order
   std::int64_t next_seq_ = 1;
   std::size_t bytes_ = 0;
   std::optional<Fold> fold_;

@@ -26,7 +26,7 @@ struct QueuedCall {
   bool is_waiter;
   int commits_begun;  // before the call was added
   int answers = 0;
-  int runs = 0;      // of a job
+  int runs = 0;      // how often a job ran
   int followed = 0;  // runs of the task that follows a late commit
   std::optional<CommitQueue::State> expired{};
   std::optional<int> committed{};  // the commit that included it, whether it succeeded or not

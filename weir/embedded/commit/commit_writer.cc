@@ -3,20 +3,30 @@
 #include <utility>
 
 namespace weir {
+namespace {
+
+// The number of buckets whose ended hours a commit adds to usage, so that the commit stays short.
+constexpr std::size_t kMaxHours = 128;
+
+}  // namespace
 
 Result<CommitWriter::Committed> CommitWriter::Commit(const Run& run) {
   if (!pending_since_) pending_since_ = run.first_change;
-  if (run.is_idle) table_.SweepIdle(table_.Now());
   ChangeLog& log = file_->log();
-  table_.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
-    log.Add(key, state, mark);
-  });
+  if (run.is_idle) {
+    // The use of full buckets is collected first; then they can be removed.
+    table_.SweepIdle(table_.Now());
+    log.AddChanges(table_, kMaxHours);
+    table_.SweepIdle(table_.Now());
+  }
+  log.AddChanges(table_, kMaxHours);
   const Instant begun = options_.clock.Now();
-  auto written = log.Append();
+  auto written = log.Append(table_.Now());
   options_.commit_time.Record((options_.clock.Now() - begun).count());
   if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
   grown_bytes_ += written->bytes;
-  Committed committed{.written = *written};
+  Committed committed{.written = *written, .usage = log.usage().stats()};
+  committed.usage.lost = log.lost_use();
   if (pending_since_) committed.gap = options_.clock.Now() - *pending_since_;
   file_->SampleClock();
   pending_since_.reset();

@@ -33,13 +33,15 @@ class CommitWriter {
 
   /// A run of the committer.
   struct Run {
-    std::optional<Instant> first_change;  ///< when the first change or waiter of the run arrived
-    bool is_idle = false;                 ///< there is only an old log to fold
+    /// The time at which the first change or waiter of the run arrived.
+    std::optional<Instant> first_change;
+    bool is_idle = false;  ///< there is only an old log to fold
   };
   /// The size of a commit, and the time since its first change; nothing if none was noted.
   struct Committed {
     ChangeLog::Written written;
     std::optional<nanoseconds> gap{};
+    UsageStats usage{};
   };
   /// Writes the changes of the table to the log. After an error they stay collected for the next
   /// commit. Errors are kUnavailable.

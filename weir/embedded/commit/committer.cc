@@ -243,8 +243,9 @@ Status Committer::WriteChanges(const Work& work) {
 }
 
 void Committer::CountCommit(const CommitWriter::Committed& committed) {
-  if (committed.written.buckets == 0) return;
   const MutexLock lock(mutex_);
+  stats_.usage = committed.usage;
+  if (committed.written.buckets == 0) return;
   ++stats_.commits;
   stats_.buckets_written += committed.written.buckets;
   stats_.bytes_written += committed.written.bytes;

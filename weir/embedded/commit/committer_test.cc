@@ -171,16 +171,16 @@ TEST_F(CommitterTest, ALogThatAKilledProcessLeftIsFolded) {
 
 // Fails if: a fold progresses more slowly than the log grows.
 TEST_F(CommitterTest, TheLogStaysBounded) {
-  constexpr std::size_t kBound = 1'000'000;
+  constexpr std::size_t kBound = 1'250'000;
   constexpr int kBuckets = 10'000;
   ASSERT_TRUE(client_.Open({.fold_bytes = kBound}));
   std::vector<TargetPtr> targets;
   for (int i = 0; i < kBuckets; ++i) targets.push_back(StillTarget(fmt::format("acme-{}", i)));
   std::size_t longest = 0;
-  for (std::size_t round = 0; round < 60; ++round) {
-    for (std::size_t i = 0; i < 1000; ++i) Begin(targets[(round * 1000 + i) % kBuckets], 1);
+  for (std::size_t round = 0; round < 120; ++round) {
+    for (std::size_t i = 0; i < 500; ++i) Begin(targets[(round * 500 + i) % kBuckets], 1);
     client_.Commit();
-    if (round % 4 == 0) longest = std::max(longest, LogBytes());
+    if (round % 8 == 0) longest = std::max(longest, LogBytes());
   }
   EXPECT_GT(stats().bytes_written, 5 * kBound);
   EXPECT_GT(longest, kBound);

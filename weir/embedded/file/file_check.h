@@ -15,7 +15,7 @@ namespace weir {
 
 /// The result of reading a whole file.
 struct FileCheck {
-  std::map<std::string, std::uint64_t, std::less<>> rows;  ///< by table
+  std::map<std::string, std::uint64_t, std::less<>> rows;  ///< keyed by table
   DamageReport damage;
 
   bool sound() const { return damage.count() == 0; }

@@ -20,7 +20,7 @@ struct FileRepair {
   /// New path of the damaged file; empty if it was sound and nothing was changed.
   std::string kept_as;
   Salvaged salvaged;
-  DamageReport damage;                ///< of the salvaged rows; damaged ones are left out
+  DamageReport damage;  ///< the damage of the salvaged rows; damaged ones are left out
   std::uint64_t emptied_buckets = 0;  ///< left without tokens, because later changes may be lost
   FileCheck result;                   ///< check of the file that now has the path
 };
@@ -28,7 +28,7 @@ struct FileRepair {
 struct RepairOptions {
   const Clock& clock;
   LockWait lock_wait{};  ///< for another process that owns the file
-  /// As EmbeddedOptions::boot.
+  /// See EmbeddedOptions::boot.
   std::optional<BootIdentity> boot{};
 };
 

@@ -100,7 +100,7 @@ class Scanner {
     scan_.free_pages_known = free.has_value();
     scan_.log_whole = file_.is_log_whole();
     const std::uint32_t last =
-        std::max(file_.pages(), std::min(file_.claimed_pages(), kMostClaimed));
+        std::max(file_.pages(), std::min(file_.claimed_pages(), kMaxClaimed));
     for (std::uint32_t number = 1; number <= last; ++number) {
       if (free && free->contains(number)) continue;
       ++scan_.pages;
@@ -114,7 +114,7 @@ class Scanner {
 
  private:
   // Bounds the number of pages that a damaged header may claim.
-  static constexpr std::uint32_t kMostClaimed = 1u << 24;
+  static constexpr std::uint32_t kMaxClaimed = 1u << 24;
 
   // Returns false if the page is neither an index nor a table page.
   bool ScanPage(std::uint32_t number, std::string_view page) {

@@ -25,8 +25,9 @@ struct Record {
 
 /// The findings of a scan, in addition to the readable records.
 struct PageScan {
-  std::uint32_t pages = 0;         ///< examined
-  std::uint32_t unreadable = 0;    ///< of these: missing, or neither content nor free
+  std::uint32_t pages = 0;  ///< examined
+  /// How many of these are unreadable: missing, or neither content nor free.
+  std::uint32_t unreadable = 0;
   std::uint64_t lost_records = 0;  ///< unreadable records on readable pages
   bool log_whole = true;           ///< if false, later commits may be missing
   bool free_pages_known = true;    ///< if false, deleted records may be among the others

@@ -52,7 +52,8 @@ constexpr std::array kRecords = {
     RowCheck{.table = "usage",
              .key = "entity, resource, start, span",
              .key_columns = 4,
-             .reads = IsUsageRow}};
+             .reads = IsUsageRow},
+    RowCheck{.table = "setting", .key = "name", .key_columns = 1, .reads = IsSettingRow}};
 
 constexpr std::array kReservationChecks = {
     kClock,
@@ -112,7 +113,7 @@ Result<std::vector<RowKey>> CheckRows(sqlite::Connection& connection, const RowC
     while ((row = rows.Step()) && *row) {
       if (check.reads(rows)) continue;
       keys.push_back(ReadRowKey(rows, check));
-      damage.Note(check.table, fmt::format("{}: the row does not read", keys.back().front()));
+      damage.Note(check.table, fmt::format("{}: the row is unreadable", keys.back().front()));
     }
     if (!row) return Fail(std::move(row.error()));
   }

@@ -14,7 +14,7 @@ namespace weir {
 
 struct Salvaged {
   sqlite::PageScan scan;
-  std::map<std::string, std::uint64_t, std::less<>> rows;  ///< by table, in the new file
+  std::map<std::string, std::uint64_t, std::less<>> rows;  ///< keyed by table, in the new file
   std::uint64_t unknown = 0;  ///< records that fit no table and no index
 };
 

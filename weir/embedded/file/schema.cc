@@ -159,9 +159,28 @@ CREATE INDEX audit_by_expiry ON audit(expires);
 CREATE INDEX audit_by_number ON audit(number);
 )sql";
 
-constexpr std::array kMigrations = {Migration{1, kVersion1}, Migration{2, kVersion2},
-                                    Migration{3, kVersion3}, Migration{4, kClockTable},
-                                    Migration{5, kAuditExpiry}};
+// The use of buckets that is not in `usage` yet, and the parts of whole tokens in it.
+constexpr const char* kCountedUsage = R"sql(
+ALTER TABLE bucket ADD COLUMN use TEXT;
+-- [hour,events,[used,...],[[hour,events,{"name":[used,overdrawn],...}],...]]: what is not in `usage`
+-- yet, in thousandths of a token and hours since 1970; NULL: nothing. A change has the same as its
+-- seventh element.
+ALTER TABLE usage ADD COLUMN rest TEXT;  -- {"name":thousandths,...} of a token that are counted but not whole; NULL: none
+CREATE INDEX usage_by_rest ON usage(entity, resource) WHERE rest IS NOT NULL;
+CREATE INDEX usage_by_age ON usage(span, start);
+)sql";
+
+constexpr const char* kSettings = R"sql(
+CREATE TABLE setting(
+  name TEXT NOT NULL PRIMARY KEY,  -- audit_retention_days: of new events; 90 if it has no row
+  value INTEGER NOT NULL
+) WITHOUT ROWID;
+)sql";
+
+constexpr std::array kMigrations = {Migration{1, kVersion1},    Migration{2, kVersion2},
+                                    Migration{3, kVersion3},    Migration{4, kClockTable},
+                                    Migration{5, kAuditExpiry}, Migration{6, kCountedUsage},
+                                    Migration{7, kSettings}};
 
 struct Identity {
   std::int64_t application_id = 0;

@@ -73,7 +73,7 @@ TEST_F(SchemaTest, C2BucketsOfEveryOlderVersionAreReadAndShownWithExtraOnes) {
   for (std::size_t version = 1; version < Migrations().size(); ++version) {
     path_ = folder_ / ("from-" + std::to_string(version));
     ASSERT_TRUE(Prepare(Migrations().first(version)));
-    const std::string extras = version < 3 ? "" : ", NULL";
+    const std::string extras = version < 3 ? "" : version < 6 ? ", NULL" : ", NULL, NULL";
     RunSql(path_, R"(INSERT INTO bucket VALUES('acme', 'gpt-4', 0, 1767225600000,
                      '{"rpm":[98500,0,1500,100000,100000,60000]}')" +
                       extras + ")");

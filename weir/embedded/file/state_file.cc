@@ -70,7 +70,7 @@ Status StateFile::SetUp(const StateFileOptions& options) {
                                       64 << 20)));
   sync_each_commit_ = options.sync_each_commit;
   WEIR_RETURN_IF_ERROR(SyncEachCommit(sync_each_commit_));
-  WEIR_ASSIGN_OR_RETURN(log_, ChangeLog::Open(connection_));
+  WEIR_ASSIGN_OR_RETURN(log_, ChangeLog::Open(connection_, options.usage));
   return {};
 }
 

@@ -27,6 +27,7 @@ struct StateFileOptions {
   bool sync_each_commit = false;
   std::string vfs;
   Log* log = nullptr;  ///< null: nothing is logged
+  UsageLimits usage{};
 };
 
 /// Not thread-safe. Each function is one transaction, or leaves the file as it was; it may be

@@ -345,7 +345,9 @@ TEST_F(StoreFilesTest, U11AFileOfAnyVersionIsRepaired) {
     RunSql(path, "INSERT INTO entity VALUES('acme', 'Acme', NULL, 0, '{}', 0, 0)");
     RunSql(path, fmt::format("INSERT INTO bucket VALUES('acme', 'gpt-4', 0, 1767225600013, "
                              "'{{\"rpm\":[5000,0,0,10000,10000,60000]}}'{})",
-                             count < 3 ? "" : ", NULL"));
+                             count < 3   ? ""
+                             : count < 6 ? ", NULL"
+                                         : ", NULL, NULL"));
     if (count >= 2) {
       RunSql(path, fmt::format("INSERT INTO audit VALUES('acme', '01KDVQ5DRD000000000000000{}', "
                                "1767225600000, 'looked', NULL, NULL, '{{}}'{})",

@@ -65,7 +65,7 @@ class FileReservationRows final : public ReservationRows {
   Status Note(Status done);
 
   sqlite::Connection& connection_;
-  std::map<std::string_view, sqlite::Statement> prepared_;  // by the SQL text
+  std::map<std::string_view, sqlite::Statement> prepared_;  // keyed by the SQL text
   BucketReader reader_;
   Status failure_;
 };

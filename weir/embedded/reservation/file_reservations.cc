@@ -26,7 +26,7 @@ namespace weir {
 namespace {
 
 // The largest difference between readings of two clocks that are considered to agree.
-constexpr milliseconds kMostApart{2000};
+constexpr milliseconds kMaxApart{2000};
 
 // A longer wait is taken for an endless one: its end may be beyond the range of the clock.
 constexpr std::chrono::hours kEndlessWait{24 * 365};
@@ -234,7 +234,7 @@ Status ReservationFile::StartClock(sqlite::Connection& connection) {
   if (std::exchange(has_base_, true)) return {};
   // The call that opened the file has computed its `now` with the old base.
   const milliseconds moved = std::chrono::abs(found.stored.base - before);
-  if (!is_opening_ && moved > kMostApart) {
+  if (!is_opening_ && moved > kMaxApart) {
     return Fail(Code::kUnavailable,
                 fmt::format("{}: made by another process, whose clock differs by {} ms; try again",
                             connection.name(), moved.count()));

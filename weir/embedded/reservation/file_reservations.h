@@ -15,9 +15,9 @@ namespace weir {
 struct FileReservationsOptions {
   /// How long a call waits for other processes, if its deadline allows it.
   milliseconds longest_wait{5000};
-  /// As EmbeddedOptions::boot.
+  /// See EmbeddedOptions::boot.
   std::optional<BootIdentity> boot{};
-  /// As EmbeddedOptions::vfs.
+  /// See EmbeddedOptions::vfs.
   std::string vfs;
 };
 

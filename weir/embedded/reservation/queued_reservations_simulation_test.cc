@@ -71,13 +71,13 @@ class ReservationSimulation {
     const Deadline deadline = hurries ? Deadline::At(now() + wait) : Deadline::Never();
     const std::size_t number = claims_.size();
     claims_.push_back({.deadline = deadline});
-    const bool is_full = worker_.posted() >= kMostQueued;
+    const bool is_full = worker_.posted() >= kMaxQueued;
     in_caller_ = true;
     queue_.Claim(number, deadline,
                  [this, number](const Result<ClaimAnswer>& answer) { Answered(number, answer); });
     in_caller_ = false;
     const bool is_refused = claims_[number].error == Code::kUnavailable;
-    if (is_refused != is_full) Break(fmt::format("{} wait, refused: {}", kMostQueued, is_refused));
+    if (is_refused != is_full) Break(fmt::format("{} wait, refused: {}", kMaxQueued, is_refused));
   }
 
   void Answered(std::size_t number, const Result<ClaimAnswer>& answer) {

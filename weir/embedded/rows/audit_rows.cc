@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "weir/embedded/rows/clock_rows.h"
 #include "weir/embedded/rows/detail_text.h"
 #include "weir/store/config/audit_table.h"
 
 namespace weir {
 namespace {
+
+constexpr std::string_view kRetentionSetting = "audit_retention_days";
 
 void BindOptional(sqlite::Statement& statement, int parameter,
                   const std::optional<std::string>& text) {
@@ -53,7 +57,7 @@ Result<AuditHorizon> CountOn(sqlite::Connection& connection, const AuditMoment& 
   return horizon;
 }
 
-// Deletes expired events, and the oldest ones beyond kMostAuditEvents.
+// Deletes expired events, and the oldest ones beyond kMaxAuditEvents.
 Status DeleteOld(sqlite::Connection& connection, milliseconds counted) {
   WEIR_ASSIGN_OR_RETURN(sqlite::Statement expire,
                         connection.Prepare("DELETE FROM audit WHERE expires <= ?"));
@@ -63,10 +67,27 @@ Status DeleteOld(sqlite::Connection& connection, milliseconds counted) {
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement shorten,
       connection.Prepare("DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - ?"));
-  return shorten.Bind(1, static_cast<std::int64_t>(kMostAuditEvents)).Run();
+  return shorten.Bind(1, static_cast<std::int64_t>(kMaxAuditEvents)).Run();
 }
 
 }  // namespace
+
+bool IsSettingRow(const sqlite::Statement& row) {
+  return row.Text(0) == kRetentionSetting && row.IsInteger(1) && CheckRetention(row.Integer(1));
+}
+
+Result<std::int64_t> ReadRetention(sqlite::Connection& connection) {
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement select,
+                        connection.Prepare("SELECT name, value FROM setting WHERE name = ?"));
+  WEIR_ASSIGN_OR_RETURN(const bool is_set, select.Bind(1, kRetentionSetting).Step());
+  return is_set && IsSettingRow(select) ? select.Integer(1) : kAuditRetentionDays;
+}
+
+Status WriteRetention(sqlite::Connection& connection, std::int64_t days) {
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement replace,
+                        connection.Prepare("INSERT OR REPLACE INTO setting VALUES(?, ?)"));
+  return replace.Bind(1, kRetentionSetting).Bind(2, days).Run();
+}
 
 bool IsEventRow(const sqlite::Statement& row) {
   AuditEvent event;
@@ -80,8 +101,10 @@ Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> e
       sqlite::Statement insert,
       connection.Prepare("INSERT OR IGNORE INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?, "
                          "(SELECT coalesce(max(number), 0) + 1 FROM audit))"));
+  WEIR_ASSIGN_OR_RETURN(const std::int64_t days, ReadRetention(connection));
+  const milliseconds expires = horizon.ExpiryOfNew(std::chrono::days(days));
   for (const AuditEvent& event : events) {
-    WEIR_RETURN_IF_ERROR(WriteOne(insert, AsKept(event), horizon.ExpiryOfNew()));
+    WEIR_RETURN_IF_ERROR(WriteOne(insert, AsKept(event), expires));
   }
   return DeleteOld(connection, horizon.state().counted);
 }
@@ -107,7 +130,7 @@ Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection, std::string_
       found.items.push_back(std::move(event));
     } else {
       found.unreadable.push_back(
-          damage.Note("audit", fmt::format("{} {}: the event does not read", subject, event.id)));
+          damage.Note("audit", fmt::format("{} {}: the event is unreadable", subject, event.id)));
     }
   }
   if (!row) return Fail(std::move(row.error()));

@@ -17,12 +17,19 @@ struct AuditMoment {
   nanoseconds boot;         ///< time since boot
 };
 
-/// Stores events, each id once. Deletes the events that have expired (AuditHorizon, whose state is
-/// in the row of the clock, as is the correction), and the oldest ones beyond kMostAuditEvents, in
-/// the order of writing. REQUIRES: Check accepts the events; a transaction; the row of the clock is
-/// of this boot.
+/// Stores events, each id once, with the retention of ReadRetention. Deletes the events that have
+/// expired (AuditHorizon, whose state is in the row of the clock, as is the correction), and the
+/// oldest ones beyond kMaxAuditEvents, in the order of writing. REQUIRES: Check accepts the
+/// events; a transaction; the row of the clock is of this boot.
 [[nodiscard]] Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
                                  const AuditMoment& moment);
+
+/// Returns the retention of new events in days. A row that is invalid counts as absent.
+[[nodiscard]] Result<std::int64_t> ReadRetention(sqlite::Connection& connection);
+/// Sets it. REQUIRES: CheckRetention accepts it; a transaction, unless this is the only change.
+[[nodiscard]] Status WriteRetention(sqlite::Connection& connection, std::int64_t days);
+/// Returns whether a row of the table `setting` is valid. `row` has all columns.
+bool IsSettingRow(const sqlite::Statement& row);
 
 /// Lists events, as AuditLog::List. An unreadable row is noted in `damage`, and in
 /// Page::unreadable. REQUIRES: CheckAuditPage holds.

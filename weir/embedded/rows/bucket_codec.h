@@ -1,14 +1,19 @@
 // Encodes buckets as text, for the tables `change` and `bucket` (docs/design/embedded.md).
 //
-// A change is a JSON array: [entity, resource, shard, time, limits, extras], or [entity, resource,
-// shard] for a bucket that was removed.
+// A change is a JSON array: [entity, resource, shard, time, limits, extras, use], or [entity,
+// resource, shard] for a bucket that was removed.
 //
 // - `limits` is an object of limits by name, in order. Each is [tokens, remainder, consumed,
 //   capacity, amount, period], all whole numbers, followed by remainder_period if it differs from
 //   the period.
-// - `extras` is absent if there are none; otherwise it is
-//   {"limits":{...},"left":[last_left,left_full]}. Its limits have 8 numbers: the last two are
-//   remainder_period and time.
+// - `extras` has the limits that the configured target does not name (ExtraMeters). If there are
+//   none, it is null if `use` follows, and otherwise absent. It is
+//   {"limits":{...},"left":[last_left,left_full]}, where "left" describes the limits that have left
+//   the target. Its limits have 8 numbers: the last two are remainder_period and time.
+// - `use` is absent if there is none. It is [hour, events, [used, ...], hours]: the open hour, in
+//   hours since 1970, or -1; its events; the net millitokens of each limit, in the order of
+//   `limits`. `hours` are the closed hours that are not stored yet; absent if there are none,
+//   otherwise an array of [hour, events, {"name": [used, overdrawn], ...}].
 #pragma once
 
 #include <cstddef>
@@ -27,6 +32,8 @@ void AppendQuoted(std::string& out, std::string_view text);
 void AppendLimits(std::string& out, const BucketRecord& record);
 /// Appends the `extras` of a bucket.
 void AppendExtras(std::string& out, const ExtraMeters& extras);
+/// Appends the `use` of a bucket.
+void AppendUse(std::string& out, const BucketUse& use);
 
 /// Collects changes into rows of the table `change`. A row is a JSON array of changes, of a few
 /// megabytes at most. Not thread-safe.
@@ -44,9 +51,9 @@ class ChangeBatch {
   std::vector<std::string_view> Rows() const;
 
  private:
-  /// Appends a change: its key, and then at most `most` bytes that `rest` writes.
-  template <class Rest>
-  void Append(const BucketKey& key, std::size_t most, Rest&& rest);
+  /// Appends a change: its key, and then what `write_tail` writes, at most `max_tail_bytes`.
+  template <class WriteTail>
+  void Append(const BucketKey& key, std::size_t max_tail_bytes, WriteTail&& write_tail);
 
   std::vector<std::string> rows_;  // each ends in "]\n"
   std::size_t count_ = 0;

@@ -135,6 +135,12 @@ bool ReadElement(ondemand::value element, std::size_t index, Change& change) {
     return true;
   }
   if (index == 3) return !element.get_int64().get(change.time.emplace()) && IsTime(*change.time);
+  if (index == 6) {
+    ondemand::array use;
+    return !element.get_array().get(use) && !use.raw_json().get(change.use);
+  }
+  bool is_null = false;
+  if (index == 5 && !element.is_null().get(is_null) && is_null) return true;
   ondemand::object object;
   if (index > 5 || element.get_object().get(object)) return false;
   return !object.raw_json().get(index == 4 ? change.limits : change.extras);
@@ -148,8 +154,80 @@ bool ReadChange(simdjson::simdjson_result<ondemand::value> value, Change& change
     ondemand::value one;
     if (element.get(one) || !ReadElement(one, count++, change)) return false;
   }
-  const bool is_whole = count == 3 || count == 5 || count == 6;
+  const bool is_whole = count == 3 || (count >= 5 && count <= 7);
   return is_whole && IsText(change.entity) && IsText(change.resource);
+}
+
+// Reads hours since 1970; -1 means no hour.
+bool ReadHour(ondemand::value value, UnixMillis& hour) {
+  std::int64_t hours = 0;
+  if (value.get_int64().get(hours) || hours < -1) return false;
+  hour = BucketUse::kNoHour;
+  if (hours == -1) return true;
+  hour = {std::min(hours, INT64_MAX / kHourMillis) * kHourMillis};
+  return hour <= kLatestBucketTime;
+}
+
+bool ReadLimitUses(ondemand::value value, std::vector<LimitUse>& limits) {
+  ondemand::object object;
+  if (value.get_object().get(object)) return false;
+  for (auto field : object) {
+    std::string_view name;
+    std::array<std::int64_t, 2> numbers{};
+    if (field.unescaped_key().get(name) || !IsText(name)) return false;
+    if (ReadNumbers(field.value(), numbers) != numbers.size() || numbers[1] < 0) return false;
+    limits.push_back({.limit = std::string(name), .used = numbers[0], .overdrawn = numbers[1]});
+  }
+  return true;
+}
+
+bool ReadHours(ondemand::value value, std::vector<HourOfUse>& hours) {
+  ondemand::array array;
+  if (value.get_array().get(array)) return false;
+  for (auto element : array) {
+    ondemand::array parts;
+    if (element.get_array().get(parts)) return false;
+    HourOfUse hour;
+    std::size_t count = 0;
+    for (auto part : parts) {
+      ondemand::value one;
+      if (part.get(one)) return false;
+      const bool read = count == 0   ? ReadHour(one, hour.start)
+                        : count == 1 ? !one.get_int64().get(hour.events) && hour.events >= 0
+                                     : count == 2 && ReadLimitUses(one, hour.limits);
+      if (!read) return false;
+      ++count;
+    }
+    if (count != 3 || hour.start == BucketUse::kNoHour) return false;
+    AddTo(hours, hour);
+  }
+  return !hours.empty();
+}
+
+bool ReadUsed(ondemand::value value, std::size_t limits, BucketUse& use) {
+  ondemand::array array;
+  if (value.get_array().get(array)) return false;
+  for (auto element : array) {
+    if (element.get_int64().get(use.used.emplace_back())) return false;
+  }
+  return use.used.size() == (use.hour == BucketUse::kNoHour ? 0 : limits);
+}
+
+// Reads the part of a use at `index`. Returns false if it is not one.
+bool ReadUsePart(ondemand::value value, std::size_t index, std::size_t limits, BucketUse& use) {
+  switch (index) {
+    case 0:
+      return ReadHour(value, use.hour);
+    case 1:
+      return !value.get_int64().get(use.events) && use.events >= 0;
+    case 2:
+      return ReadUsed(value, limits, use);
+    case 3:
+      use.more = std::make_unique<std::vector<HourOfUse>>();
+      return ReadHours(value, *use.more);
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -273,6 +351,23 @@ Status BucketReader::ReadExtras(std::string_view extras, BucketRecord& record) {
   record.extras.last_left = {left[0]};
   record.extras.left_full = {left[1]};
   return {};
+}
+
+Result<BucketUse> BucketReader::ReadUse(std::string_view text, std::size_t limits) {
+  ondemand::document document;
+  ondemand::array parts;
+  BucketUse use;
+  std::size_t count = 0;
+  bool read = !state_->Iterate(text, document) && !document.get_array().get(parts);
+  if (read) {
+    for (auto part : parts) {
+      ondemand::value value;
+      read = read && !part.get(value) && ReadUsePart(value, count++, limits, use);
+      if (!read) break;
+    }
+  }
+  if (read && count >= 3) return use;
+  return Fail(Damaged("the use of a bucket").error());
 }
 
 }  // namespace weir

@@ -10,6 +10,7 @@
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/store/bucket/bucket_store.h"
+#include "weir/store/usage/bucket_use.h"
 
 namespace weir {
 
@@ -25,6 +26,7 @@ struct Change {
   std::optional<std::int64_t> time;  ///< nothing if the bucket was removed
   std::string_view limits;           ///< JSON, not checked yet
   std::string_view extras;           ///< JSON, not checked yet; empty if there are none
+  std::string_view use;              ///< JSON, not checked yet; empty if there is none
 };
 
 /// A change that cannot be decoded.
@@ -56,6 +58,9 @@ class BucketReader {
   [[nodiscard]] Status ReadLimits(std::string_view limits, BucketRecord& record);
   /// Fills the extras of `record`. Returns kDataLoss if the text cannot be the extras of a bucket.
   [[nodiscard]] Status ReadExtras(std::string_view extras, BucketRecord& record);
+  /// Reads the use of a bucket that has `limits` configured limits. Returns kDataLoss if the text
+  /// cannot be the use of such a bucket.
+  [[nodiscard]] Result<BucketUse> ReadUse(std::string_view text, std::size_t limits);
 
  private:
   struct State;

@@ -51,10 +51,10 @@ class Loader {
       if (!latest.is_readable) {
         KeepLimits(key, latest.limits);
       } else if (index_.MayBeOverridden(key)) {
-        MarkDoubtful(key, "a later change may be its own and does not read");
+        MarkDoubtful(key, "a later change may be its own and is unreadable");
         KeepLimits(key, latest.limits);
       } else if (latest.time) {
-        LoadOne(key, *latest.time, {latest.limits, latest.extras});
+        LoadOne(key, *latest.time, {latest.limits, latest.extras, latest.use});
       }
     }
   }
@@ -66,16 +66,16 @@ class Loader {
     if (std::in_range<std::uint32_t>(shard) && index_.Contains(view))
       return KeepLimitsOfDoubtful(view, row.Text(4));
     if (!IsKey(row)) {
-      to_.damage.Note("bucket", fmt::format("{}/{}: its key does not read; the row is left out",
+      to_.damage.Note("bucket", fmt::format("{}/{}: its key is unreadable; the row is left out",
                                             view.entity, view.resource));
       return;
     }
     const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
     if (index_.MayBeOverridden(key)) {
-      MarkDoubtful(key, "a change in the log may be its own and does not read");
+      MarkDoubtful(key, "a change in the log may be its own and is unreadable");
       return KeepLimits(key, row.Text(4));
     }
-    LoadOne(key, row.Integer(3), {row.Text(4), row.Text(5)});
+    LoadOne(key, row.Integer(3), {row.Text(4), row.Text(5), row.Text(6)});
   }
 
   void LoadEmpty() {
@@ -107,10 +107,11 @@ class Loader {
     DoubtfulRecord(key);
   }
 
-  // The stored texts of a bucket; `extras` is empty if there are none.
+  // The stored texts of a bucket; `extras` and `use` are empty if there are none.
   struct Meters {
     std::string_view limits;
     std::string_view extras;
+    std::string_view use;
   };
 
   void LoadOne(const BucketKey& key, std::int64_t time, const Meters& meters) {
@@ -118,13 +119,27 @@ class Loader {
     const Status read = ReadMeters(meters, record);
     const bool is_time = time >= kEarliestBucketTime.value && time <= kLatestBucketTime.value;
     if (read && is_time) {
+      BucketUse use = ReadUse(key, meters.use, record.names.size());
       // A bucket without any limit is treated as one that was never charged.
-      const bool is_empty = record.names.empty() && record.extras == ExtraMeters();
-      if (!is_empty) to_.buckets.Load(std::move(record));
+      const bool is_empty = record.names.empty() && record.extras == ExtraMeters() && IsEmpty(use);
+      if (!is_empty) {
+        to_.buckets.Load(std::move(record), BucketTable::Loaded::kAsKept, std::move(use));
+      }
       return;
     }
     MarkDoubtful(key, read ? "an impossible time" : read.error().message);
     KeepLimits(key, meters.limits);
+  }
+
+  // Returns the use of a bucket; none, which is noted, if it is unreadable.
+  BucketUse ReadUse(const BucketKey& key, std::string_view text, std::size_t limits) {
+    if (text.empty()) return {};
+    Result<BucketUse> use = reader_.ReadUse(text, limits);
+    if (use) return *std::move(use);
+    to_.damage.Note("bucket", fmt::format("{}/{}: its use of the last hour is unreadable; it is "
+                                          "left out of usage",
+                                          key.entity, key.resource));
+    return {};
   }
 
   Status ReadMeters(const Meters& meters, BucketRecord& record) {
@@ -175,7 +190,7 @@ Status LoadBuckets(sqlite::Connection& connection, const ChangeIndex& index,
   loader.LoadChanges();
   WEIR_ASSIGN_OR_RETURN(
       auto rows,
-      connection.Prepare("SELECT entity, resource, shard, time, limits, extras FROM bucket"));
+      connection.Prepare("SELECT entity, resource, shard, time, limits, extras, use FROM bucket"));
   Result<bool> row = true;
   while ((row = rows.Step()) && *row) loader.LoadRow(rows);
   if (!row) return Fail(std::move(row.error()));

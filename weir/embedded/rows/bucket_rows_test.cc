@@ -125,7 +125,7 @@ TEST_F(DamagedRowsTest, U11ABucketWhoseLatestChangeDoesNotReadIsEmpty) {
       "UPDATE change SET data = replace(data, '\"acme-1\",\"gpt-4\",0,', "
       "'\"acme-1\",\"gpt-4\",0,x')");
   const Opened opened = Open();
-  EXPECT_THAT(opened.damage, ElementsAre(HasSubstr("a change of acme-1/gpt-4 does not read")));
+  EXPECT_THAT(opened.damage, ElementsAre(HasSubstr("a change of acme-1/gpt-4 is unreadable")));
   EXPECT_THAT(opened.tokens, ElementsAre(899, 0, 999));
 }
 
@@ -247,8 +247,8 @@ TEST_F(DamagedRowsTest, C1ABadColumnOfAnEntityIsDroppedAndReported) {
   EmbeddedClient client(killed_);
   ASSERT_TRUE(client.Open());
   EXPECT_THAT(client.backend().damage().first(),
-              ElementsAre(HasSubstr("entity acme-0: its name does not read"),
-                          HasSubstr("entity acme-0: its metadata does not read")));
+              ElementsAre(HasSubstr("entity acme-0: its name is unreadable"),
+                          HasSubstr("entity acme-0: its metadata is unreadable")));
   EXPECT_THAT(Tokens(client), ElementsAre(899, 899, 999));
   EXPECT_TRUE(client.Apply({PutEntity{{.entity = {.id = "acme-0", .name = "Acme"}}}}));
   EXPECT_TRUE(client.Close());

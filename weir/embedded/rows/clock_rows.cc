@@ -6,18 +6,26 @@
 namespace weir {
 namespace {
 
-bool IsSpan(std::int64_t time) {
+/// The columns of the table `clock`.
+struct ClockColumn {
+  enum : int { kId, kBoot, kTimeNamespace, kBase, kCorrection, kCounted, kCountedAt };
+};
+
+bool IsInTimeRange(std::int64_t time) {
   return time >= -kLatestBucketTime.value && time <= kLatestBucketTime.value;
 }
 
 }  // namespace
 
 bool IsClockRow(const sqlite::Statement& row) {
-  for (const int number : {3, 4, 5, 6}) {
-    if (!row.IsInteger(number) || !IsSpan(row.Integer(number))) return false;
+  for (const int column : {ClockColumn::kBase, ClockColumn::kCorrection, ClockColumn::kCounted,
+                           ClockColumn::kCountedAt}) {
+    if (!row.IsInteger(column) || !IsInTimeRange(row.Integer(column))) return false;
   }
-  // With these bounds, labels, bucket time and the counted time stay in the range of valid times.
-  return row.Integer(5) >= 0 && row.Integer(6) >= 0 && IsUtf8(row.Text(1)) && IsUtf8(row.Text(2));
+  // With these bounds, event times, bucket time and the counted time stay in the range of valid
+  // times.
+  return row.Integer(ClockColumn::kCounted) >= 0 && row.Integer(ClockColumn::kCountedAt) >= 0 &&
+         IsUtf8(row.Text(ClockColumn::kBoot)) && IsUtf8(row.Text(ClockColumn::kTimeNamespace));
 }
 
 Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection, DamageReport* damage) {
@@ -25,28 +33,31 @@ Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection, Dam
       sqlite::Statement select,
       connection.Prepare("SELECT id, boot, time_namespace, base, correction, counted, counted_at "
                          "FROM clock"));
-  WEIR_ASSIGN_OR_RETURN(const bool is_there, select.Step());
-  if (!is_there) return std::nullopt;
+  WEIR_ASSIGN_OR_RETURN(const bool has_row, select.Step());
+  if (!has_row) return std::nullopt;
   if (!IsClockRow(select)) {
-    if (damage != nullptr) damage->Note("clock", "does not read; time begins by the wall clock");
+    if (damage != nullptr) {
+      damage->Note("clock", "the row is unreadable; time restarts from the wall clock");
+    }
     return std::nullopt;
   }
   return StoredClock{
-      .on = {.boot = std::string(select.Text(1)), .time_namespace = std::string(select.Text(2))},
-      .base = {select.Integer(3)},
-      .correction = milliseconds(select.Integer(4)),
-      .horizon = {.counted = milliseconds(select.Integer(5)),
-                  .at = milliseconds(select.Integer(6))}};
+      .boot = {.boot = std::string(select.Text(ClockColumn::kBoot)),
+               .time_namespace = std::string(select.Text(ClockColumn::kTimeNamespace))},
+      .base = {select.Integer(ClockColumn::kBase)},
+      .correction = milliseconds(select.Integer(ClockColumn::kCorrection)),
+      .horizon = {.counted = milliseconds(select.Integer(ClockColumn::kCounted)),
+                  .at = milliseconds(select.Integer(ClockColumn::kCountedAt))}};
 }
 
 Status WriteClock(sqlite::Connection& connection, const StoredClock& clock) {
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement replace,
       connection.Prepare("INSERT OR REPLACE INTO clock VALUES(1, ?, ?, ?, ?, ?, ?)"));
-  // Rounded down, so that the rest of a millisecond is counted next time.
+  // Rounded down, so that the remaining fraction of a millisecond is counted next time.
   const auto at = std::chrono::floor<milliseconds>(clock.horizon.at);
-  return replace.Bind(1, clock.on.boot)
-      .Bind(2, clock.on.time_namespace)
+  return replace.Bind(1, clock.boot.boot)
+      .Bind(2, clock.boot.time_namespace)
       .Bind(3, clock.base.value)
       .Bind(4, clock.correction.count())
       .Bind(5, clock.horizon.counted.count())
@@ -57,10 +68,10 @@ Status WriteClock(sqlite::Connection& connection, const StoredClock& clock) {
 ClockOnBoot ClockForBoot(const BootIdentity& boot, const std::optional<StoredClock>& stored,
                          const Clock& clock) {
   const nanoseconds now = clock.BootNow();
-  if (stored && IsSameBoot(stored->on, boot)) return {.stored = *stored};
+  if (stored && IsSameBoot(stored->boot, boot)) return {.stored = *stored};
   AuditHorizon::State horizon = stored ? stored->horizon : AuditHorizon::State{};
   horizon.at = now;
-  return {.stored = {.on = boot,
+  return {.stored = {.boot = boot,
                      .base = BucketTime::FromMedian(clock).base(),
                      .correction = milliseconds(0),
                      .horizon = horizon},

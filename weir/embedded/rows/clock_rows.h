@@ -12,13 +12,13 @@
 namespace weir {
 
 struct StoredClock {
-  BootIdentity on;          ///< the boot for which `base` is valid
-  UnixMillis base;          ///< bucket time minus time since boot
-  milliseconds correction;  ///< time of labels minus bucket time
-  AuditHorizon::State horizon;
+  BootIdentity boot;            ///< the boot for which `base` is valid
+  UnixMillis base;              ///< bucket time minus time since boot
+  milliseconds correction;      ///< event time minus bucket time
+  AuditHorizon::State horizon;  ///< uptime that is counted across boots, for the audit trail
 };
 
-/// The migration that creates its table. The first process that opens the file writes its row.
+/// The migration that creates the table. The first process that opens the file writes the row.
 inline constexpr const char* kClockTable = R"sql(
 CREATE TABLE clock(  -- one row
   id INTEGER PRIMARY KEY CHECK(id = 1),
@@ -40,13 +40,13 @@ bool IsClockRow(const sqlite::Statement& row);
 /// Replaces the row. REQUIRES: a transaction, unless this statement is the only change.
 [[nodiscard]] Status WriteClock(sqlite::Connection& connection, const StoredClock& clock);
 
-/// The time of a boot. `is_new`: it must be written to the file before it is used.
+/// The time of a boot.
 struct ClockOnBoot {
   StoredClock stored;
-  bool is_new = false;
+  bool is_new = false;  ///< `stored` must be written to the file before it is used
 };
-/// Returns the stored time if it is of `boot`. Otherwise time begins again from the wall clock, and
-/// only the counted time of the horizon is kept.
+/// Returns the stored time if it is valid for `boot`. Otherwise time restarts from the wall clock,
+/// and only the counted uptime of the horizon is kept.
 ClockOnBoot ClockForBoot(const BootIdentity& boot, const std::optional<StoredClock>& stored,
                          const Clock& clock);
 

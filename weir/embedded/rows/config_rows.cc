@@ -120,16 +120,16 @@ void NoteColumn(const Entity& entity, std::string_view what, DamageReport& damag
 
 void DropBadColumns(const sqlite::Statement& row, Entity& entity, DamageReport& damage) {
   if (!CheckEntityName(entity)) {
-    NoteColumn(entity, "its name does not read; its id is taken", damage);
+    NoteColumn(entity, "its name is unreadable; its id is used instead", damage);
     entity.name.clear();
   }
   if (entity.parent && !CheckEntityId(*entity.parent)) {
-    NoteColumn(entity, "its parent does not read; it has none now", damage);
+    NoteColumn(entity, "its parent is unreadable; it has none now", damage);
     entity.parent.reset();
     entity.cascade = false;
   }
   if (!ReadMetadata(row.Text(4), entity.metadata) || !CheckMetadata(entity)) {
-    NoteColumn(entity, "its metadata does not read and is left out", damage);
+    NoteColumn(entity, "its metadata is unreadable and is left out", damage);
     entity.metadata.clear();
   }
 }
@@ -176,7 +176,7 @@ Status AppendChanges(sqlite::Connection& connection, const RowReader<Put>& reade
       changes.emplace_back(std::move(put));
     } else {
       damage.Note(reader.table,
-                  fmt::format("{} {} {}: the row does not read and is left out", statement.Text(0),
+                  fmt::format("{} {} {}: the row is unreadable and is left out", statement.Text(0),
                               statement.Text(1), statement.Text(2)));
     }
   }

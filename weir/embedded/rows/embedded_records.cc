@@ -36,13 +36,41 @@ void EmbeddedAudit::List(std::string_view subject, const PageRequest& page, Dead
       deadline, std::move(done));
 }
 
+void EmbeddedAudit::GetRetention(Deadline deadline, Done<std::int64_t> done) {
+  jobs_.Run<std::int64_t>(
+      [](StateFile& file) {
+        return ReadFrom<std::int64_t>(file, [](sqlite::Connection& connection, DamageReport&) {
+          return ReadRetention(connection);
+        });
+      },
+      deadline, std::move(done));
+}
+
+void EmbeddedAudit::SetRetention(std::int64_t days, const AuditEvent& event, Deadline deadline,
+                                 Done<void> done) {
+  Status valid = CheckRetention(days).and_then([&] { return Check(event); });
+  if (!valid) return done(std::move(valid));
+  jobs_.Run<void>(
+      [days, event](StateFile& file) -> Status {
+        Status written = file.Write(
+            [&](sqlite::Connection& connection) -> Status {
+              WEIR_RETURN_IF_ERROR(WriteRetention(connection, days));
+              return WriteEvents(connection, {&event, 1}, file.moment());
+            },
+            StateFile::Sync::kAlways);
+        return written.map_error(AsStoreError);
+      },
+      deadline, std::move(done));
+}
+
 void EmbeddedUsage::Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) {
   if (Status valid = Check(added); !valid) return done(std::move(valid));
   jobs_.Run<void>(
       [added](StateFile& file) -> Status {
-        Status written =
-            file.Write([&](sqlite::Connection& connection) { return AddUsage(connection, added); },
-                       StateFile::Sync::kAsCommits);
+        UsageRows& usage = file.log().usage();
+        Status written = file.Write([&](sqlite::Connection&) { return usage.Add(added); },
+                                    StateFile::Sync::kAsCommits);
+        usage.End(written.has_value());
         if (!written && written.error().code == Code::kOutOfRange) return written;
         return written.map_error(AsStoreError);
       },
@@ -54,10 +82,16 @@ void EmbeddedUsage::List(const UsageFilter& filter, const PageRequest& page, Dea
   if (Status valid = CheckUsagePage(filter, page); !valid)
     return done(Fail(std::move(valid.error())));
   jobs_.Run<Page<UsageSnapshot>>(
-      [filter, page](StateFile& file) {
+      [this, filter, page](StateFile& file) {
+        // The changes before this job are committed, and no commit runs meanwhile: what the table
+        // still counts is not in the rows.
+        PendingUsage pending(filter, page);
+        buckets_.VisitUse(filter, [&](const BucketKey& key, std::vector<HourOfUse> hours) {
+          pending.Add(key, std::move(hours));
+        });
         return ReadFrom<Page<UsageSnapshot>>(
             file, [&](sqlite::Connection& connection, DamageReport& damage) {
-              return ListUsage(connection, filter, page, damage);
+              return ListUsage(connection, pending, page, damage);
             });
       },
       deadline, std::move(done));

@@ -17,15 +17,19 @@ class EmbeddedAudit final : public AuditLog {
   void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
   void List(std::string_view subject, const PageRequest& page, Deadline deadline,
             Done<Page<AuditEvent>> done) override;
+  void GetRetention(Deadline deadline, Done<std::int64_t> done) override;
+  void SetRetention(std::int64_t days, const AuditEvent& event, Deadline deadline,
+                    Done<void> done) override;
 
  private:
   FileTasks& jobs_;
 };
 
-/// Added usage survives a kill; it survives a power loss as decisions do (Durability).
+/// Lists rows and the use that `buckets` counts. Added usage survives a kill; it survives a power
+/// loss as decisions do (Durability).
 class EmbeddedUsage final : public UsageStore {
  public:
-  explicit EmbeddedUsage(FileTasks& jobs) : jobs_(jobs) {}
+  EmbeddedUsage(FileTasks& jobs, const BucketTable& buckets) : jobs_(jobs), buckets_(buckets) {}
 
   void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
   void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
@@ -33,6 +37,7 @@ class EmbeddedUsage final : public UsageStore {
 
  private:
   FileTasks& jobs_;
+  const BucketTable& buckets_;
 };
 
 }  // namespace weir

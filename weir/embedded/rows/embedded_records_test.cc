@@ -73,6 +73,22 @@ TEST_F(EmbeddedRecordsTest, SurvivesAReopening) {
   EXPECT_EQ(store_.Resolve("team-a").value_or(""), space->id);
 }
 
+// Fails if: the retention of a file is 90 days whatever it sets, or a reopening forgets it.
+TEST_F(EmbeddedRecordsTest, EventsExpireByTheRetentionThatTheFileSets) {
+  ASSERT_TRUE(store_.SetRetention(2));
+  Reopen();
+  ASSERT_TRUE(client_.Apply({CreateEntity{{.entity = {.id = "acme"}}}}));
+  ASSERT_TRUE(store_.Append(Event("looked")));
+  const auto actions_after = [&](std::chrono::hours passed) {
+    client_.scheduler().sim_clock().Advance(passed);
+    EXPECT_TRUE(store_.Append(Event("later")));
+    return Actions("acme");
+  };
+  EXPECT_THAT(actions_after(std::chrono::hours(47)),
+              UnorderedElementsAre("entity_created", "looked", "later"));
+  EXPECT_THAT(actions_after(std::chrono::hours(1)), ElementsAre("later", "later"));
+}
+
 // Fails if: a call completes before its commit, or a change and its event are two transactions.
 TEST_F(EmbeddedRecordsTest, WhatWasAnsweredSurvivesAKill) {
   ASSERT_TRUE(client_.Apply({CreateEntity{{.entity = {.id = "acme"}}}}));

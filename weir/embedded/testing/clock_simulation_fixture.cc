@@ -35,7 +35,7 @@ void TakeNow(SimulatedMachine& world, ClockedStore& store) {
 void TakeAndPerhapsWait(SimulatedMachine& world, ClockedStore& store) {
   const std::int64_t tokens = DrawTokens(world);
   const Decision first = TakeSome(world, store, tokens);
-  if (first.admitted || first.retry_after > kMostAhead || world.rng().Below(10) != 0) return;
+  if (first.admitted || first.retry_after > kMaxAhead || world.rng().Below(10) != 0) return;
   world.Pass(first.retry_after);
   if (!TakeSome(world, store, tokens).admitted) {
     world.Break("refused at the time that the refusal before it named");

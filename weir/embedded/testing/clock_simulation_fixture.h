@@ -108,7 +108,7 @@ ClockFault BootUnderARightClock();
 
 struct ClockScenario {
   ClockFault fault;
-  milliseconds lag{0};        ///< of the tokens that must be admitted
+  milliseconds lag{0};        ///< the delay of the tokens that must be admitted
   bool first_may_err = true;  ///< the wall clock may be wrong when the store is opened first
 };
 

@@ -1,5 +1,7 @@
 #include "weir/embedded/testing/embedded_fixture.h"
 
+#include <fmt/format.h>
+
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -78,6 +80,17 @@ std::vector<BucketRecord> EmbeddedClient::List() {
   return page ? std::move(page->items) : std::vector<BucketRecord>();
 }
 
+std::vector<UsageSnapshot> EmbeddedClient::Usage(const std::string& entity, UsageWindow window) {
+  UsageFilter filter;
+  filter.entity = entity;
+  filter.window = window;
+  auto page = RunUntilAnswered<Page<UsageSnapshot>>(scheduler_, [&](auto done) {
+    backend_->usage().List(filter, {.cursor = {}, .limit = 1000}, kNever, std::move(done));
+  });
+  EXPECT_TRUE(page) << page.error().message;
+  return page ? std::move(page->items) : std::vector<UsageSnapshot>();
+}
+
 std::int64_t EmbeddedClient::Balance(const TargetPtr& target, std::size_t limit) {
   std::optional<BucketRecord> record = Read(target->key);
   if (!record) return target->limits[limit].quota.capacity;
@@ -96,6 +109,30 @@ std::string EmbeddedClient::CopyAsKilled() {
     if (FileExists(path_ + suffix)) WriteFile(copy + suffix, ReadFile(path_ + suffix));
   }
   return copy;
+}
+
+std::int64_t SumOf(const std::vector<UsageSnapshot>& usage, const std::string& limit) {
+  std::int64_t sum = 0;
+  for (const UsageSnapshot& one : usage) {
+    const auto used = one.used.find(limit);
+    if (used != one.used.end()) sum += used->second;
+  }
+  return sum;
+}
+
+std::vector<std::string> UsageThatDiffers(EmbeddedClient& client) {
+  std::vector<std::string> differing;
+  for (const BucketRecord& record : client.List()) {
+    const auto months = client.Usage(record.key.entity, UsageWindow::kMonthly);
+    for (std::size_t i = 0; i < record.names.size(); ++i) {
+      const std::int64_t consumed = record.bucket.meters[i].consumed;
+      const std::int64_t whole = consumed / kMillitokens - (consumed % kMillitokens < 0 ? 1 : 0);
+      const std::int64_t used = SumOf(months, record.names[i]);
+      if (used == whole) continue;
+      differing.push_back(fmt::format("{}: usage {}, bucket {}", record.key.entity, used, whole));
+    }
+  }
+  return differing;
 }
 
 Limit Still(const std::string& name, std::int64_t tokens) {

@@ -37,6 +37,9 @@ class EmbeddedClient {
   Status Apply(std::vector<ConfigChange> changes);
   std::optional<BucketRecord> Read(const BucketKey& key);
   std::vector<BucketRecord> List();
+  /// Returns the usage of an entity, an hour after the other; or, with a window, of that.
+  std::vector<UsageSnapshot> Usage(const std::string& entity,
+                                   UsageWindow window = UsageWindow::kHourly);
   /// Returns the present balance of one limit of a bucket, in millitokens.
   std::int64_t Balance(const TargetPtr& target, std::size_t limit = 0);
   /// Runs tasks until the next commit has ended.
@@ -65,6 +68,12 @@ Limit Still(const std::string& name, std::int64_t tokens);
 TargetPtr StillTarget(const std::string& entity, std::int64_t tokens = 1000);
 /// Returns a charge of `tokens` whole tokens of the first limit.
 Charge Take(const TargetPtr& target, std::int64_t tokens);
+
+/// Returns the sum of one limit's use in whole tokens.
+std::int64_t SumOf(const std::vector<UsageSnapshot>& usage, const std::string& limit);
+/// Returns the entities whose months of usage do not add up to what the meters of their bucket have
+/// consumed. REQUIRES: an entity has one bucket, which existed at each of its changes.
+std::vector<std::string> UsageThatDiffers(EmbeddedClient& client);
 
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, const std::string& content);

@@ -14,7 +14,7 @@
 
 namespace weir {
 
-inline constexpr std::size_t kMostQueued = 4;
+inline constexpr std::size_t kMaxQueued = 4;
 inline constexpr UnixMillis kClaimedAt{1'767'225'600'000};
 inline constexpr const char* kNotBegun = "before anything was done";
 
@@ -79,7 +79,7 @@ class PlantedReservations {
   PlantedReservations(ReservationBug bug, Scheduler& worker, Scheduler& timers,
                       NotedSlots::OnClaim on_claim)
       : bug_(bug), on_claim_(std::move(on_claim)) {
-    const std::size_t most = kMostQueued + (bug == ReservationBug::kTakesOneTooMany ? 1 : 0);
+    const std::size_t most = kMaxQueued + (bug == ReservationBug::kTakesOneTooMany ? 1 : 0);
     const auto make = [this](const std::string& id) {
       on_claim_(id);
       if (bug_ == ReservationBug::kMakesTwice) on_claim_(id);

@@ -116,7 +116,7 @@ std::string ScriptedQueue::TakeMessages(const std::string& body) {
   for (auto at = messages_.begin(); at != messages_.end();) {
     auto& [id, message] = *at++;
     if (message.visible > Now() || messages.size() == asked["MaxNumberOfMessages"]) continue;
-    if (message.receives == most_deliveries) {
+    if (message.receives == max_deliveries) {
       dead_letters.push_back(message.body);
       messages_.erase(id);
       continue;
@@ -125,7 +125,7 @@ std::string ScriptedQueue::TakeMessages(const std::string& body) {
     const auto age = std::chrono::floor<milliseconds>(Now() - message.visible);
     deliveries.push_back({.body = message.body, .visible = wall - age, .delivered = wall});
     message.visible = Now() + std::chrono::seconds(asked["VisibilityTimeout"].get<int>());
-    most_receives_ = std::max(most_receives_, ++message.receives);
+    max_receives_ = std::max(max_receives_, ++message.receives);
     messages.push_back({{"MessageId", std::to_string(id)},
                         {"ReceiptHandle", ReceiptOf(id, message.receives)},
                         {"Attributes", {{"SentTimestamp", std::to_string(message.sent.value)}}},

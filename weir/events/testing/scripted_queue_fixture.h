@@ -57,13 +57,14 @@ class ScriptedQueue final : public JsonClient {
   /// Returns the number of messages that could be received now.
   std::size_t visible() const;
   /// Returns the highest number of receptions of one message.
-  int most_receives() const { return most_receives_; }
+  int max_receives() const { return max_receives_; }
 
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
 
   std::string url = "https://h/1/q";
-  int most_deliveries = 1'000;  ///< of a message; after these it is a dead letter
-  QueueFaults faults;           ///< may be changed between calls
+  /// The maximum number of deliveries of a message, which is a dead letter after these.
+  int max_deliveries = 1'000;
+  QueueFaults faults;  ///< may be changed between calls
   QueueCounts counts;
   std::vector<std::string> dead_letters;
   std::vector<std::string> calls;
@@ -109,7 +110,7 @@ class ScriptedQueue final : public JsonClient {
   int last_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t latest_arrival_ = 0;
-  int most_receives_ = 0;
+  int max_receives_ = 0;
   std::optional<AwsFailure> broken_;
   std::pair<std::size_t, bool> fault_{0, false};
 };

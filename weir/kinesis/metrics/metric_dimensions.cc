@@ -13,7 +13,7 @@ constexpr std::string_view kErrorCode = "ErrorCode";
 constexpr std::string_view kStreamName = "StreamName";
 constexpr std::string_view kShardId = "ShardId";
 constexpr std::array kOwnNames = {kErrorCode, kStreamName, kShardId};
-constexpr std::size_t kMostAdditional = kMostDimensions - kOwnNames.size();
+constexpr std::size_t kMaxAdditional = kMaxDimensions - kOwnNames.size();
 
 tl::unexpected<Error> BadDimension(std::string_view part, std::string_view why) {
   return Fail(Code::kInvalidArgument, fmt::format("dimension '{}': {}", part, why));
@@ -60,8 +60,8 @@ Status CheckOne(std::string_view part, const AdditionalDimension& dimension,
   if (std::ranges::find(before, dimension.name, &AdditionalDimension::name) != before.end()) {
     return BadDimension(part, "the name is given twice; give it once");
   }
-  if (before.size() == kMostAdditional) {
-    return BadDimension(part, fmt::format("give at most {}", kMostAdditional));
+  if (before.size() == kMaxAdditional) {
+    return BadDimension(part, fmt::format("give at most {}", kMaxAdditional));
   }
   return {};
 }

@@ -103,7 +103,7 @@ void MetricsUpload::KeepDatum(std::int64_t minute, const std::string& identity,
 
 void MetricsUpload::DropBeyondBounds() {
   while (!kept_.empty() &&
-         (kept_.size() > options_.most_minutes || kept_data_ + flight_data_ > options_.most_kept)) {
+         (kept_.size() > options_.max_minutes || kept_data_ + flight_data_ > options_.max_kept)) {
     Minute& oldest = kept_.begin()->second;
     oldest.erase(oldest.begin());
     --kept_data_;
@@ -123,11 +123,11 @@ void MetricsUpload::ReturnFlight() {
 // Takes the oldest data first.
 std::string MetricsUpload::TakeRequest() {
   PutMetricDataBody body(options_.metrics_namespace);
-  while (!kept_.empty() && flight_data_ < options_.most_data) {
+  while (!kept_.empty() && flight_data_ < options_.max_data) {
     const auto oldest = kept_.begin();
     const auto& [identity, datum] = *oldest->second.begin();
     const std::string text = MetricDatum(identity, datum.at, datum.samples);
-    if (flight_data_ > 0 && body.SizeWith(text) > options_.most_bytes) break;
+    if (flight_data_ > 0 && body.SizeWith(text) > options_.max_bytes) break;
     body.Add(text);
     flight_[oldest->first].insert(oldest->second.extract(oldest->second.begin()));
     ++flight_data_;

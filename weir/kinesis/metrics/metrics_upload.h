@@ -26,11 +26,12 @@ struct MetricsUploadOptions {
   std::string metrics_namespace = "KinesisProducerLibrary";  ///< IsMetricsNamespace accepts it
   milliseconds delay{60'000};                                ///< between two uploads; > 0
   std::vector<AdditionalDimension> dimensions{};  ///< a result of ParseAdditionalDimensions
-  std::size_t most_minutes = 15;    ///< of samples that are kept while uploads fail; > 0
-  std::size_t most_kept = 100'000;  ///< the most data that are kept, those in flight included
-  std::size_t most_data = kMostMetricData;  ///< the most data of a request; > 0
+  /// The maximum number of minutes of samples that are kept while uploads fail; > 0.
+  std::size_t max_minutes = 15;
+  std::size_t max_kept = 100'000;         ///< the most data that are kept, those in flight included
+  std::size_t max_data = kMaxMetricData;  ///< the most data of a request; > 0
   /// The most bytes of a request, except if one datum is larger.
-  std::size_t most_bytes = kMostMetricDataBytes;
+  std::size_t max_bytes = kMaxMetricDataBytes;
   nanoseconds first_backoff = std::chrono::seconds(1);
   nanoseconds longest_backoff = std::chrono::minutes(1);  ///< REQUIRES: >= first_backoff > 0
 };
@@ -104,9 +105,9 @@ class MetricsUpload {
   const MetricsUploadOptions options_;
   Rng rng_;
   Backoff backoff_;
-  Instant due_;                            // when the next samples are due
+  Instant due_;                            // the time at which the next samples are due
   std::optional<Instant> retry_;           // after a failure: no request before this time
-  std::map<std::int64_t, Minute> kept_;    // by minutes since 1970
+  std::map<std::int64_t, Minute> kept_;    // keyed by minutes since 1970
   std::map<std::int64_t, Minute> flight_;  // data of the request in flight, by the same minutes
   std::size_t kept_data_ = 0;
   std::size_t flight_data_ = 0;

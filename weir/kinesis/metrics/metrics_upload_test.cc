@@ -90,7 +90,7 @@ TEST(MetricsUpload, ARequestHasNoMoreDataAndBytesThanCloudWatchTakes) {
     step = upload.OnAnswer(kAccepted, kStart);
   }
   EXPECT_FALSE(step.body);
-  MetricsUpload small = UploadWith({.most_bytes = 1'000});
+  MetricsUpload small = UploadWith({.max_bytes = 1'000});
   std::size_t data = 0;
   for (step = small.OnSamples(Streams(0, 20), kWall, kStart); step.body;
        step = small.OnAnswer(kAccepted, kStart)) {
@@ -99,7 +99,7 @@ TEST(MetricsUpload, ARequestHasNoMoreDataAndBytesThanCloudWatchTakes) {
     data += DataIn(*step.body);
     if (data == 20) break;
   }
-  MetricsUpload tiny = UploadWith({.most_bytes = 10});
+  MetricsUpload tiny = UploadWith({.max_bytes = 10});
   EXPECT_EQ(DataIn(*tiny.OnSamples(Streams(0, 2), kWall, kStart).body), 1U);
 }
 
@@ -127,7 +127,7 @@ TEST(MetricsUpload, WhatFailedIsMergedWithTheSameMetricAndMinute) {
 }
 
 TEST(MetricsUpload, WhatCanNeverBeAcceptedIsCountedAndGivenUp) {
-  MetricsUpload upload = UploadWith({.most_data = 2});
+  MetricsUpload upload = UploadWith({.max_data = 2});
   auto step = upload.OnSamples(Streams(0, 3), kWall, kStart);
   step = upload.OnAnswer(FailureOfKind(FailureClass::kPermanent), kStart);
   ASSERT_TRUE(step.body) << "the others are not to blame";
@@ -138,7 +138,7 @@ TEST(MetricsUpload, WhatCanNeverBeAcceptedIsCountedAndGivenUp) {
 }
 
 TEST(MetricsUpload, AnOutageKeepsTheLatestMinutes) {
-  MetricsUpload upload = UploadWith({.most_minutes = 3});
+  MetricsUpload upload = UploadWith({.max_minutes = 3});
   Instant now = kStart;
   for (int minute = 0; minute < 10; ++minute) {
     now = kStart + minutes(minute);
@@ -184,8 +184,7 @@ TEST(MetricsUpload, AnEndDoesNotWaitForPermissionsOrBeyondItsDeadline) {
 /// An upload to a service that fails in every way, and the samples that were recorded.
 class FailingService {
  public:
-  FailingService()
-      : upload_({.delay = seconds(10), .most_data = 4, .most_bytes = 900}, kStart, 3) {}
+  FailingService() : upload_({.delay = seconds(10), .max_data = 4, .max_bytes = 900}, kStart, 3) {}
 
   /// Records samples at a later time.
   void Record() {
@@ -261,7 +260,7 @@ RC_GTEST_PROP(MetricsUploadProperty, CloudWatchShowsWhatWasRecordedAndTwiceOnlyW
 
 // Fails if: DropBeyondBounds does not count the data that it discards, or the data in flight.
 RC_GTEST_PROP(MetricsUploadProperty, EachDatumIsUploadedKeptDroppedOrRefused, ()) {
-  MetricsUpload upload({.most_minutes = 3, .most_kept = 20, .most_data = 7}, kStart, 3);
+  MetricsUpload upload({.max_minutes = 3, .max_kept = 20, .max_data = 7}, kStart, 3);
   std::uint64_t recorded = 0;
   bool in_flight = false;
   const auto follow = [&](const MetricsUploadStep& step) { in_flight |= step.body.has_value(); };

@@ -214,7 +214,7 @@ void MetricsUploader::State::ReportEnd() {
   // A later Close has a deadline of its own.
   deadline_ = Deadline::Never();
   is_late_ = false;
-  for (Closing& closing : std::exchange(closing_, {})) closing(status);
+  for (Closing& closing : std::exchange(closing_, {})) closing(Status(status));
 }
 
 Status MetricsUploader::State::EndStatus() const {

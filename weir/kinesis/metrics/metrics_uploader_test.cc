@@ -154,7 +154,7 @@ TEST_F(MetricsUploaderTest, I14AnEndTellsWhatWasRefused) {
 
 // Fails if: metrics that are discarded beyond the bound are not logged.
 TEST_F(MetricsUploaderTest, I14WhatFindsNoRoomIsLoggedAndTold) {
-  const auto uploader = Begin({.most_kept = 1});
+  const auto uploader = Begin({.max_kept = 1});
   Put(1);
   scheduler_.Advance(minutes(1) + seconds(1));
   ASSERT_THAT(log_.lines(), SizeIs(1));

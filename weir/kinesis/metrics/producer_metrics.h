@@ -30,7 +30,7 @@ struct MetricQuery {
 /// the samples of the nodes below it.
 struct MetricReading {
   Metric metric{};
-  std::string code;    ///< of kErrorsByCode; empty for other metrics
+  std::string code;    ///< the error code of kErrorsByCode; empty for other metrics
   std::string stream;  ///< empty: of all streams
   std::string shard;   ///< empty: of all shards
   Statistic statistic;

@@ -65,7 +65,7 @@ void StreamMetrics::OnAnswer(const std::vector<KinesisRecord>& records, const Pu
 
 void StreamMetrics::OnError(Unpublished& unpublished, const std::string& code) {
   unpublished.Add(Metric::kAllErrors, 1);
-  if (codes_.size() < kMostCodes) codes_.insert(code);
+  if (codes_.size() < kMaxCodes) codes_.insert(code);
   unpublished.errors[codes_.contains(code) ? code : kOther].Add(1);
 }
 

@@ -16,7 +16,8 @@
 #include "weir/base/mutex.h"
 #include "weir/kinesis/metrics/metric_names.h"
 #include "weir/kinesis/metrics/windowed_statistic.h"
-#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/record_results.h"
 #include "weir/telemetry/counter.h"
 #include "weir/telemetry/histogram.h"
 
@@ -30,7 +31,7 @@ struct MetricsOptions {
 /// The put of a user record; its result does not have these.
 struct PutOrigin {
   Instant put;
-  std::size_t bytes = 0;  ///< of its data
+  std::size_t bytes = 0;  ///< the size of the data of the record
 };
 
 /// Events must come on one thread at a time; all other calls may come on any thread. Events can be
@@ -41,7 +42,7 @@ struct PutOrigin {
 class StreamMetrics {
  public:
   /// The most error codes; further ones are counted as "Other".
-  static constexpr std::size_t kMostCodes = 64;
+  static constexpr std::size_t kMaxCodes = 64;
 
   explicit StreamMetrics(MetricsOptions options);
 
@@ -61,7 +62,7 @@ class StreamMetrics {
   /// The samples of one node.
   struct Row {
     std::optional<ShardId> shard;
-    std::string code;  ///< of kErrorsByCode; empty for other metrics
+    std::string code;  ///< the error code of kErrorsByCode; empty for other metrics
     Statistic statistic;
     bool forgotten = false;  ///< the sum of the shards that were forgotten
   };

@@ -121,7 +121,7 @@ TEST_F(StreamMetricsTest, CountsARequestThatFailedOnce) {
 }
 
 TEST_F(StreamMetricsTest, CallsFurtherCodesOther) {
-  for (std::size_t i = 0; i < StreamMetrics::kMostCodes + 10; ++i) {
+  for (std::size_t i = 0; i < StreamMetrics::kMaxCodes + 10; ++i) {
     const auto answer = std::vector{Bad(fmt::format("Code{}", i)), Bad("Code0")};
     metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1), RecordHolding(ShardId{2}, 1, 1)}, answer,
                       kStart, kStart);

@@ -23,13 +23,14 @@ struct AggregatorOptions {
     /// A Kinesis record has records of one hash key, which all land on the same shard whichever
     /// shards split.
     kByKey,
-    /// As kByKey, and of one partition key, which is the Kinesis record's, too.
+    /// Like kByKey, but the records also have one partition key, which the Kinesis record gets.
     kByPartitionKey,
     kSeparately  ///< each user record is a Kinesis record
   };
   Mode mode = Mode::kByShard;
   std::size_t max_count = 4'294'967'295;  ///< user records in a Kinesis record; at least 1
-  std::size_t max_bytes = 51'200;         ///< of its data, to the byte
+  /// The maximum size of the data of a Kinesis record, to the byte.
+  std::size_t max_bytes = 51'200;
 };
 
 /// Restores the data and keys of the user records of a Kinesis record, which hold none since the

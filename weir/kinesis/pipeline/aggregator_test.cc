@@ -76,7 +76,7 @@ TEST(Aggregator, ByPartitionKeyItMixesNoKeysAndKeepsTheKey) {
   }
   EXPECT_THAT(by_key["a"], ElementsAre(1, 3));
   EXPECT_THAT(by_key["b"], ElementsAre(2));
-  EXPECT_THAT(by_key["c"], ElementsAre(4)) << "an equal hash is no equal key";
+  EXPECT_THAT(by_key["c"], ElementsAre(4)) << "an equal hash is not an equal key";
 }
 
 TEST(Aggregator, LeavesOneRecordAsItWasPut) {

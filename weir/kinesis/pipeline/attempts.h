@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weir/base/time.h"
-#include "weir/kinesis/pipeline/shard_map.h"
+#include "weir/kinesis/shards/shard_map.h"
 
 namespace weir::kinesis {
 

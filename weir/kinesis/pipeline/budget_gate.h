@@ -31,7 +31,7 @@
 namespace weir::kinesis {
 
 struct BudgetOptions {
-  std::size_t max_records = 250;  ///< of one budget request
+  std::size_t max_records = 250;  ///< the maximum number of records of one budget request
   std::size_t max_bytes = std::size_t{256} << 10;
   /// A decision is expected within this time.
   nanoseconds answer_within = std::chrono::seconds(1);
@@ -85,7 +85,7 @@ class BudgetGate {
     BudgetRequest request{};
     Instant requested_at{};
     std::optional<Instant> not_before{};  // the next request is not due before this time
-    std::size_t divisor = 1;              // of the amount of one request; doubled by each refusal
+    std::size_t divisor = 1;  // the divisor of the amount of one request; doubled by each refusal
   };
 
   /// Which records of a queue TakeExpired must leave, and whether they are sorted by expiry.

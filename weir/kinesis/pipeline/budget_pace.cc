@@ -12,11 +12,11 @@ constexpr double kNearlyFull = 0.95;
 constexpr double kLongestUpTo = 0.5;
 /// A turn changes the spacing by no more than this factor, since other producers learn of the
 /// change only in their own turns.
-constexpr double kMostChange = 1.6;
+constexpr double kMaxChange = 1.6;
 /// The wait after a turn, in units of the spacing: at least a quarter for a producer that needs
 /// less than its share, and at most two for one that took more because of a large record.
 constexpr double kLeastWait = 0.25;
-constexpr double kMostWait = 2;
+constexpr double kMaxWait = 2;
 /// A budget request is due this long before its record expires.
 constexpr nanoseconds kBeforeExpiry = milliseconds(200);
 
@@ -90,8 +90,8 @@ bool BudgetPace::OnBalance(const BudgetBalance& balance) {
     spacing_ = std::max(spacing_ / 4, kShortest);
     return false;
   }
-  const nanoseconds steady = std::clamp(SpacingAt(level), ScaledBy(spacing_, 1 / kMostChange),
-                                        ScaledBy(spacing_, kMostChange));
+  const nanoseconds steady = std::clamp(SpacingAt(level), ScaledBy(spacing_, 1 / kMaxChange),
+                                        ScaledBy(spacing_, kMaxChange));
   spacing_ = std::clamp(steady, kShortest, kLongest);
   target_ = TargetOf(balance);
   return true;
@@ -130,7 +130,7 @@ void BudgetPace::OnDecision(const BudgetRequest& request, const BudgetDecision& 
 void BudgetPace::EndTurn() {
   is_second_ = false;
   const double jitter = 0.6 + 0.8 * rng_.Unit();
-  next_ = began_ + ScaledBy(spacing_, std::clamp(used_fraction_, kLeastWait, kMostWait) * jitter);
+  next_ = began_ + ScaledBy(spacing_, std::clamp(used_fraction_, kLeastWait, kMaxWait) * jitter);
 }
 
 }  // namespace weir::kinesis

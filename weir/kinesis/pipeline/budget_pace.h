@@ -38,7 +38,7 @@ struct BudgetBalance {
 struct BudgetRequest {
   ShardId shard;
   std::size_t records = 0;  ///< Kinesis records
-  std::size_t bytes = 0;    ///< of their data and partition keys
+  std::size_t bytes = 0;    ///< the size of the data and partition keys of the records
   Instant until;            ///< a decision after this time is of no use
   /// The decision must come from the store and have its present balance; tokens that were taken in
   /// advance must not serve it.
@@ -46,8 +46,9 @@ struct BudgetRequest {
 };
 
 struct BudgetDecision {
-  bool granted = false;        ///< if true, the amount is spent
-  nanoseconds retry_after{0};  ///< of a refusal: an earlier request would be refused again
+  bool granted = false;  ///< if true, the amount is spent
+  /// The wait after a refusal: an earlier request would be refused again.
+  nanoseconds retry_after{0};
   std::optional<BudgetBalance> balance{};  ///< nothing: not known
 };
 
@@ -109,8 +110,8 @@ class BudgetPace {
   BudgetAmount asked_;
   /// The fraction of the target that this turn has used; more than 1 after a large record.
   double used_fraction_ = 0;
-  Instant began_;  ///< when this turn began
-  Instant next_;   ///< when the next turn begins, at the latest
+  Instant began_;  ///< the time at which this turn began
+  Instant next_;   ///< the time at which the next turn begins, at the latest
 };
 
 }  // namespace weir::kinesis

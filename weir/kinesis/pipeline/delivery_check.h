@@ -1,7 +1,7 @@
 // Decides whether consumers deliver a Kinesis record that the service has stored.
 #pragma once
 
-#include "weir/kinesis/pipeline/shard_map.h"
+#include "weir/kinesis/shards/shard_map.h"
 #include "weir/kinesis/wire/record.h"
 
 namespace weir::kinesis {

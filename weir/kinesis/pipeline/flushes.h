@@ -48,7 +48,7 @@ class Epochs {
   struct Epoch {
     std::size_t records = 0;     ///< without a settled callback; at least 1
     std::size_t unanswered = 0;  ///< those of them without a result
-    Instant first;               ///< when its first record was put
+    Instant first;               ///< the time at which the first record of the flush was put
   };
 
   /// Only epochs with records.

@@ -101,7 +101,7 @@ class OrderGate {
 
   absl::flat_hash_map<HashKey, Lane> lanes_;  // none is empty
   absl::flat_hash_map<Ticket, Queued> queued_;
-  std::set<std::pair<Instant, Ticket>> expiries_;  // of the waiting records
+  std::set<std::pair<Instant, Ticket>> expiries_;  // the expiries of the waiting records
   Ticket last_ticket_ = 0;
 };
 

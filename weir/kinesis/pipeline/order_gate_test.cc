@@ -178,7 +178,7 @@ TEST(OrderGate, GivesBackWhatExpiresExactlyThen) {
   gate.Put(RecordOfLanes(11, {1}, kStart + seconds(3)));
   gate.Put(RecordOfLanes(21, {1}, kStart + seconds(2)));
   EXPECT_EQ(gate.gate.NextWake(), kStart + seconds(2))
-      << "what has passed is no business of the gate";
+      << "what has passed does not concern the gate";
   EXPECT_THAT(gate.Lift(kStart + seconds(2) - nanoseconds(1)), IsEmpty());
   EXPECT_THAT(Numbers(gate.Lift(kStart + seconds(2))), ElementsAre(21));
   EXPECT_EQ(gate.gate.NextWake(), kStart + seconds(3));

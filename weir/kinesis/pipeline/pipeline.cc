@@ -1,10 +1,10 @@
-// From a put to a request.
 #include "weir/kinesis/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 #include "weir/runtime/deadline.h"
+#include "weir/runtime/earliest.h"
 
 namespace weir::kinesis {
 namespace {
@@ -14,16 +14,31 @@ namespace {
 /// expire.
 constexpr nanoseconds kLateGrant = milliseconds(100);
 
-// Sets `wake` to `other` if that is earlier.
-void LowerTo(std::optional<Instant>& wake, const std::optional<Instant>& other) {
-  if (other && (!wake || *other < *wake)) wake = other;
-}
-
 /// Returns when a record in flight with this expiry gets its result at the latest; nothing if it
 /// never expires.
 std::optional<Instant> LatestResult(const std::optional<Instant>& expires) {
   if (!expires || Deadline::Never().at() - *expires < kLastWait) return std::nullopt;
   return *expires + kLastWait;
+}
+
+/// Returns until when a record may wait for batching and still be sent in time: for half of the
+/// time until it expires.
+Instant InTime(Instant now, Instant expires) { return now + (expires - now) / 2; }
+
+Attempts::Shared ClosedAt(Instant now) {
+  return std::make_shared<const Attempt>(
+      Attempt{.began = now,
+              .ended = now,
+              .code = std::string(kClosed),
+              .message = "the producer was closed before it was stored"});
+}
+
+Attempts::Shared CutAt(Instant began, Instant now) {
+  return std::make_shared<const Attempt>(
+      Attempt{.began = began,
+              .ended = now,
+              .code = std::string(kClosed),
+              .message = "the producer was closed before it was answered"});
 }
 
 }  // namespace
@@ -32,11 +47,10 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
     : options_(options),
       rng_(seed),
       map_(options.shards, rng_.Next()),
-      aggregator_(options.aggregator),
-      collector_(options.collector),
-      window_(options.window),
-      retry_budget_(options.retry.budget) {
-  if (options.ordered) gate_.emplace();
+      framer_(options.aggregator, options.ordered),
+      lanes_(options.limiter),
+      requests_(options.collector, options.window),
+      outcomes_(options.retry, options.max_listings) {
   if (options.shared_budget) budget_.emplace(*options.shared_budget, rng_.Next());
 }
 
@@ -50,22 +64,14 @@ PipelineStep Pipeline::PutAll(std::vector<UserRecord> records, Instant now) {
   return Advance(now);
 }
 
-Instant Pipeline::InTime(Instant now, Instant expires) { return now + (expires - now) / 2; }
-
 void Pipeline::AddRecord(UserRecord record, Instant now) {
-  ++pending_;
+  outcomes_.results().OnPut();
   record.deadline = std::min(record.deadline, InTime(now, record.expires));
-  map_.answered() ? AggregateRecord(std::move(record)) : AddUnmapped(std::move(record));
-}
-
-void Pipeline::AddUnmapped(UserRecord record) {
-  unmapped_expire_ =
-      unmapped_.empty() ? record.expires : std::min(unmapped_expire_, record.expires);
-  unmapped_.push_back(std::move(record));
-}
-
-void Pipeline::AggregateUnmapped() {
-  for (UserRecord& record : std::exchange(unmapped_, {})) AggregateRecord(std::move(record));
+  if (map_.answered()) {
+    framer_.Put(std::move(record), *map_.ranges());
+  } else {
+    framer_.AddUnmapped(std::move(record));
+  }
 }
 
 PipelineStep Pipeline::Flush(Instant now) {
@@ -77,90 +83,65 @@ PipelineStep Pipeline::Advance(Instant now) {
   PipelineStep step;
   // The order matters: expired records leave before they could be sent, and granted records are
   // collected after that, so that they are sent although they may have expired.
-  GiveUpExpired(now);
-  ReportOverdue(now);
   ExpireWaiting(now);
-  CollectRecords(std::exchange(granted_, {}), now);
-  AggregateDueRetries(now);
-  aggregator_.TakeDue(now, aggregated_);
-  if (is_flushing_) aggregator_.TakeAll(aggregated_);
+  requests_.Put(std::exchange(granted_, {}), now);
+  FrameDueRetries(now);
+  framer_.FrameDue(now);
+  if (is_flushing_) framer_.FrameAll();
   PassLimiters(now);
-  std::vector<Collector::Request> due;
-  collector_.TakeDue(now, due);
+  requests_.CloseDue(now);
   // While the rates of shards hold records back, records come in small portions, and a request for
   // each portion would be waste.
-  if (is_flushing_ && lane_wakes_.empty()) collector_.TakeAll(due);
-  for (Collector::Request& request : due) window_.Put(std::move(request));
+  if (is_flushing_ && !lanes_.is_waiting()) requests_.CloseAll();
   if (budget_) budget_->TakeRequests(now, step.budget_requests);
-  while (!options_.sends_on_demand) {
-    const auto send = TakeSend(now);
-    if (!send) break;
-    step.sends.push_back(*send);
-  }
+  if (!options_.sends_on_demand) TakeSends(now, step.sends);
   ShardMap::Step map = map_.Next(now);
   if (map.list) step.list = std::move(map.next_token);
   map_wake_ = map.wake;
-  is_flushing_ = is_flushing_ && pending_ > 0;
-  step.results = std::exchange(results_, {});
-  step.released = std::exchange(released_, {});
-  step.wake = NextWake();
-  // If requests go one at a time, the response to the one in flight is the next event.
-  const bool is_paced = refusal_pace_.is_slow() && window_.NextWake() && window_.in_flight() == 0;
-  if (is_paced && refusal_pace_.next() > now) LowerTo(step.wake, refusal_pace_.next());
+  is_flushing_ = is_flushing_ && pending() > 0;
+  step.results = outcomes_.results().TakeResults();
+  step.released = outcomes_.results().TakeReleased();
+  step.wake = NextWake(now);
   return step;
 }
 
-void Pipeline::AggregateRecord(UserRecord record) {
-  const ExpectedShard expected = map_.ShardOf(record.hash);
-  aggregator_.Put(std::move(record), expected, aggregated_);
-}
-
-// In ordered mode the gate comes between; records that it holds back expire there.
-void Pipeline::PassGate() {
-  for (KinesisRecord& record : std::exchange(aggregated_, {})) {
-    if (gate_) {
-      gate_->Put(std::move(record), passed_);
-    } else {
-      passed_.push_back(std::move(record));
+void Pipeline::FrameDueRetries(Instant now) {
+  while (std::optional<RetryGroup> group = outcomes_.TakeDueRetry(now)) {
+    for (UserRecord& record : group->records) {
+      // In ordered mode the records do not wait for batching again.
+      if (options_.ordered) break;
+      record.deadline = std::min(now + options_.retry_linger, InTime(now, record.expires));
     }
+    ReframeUnexpired(*std::move(group), now);
   }
 }
 
-// A loop, since records that expire here may go back through the aggregator and come out of it
-// again.
+// A loop, since records that expire here may go back through the framer and come out of it again.
 void Pipeline::PassLimiters(Instant now) {
-  PassGate();
-  while (!passed_.empty() || (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now)) {
-    for (KinesisRecord& record : std::exchange(passed_, {})) {
-      const ExpectedShard expected = record.shard;
-      Lane& lane = LaneOf(expected, now);
-      lane.limiter.Put(std::move(record));
-      DrainLane(expected, lane, now);
-    }
-    while (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now) {
-      const ExpectedShard expected = lane_wakes_.begin()->second;
-      DrainLane(expected, lanes_.at(expected), now);
-    }
-    PassGate();
+  std::vector<KinesisRecord> passed = framer_.TakePassed();
+  while (!passed.empty() || lanes_.IsDue(now)) {
+    for (KinesisRecord& record : passed) OnDrained(lanes_.Put(std::move(record), now), now);
+    while (lanes_.IsDue(now)) OnDrained(lanes_.DrainDue(now), now);
+    passed = framer_.TakePassed();
   }
 }
 
-Pipeline::Lane& Pipeline::LaneOf(ExpectedShard expected, Instant now) {
-  const auto known = lanes_.find(expected);
-  if (known != lanes_.end()) return known->second;
-  return lanes_.emplace(expected, Lane{ShardLimiter(options_.limiter, now), std::nullopt})
-      .first->second;
-}
-
-void Pipeline::CollectRecords(std::vector<KinesisRecord> records, Instant now) {
-  std::vector<Collector::Request> full;
-  for (KinesisRecord& record : records) collector_.Put(std::move(record), now, full);
-  for (Collector::Request& request : full) window_.Put(std::move(request));
+void Pipeline::OnDrained(ShardLimiter::Drained drained, Instant now) {
+  for (KinesisRecord& record : drained.expired) ExpireRecord(std::move(record), now);
+  // A lane has records of one shard, or of none.
+  if (budget_ && !drained.admitted.empty() && drained.admitted.front().shard) {
+    for (KinesisRecord& record : drained.admitted) budget_->Put(std::move(record));
+  } else {
+    requests_.Put(std::move(drained.admitted), now);
+  }
 }
 
 PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, Instant now) {
   std::vector<KinesisRecord> granted;
-  if (budget_) budget_->OnDecision(shard, decision, now, granted);
+  if (budget_) {
+    budget_->OnDecision(shard, decision, now, granted);
+    lanes_.SetLead(budget_->lead());
+  }
   for (KinesisRecord& record : granted) {
     if (record.expires > now - kLateGrant) {
       granted_.push_back(std::move(record));
@@ -171,51 +152,182 @@ PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, I
   return Advance(now);
 }
 
-void Pipeline::DrainLane(ExpectedShard expected, Lane& lane, Instant now) {
-  if (budget_ && expected) lane.limiter.SetLead(budget_->lead());
-  ShardLimiter::Drained drained = lane.limiter.Drain(now);
-  for (KinesisRecord& record : drained.expired) ExpireRecord(std::move(record), now);
-  if (budget_ && expected) {
-    for (KinesisRecord& record : drained.admitted) budget_->Put(std::move(record));
-  } else {
-    CollectRecords(std::move(drained.admitted), now);
-  }
-  if (lane.wake) lane_wakes_.erase({*lane.wake, expected});
-  lane.wake = lane.limiter.NextWake(now);
-  if (lane.wake) lane_wakes_.emplace(*lane.wake, expected);
-}
-
-bool Pipeline::MaySend(Instant now) const {
-  return !refusal_pace_.is_slow() || (window_.in_flight() == 0 && refusal_pace_.next() <= now);
-}
-
 std::optional<std::size_t> Pipeline::NextSend(Instant now) const {
-  return MaySend(now) ? window_.NextBytes() : std::nullopt;
+  return requests_.NextBytes(now);
 }
 
 std::optional<PipelineStep::Send> Pipeline::TakeSend(Instant now) {
-  if (!MaySend(now)) return std::nullopt;
-  const auto sent = window_.Send(now);
+  const auto sent = requests_.Send(now);
   if (!sent) return std::nullopt;
-  ++counts_.requests;
-  counts_.kinesis_records += sent->records->size();
   return PipelineStep::Send{sent->id, sent->records};
 }
 
-std::optional<Instant> Pipeline::NextWake() const {
-  std::optional<Instant> wake = map_wake_;
-  if (!unmapped_.empty()) LowerTo(wake, unmapped_expire_);
-  if (!retries_.empty()) LowerTo(wake, retries_.begin()->first);
-  if (!ordered_retries_.empty()) LowerTo(wake, ordered_retries_.begin()->first);
-  if (gate_) LowerTo(wake, gate_->NextWake());
-  if (!lane_wakes_.empty()) LowerTo(wake, lane_wakes_.begin()->first);
-  LowerTo(wake, aggregator_.NextWake());
-  LowerTo(wake, collector_.NextWake());
-  LowerTo(wake, window_.NextWake());
-  LowerTo(wake, LatestResult(window_.OverdueWake()));
-  if (budget_) LowerTo(wake, budget_->NextWake());
-  if (!parked_.empty()) LowerTo(wake, parked_.begin()->first);
-  return wake;
+void Pipeline::TakeSends(Instant now, std::vector<PipelineStep::Send>& sends) {
+  while (const auto send = TakeSend(now)) sends.push_back(*send);
+}
+
+std::optional<Instant> Pipeline::NextWake(Instant now) const {
+  return EarliestOf({map_wake_, framer_.NextWake(), lanes_.NextWake(),
+                     budget_ ? budget_->NextWake() : std::nullopt, requests_.NextWake(now),
+                     LatestResult(requests_.OverdueWake()), outcomes_.NextWake()});
+}
+
+PipelineCounts Pipeline::counts() const {
+  return {.kinesis_records = requests_.records(),
+          .requests = requests_.requests(),
+          .throttled = throttled_,
+          .retries = outcomes_.retries()};
+}
+
+PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now) {
+  std::optional<RequestWindow::Flight> flight = requests_.Take(id);
+  if (!flight) return Advance(now);
+  if (!answer) {
+    OnRequestFailed(*std::move(flight), answer.error(), now);
+    return Advance(now);
+  }
+  requests_.OnUnderstood();
+  std::vector<EntryAnswer> entries = MatchEntries(*std::move(answer), flight->records.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    OnEntry(std::move(flight->records[i]), std::move(entries[i]),
+            {.began = flight->began, .ended = now});
+  }
+  EndTickets();
+  OnDrained(lanes_.UpdateRateWithoutShard(now), now);
+  return Advance(now);
+}
+
+void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt) {
+  const Instant now = attempt.ended;
+  if (answer.code.empty()) {
+    const auto shard = ParseShardId(answer.shard);
+    if (shard) attempt.shard = *shard;
+    if (shard && !record.shard) lanes_.OnSeen(*shard, now);
+    return outcomes_.OnStored({std::move(record), attempt, std::move(answer.sequence_number)}, map_,
+                              now, rng_);
+  }
+  attempt.code = std::move(answer.code);
+  attempt.message = std::move(answer.message);
+  const FailureClass kind = ClassOfEntry(attempt.code);
+  if (kind == FailureClass::kThrottle) OnThrottled(record, now);
+  outcomes_.OnFailed(std::move(record), {std::make_shared<const Attempt>(std::move(attempt)), kind},
+                     now, rng_);
+}
+
+void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& failure,
+                               Instant now) {
+  const auto attempt = std::make_shared<const Attempt>(Attempt{
+      .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
+  if (IsUnsent(failure)) requests_.OnUnsent(flight.records.size());
+  if (MayBePoisoned(failure)) {
+    requests_.OnRefused(now, rng_);
+    if (flight.records.size() > 1) return requests_.PutHalves(std::move(flight.records), attempt);
+  }
+  for (KinesisRecord& record : flight.records) {
+    if (failure.kind == FailureClass::kThrottle) OnThrottled(record, now);
+    outcomes_.OnFailed(std::move(record), {attempt, ClassOfRequest(failure)}, now, rng_);
+  }
+  EndTickets();
+}
+
+void Pipeline::OnThrottled(const KinesisRecord& record, Instant now) {
+  ++throttled_;
+  lanes_.OnThrottled(record.shard, now);
+}
+
+PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
+  const std::uint64_t before = map_.listings();
+  map_.OnListed(std::move(page), now);
+  if (map_.listings() != before) ApplyShardList(now);
+  if (map_.answered()) framer_.AggregateUnmapped(*map_.ranges());
+  return Advance(now);
+}
+
+// Records that wait for the rate of the whole stream may have known shards now.
+void Pipeline::ApplyShardList(Instant now) {
+  lanes_.RemoveClosed(map_);
+  framer_.RerouteWithoutShard(*map_.ranges());
+  std::vector<KinesisRecord> waiting;
+  lanes_.TakeWithoutShard(waiting);
+  for (KinesisRecord& record : waiting) ExpireRecord(std::move(record), now);
+  outcomes_.OnListed(map_, now, rng_);
+  EndTickets();
+}
+
+void Pipeline::EndTickets() {
+  for (const OrderGate::Ticket ticket : outcomes_.TakeEnded()) framer_.EndTicket(ticket);
+}
+
+void Pipeline::ExpireWaiting(Instant now) {
+  outcomes_.DecideExpired(now, rng_);
+  EndTickets();
+  ReportOverdue(now);
+  for (UserRecord& record : framer_.TakeExpiredUnmapped(now)) {
+    outcomes_.results().AddExpired(std::move(record), now);
+  }
+  std::vector<KinesisRecord> expired;
+  requests_.TakeExpired(now, expired);
+  framer_.TakeExpired(now, expired);
+  if (budget_) budget_->TakeExpired(now, expired);
+  for (KinesisRecord& record : expired) ExpireRecord(std::move(record), now);
+}
+
+void Pipeline::ReportOverdue(Instant now) {
+  std::vector<RequestWindow::Overdue> overdue;
+  requests_.ReportOverdue(now - kLastWait, overdue);
+  for (const auto& [record, began] : overdue) {
+    outcomes_.results().AddOverdue(*record, began, now);
+  }
+}
+
+// A Kinesis record expires with the first of its user records; the others are framed again.
+void Pipeline::ExpireRecord(KinesisRecord record, Instant now) {
+  Unframe(record);
+  ReframeUnexpired({record.ticket, std::move(record.records)}, now);
+}
+
+void Pipeline::ReframeUnexpired(RetryGroup group, Instant now) {
+  std::vector<UserRecord> rest;
+  for (UserRecord& user : group.records) {
+    if (user.expires > now) {
+      rest.push_back(std::move(user));
+    } else {
+      outcomes_.results().AddExpired(std::move(user), now);
+    }
+  }
+  framer_.Reframe(group.ticket, std::move(rest), *map_.ranges());
+}
+
+PipelineStep Pipeline::Close(Instant now) {
+  const Attempts::Shared closed = ClosedAt(now);
+  for (KinesisRecord& record : TakeWaiting(now)) {
+    outcomes_.results().AddAllFailed(std::move(record.records), closed, false);
+  }
+  outcomes_.results().AddAllFailed(framer_.TakeUnmapped(), closed, false);
+  outcomes_.EndRetries(closed);
+  EndInFlight(now);
+  outcomes_.EndParked(closed);
+  EndTickets();
+  framer_.ForgetTickets();
+  return Advance(now);
+}
+
+std::vector<KinesisRecord> Pipeline::TakeWaiting(Instant now) {
+  std::vector<KinesisRecord> waiting;
+  framer_.TakeAll(waiting);
+  lanes_.TakeAll(now, waiting);
+  requests_.TakeWaiting(waiting);
+  if (budget_) budget_->TakeAll(waiting);
+  return waiting;
+}
+
+void Pipeline::EndInFlight(Instant now) {
+  for (RequestWindow::Flight& flight : requests_.TakeInFlight()) {
+    const Attempts::Shared cut = CutAt(flight.began, now);
+    for (KinesisRecord& record : flight.records) {
+      outcomes_.results().AddAllFailed(std::move(record.records), cut, true);
+    }
+  }
 }
 
 }  // namespace weir::kinesis

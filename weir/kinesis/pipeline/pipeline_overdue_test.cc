@@ -73,7 +73,7 @@ class OverdueRun {
   // All budget requests.
   std::vector<BudgetRequest> asks;
   std::map<std::uint64_t, std::vector<RecordResult>> results;
-  std::map<std::uint64_t, Instant> latest;  // when the last result came
+  std::map<std::uint64_t, Instant> latest;  // the time at which the last result arrived
   std::map<std::uint64_t, int> released;
 };
 

@@ -11,18 +11,18 @@ namespace weir::kinesis {
 
 /// Without I/O; not thread-safe. A request that is refused for its content is halved until the
 /// entry at fault is alone. If every request is refused, the stream or the client is at fault, and
-/// halving all of them would only be load. So after kMostRefusals in a row requests are sent one at
+/// halving all of them would only be load. So after kMaxRefusals in a row requests are sent one at
 /// a time, after random waits that grow to kLongest. The first request that the service accepts
 /// ends this.
 class RefusalPace {
  public:
-  static constexpr int kMostRefusals = 32;
+  static constexpr int kMaxRefusals = 32;
   static constexpr nanoseconds kFirst = milliseconds(10);
   static constexpr nanoseconds kLongest = milliseconds(100);
 
   /// Notes that a request was refused for its content.
   void OnRefused(Instant now, Rng& rng) {
-    if (++refusals_ >= kMostRefusals) next_ = now + backoff_.Next(rng);
+    if (++refusals_ >= kMaxRefusals) next_ = now + backoff_.Next(rng);
   }
   /// Notes that the service accepted the content of a request.
   void OnUnderstood() {

@@ -26,17 +26,24 @@ RequestWindow::Load RequestWindow::LoadOf(const Request& request) {
 }
 
 RequestWindow::Waiting RequestWindow::MakePending(Request request) {
-  for (const KinesisRecord& record : request) {
-    expires_ = std::min(expires_.value_or(record.expires), record.expires);
-  }
+  const Instant expires = std::ranges::min_element(request, {}, &KinesisRecord::expires)->expires;
   Load load = LoadOf(request);
-  return {std::move(request), std::move(load)};
+  return {std::move(request), std::move(load), expires};
 }
 
-void RequestWindow::Put(Request request) { waiting_.push_back(MakePending(std::move(request))); }
+void RequestWindow::Put(Request request) { Append(MakePending(std::move(request))); }
 
 void RequestWindow::PutFirst(Request request) {
-  waiting_.push_front(MakePending(std::move(request)));
+  LowerExpires(waiting_.emplace_front(MakePending(std::move(request))).expires);
+}
+
+void RequestWindow::Append(Waiting waiting) {
+  LowerExpires(waiting.expires);
+  waiting_.push_back(std::move(waiting));
+}
+
+void RequestWindow::LowerExpires(Instant expires) {
+  expires_ = std::min(expires_.value_or(expires), expires);
 }
 
 bool RequestWindow::HasBytesFor(const Load& load) const {
@@ -78,12 +85,10 @@ std::optional<RequestWindow::Sent> RequestWindow::Send(Instant now) {
   AddLoad(goes.load);
   const std::uint64_t id = next_id_++;
   // A Kinesis record expires with the first of its user records.
-  const Instant expires =
-      std::ranges::min_element(goes.records, {}, &KinesisRecord::expires)->expires;
-  expiries_.emplace(expires, id);
+  expiries_.emplace(goes.expires, id);
   const auto flight =
       in_flight_
-          .emplace(id, InFlight{{std::move(goes.records), now}, std::move(goes.load), expires})
+          .emplace(id, InFlight{{std::move(goes.records), now}, std::move(goes.load), goes.expires})
           .first;
   return Sent{id, &flight->second.flight.records};
 }
@@ -138,14 +143,18 @@ std::optional<Instant> RequestWindow::OverdueWake() const {
 
 void RequestWindow::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   if (!expires_ || *expires_ > now) return;
-  // Put computes it again from the remaining records.
+  // Append computes it again from the remaining requests.
   expires_.reset();
   for (Waiting& waiting : std::exchange(waiting_, {})) {
+    if (waiting.expires > now) {
+      Append(std::move(waiting));
+      continue;
+    }
     Request good;
     for (KinesisRecord& record : waiting.records) {
       (record.expires > now ? good : out).push_back(std::move(record));
     }
-    if (!good.empty()) Put(std::move(good));
+    if (!good.empty()) Append(MakePending(std::move(good)));
   }
 }
 

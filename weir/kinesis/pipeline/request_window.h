@@ -70,7 +70,8 @@ class RequestWindow {
   /// Returns when the first user record in flight that is not reported expires; nothing if there is
   /// none.
   std::optional<Instant> OverdueWake() const;
-  /// Takes the expired records out of the pending requests.
+  /// Takes the expired records out of the pending requests. The cost is proportional to the number
+  /// of pending requests, and to the size of those that have such a record.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
   /// Returns when the first pending record expires, or earlier; nothing if no record is pending.
   std::optional<Instant> NextWake() const { return expires_; }
@@ -92,6 +93,7 @@ class RequestWindow {
   struct Waiting {
     Request records;
     Load load;
+    Instant expires;  ///< the earliest expiry of a record
   };
   /// A request in flight.
   struct InFlight {
@@ -108,8 +110,11 @@ class RequestWindow {
   static Load LoadOf(const Request& request);
   /// Returns the pending request to send next; the end if none may be sent.
   std::deque<Waiting>::const_iterator NextToSend() const;
-  /// Prepares a request for waiting_, and lowers expires_ to its earliest expiry.
-  Waiting MakePending(Request request);
+  static Waiting MakePending(Request request);
+  /// Appends a request to waiting_.
+  void Append(Waiting waiting);
+  /// Notes that a record in waiting_ expires at this time.
+  void LowerExpires(Instant expires);
   /// Returns whether none of its shards has max_shard_requests in flight.
   bool HasShardsFor(const Load& load) const;
   /// Returns whether its bytes fit; always if no request is in flight.

@@ -35,7 +35,7 @@ nanoseconds WaitAfter(const RetryOptions& options, const FailedAttempt& failed, 
 }  // namespace
 
 bool IsTemporaryAbsence(FailureClass kind, std::string_view code) {
-  if (kind == FailureClass::kAuth) return !IsPermission(code);
+  if (kind == FailureClass::kAuth) return !IsPermissionDenied(code);
   return code == "ResourceNotFoundException";
 }
 

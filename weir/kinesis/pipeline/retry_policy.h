@@ -14,7 +14,8 @@ namespace weir::kinesis {
 
 struct RetryOptions {
   bool fail_if_throttled = false;
-  std::uint32_t max_attempts = 0;  ///< of a user record; 0: until it expires
+  /// The maximum number of attempts of a user record; 0: until it expires.
+  std::uint32_t max_attempts = 0;
   /// The k-th wait is random, up to base * 2^k and up to cap. REQUIRES: 0 < base <= cap.
   nanoseconds base = milliseconds(50);
   nanoseconds cap = std::chrono::seconds(5);
@@ -40,7 +41,7 @@ bool IsTemporaryAbsence(FailureClass kind, std::string_view code);
 struct FailedAttempt {
   FailureClass kind = FailureClass::kPermanent;
   std::uint32_t attempts = 1;  ///< including this one
-  Instant expires;             ///< of the record
+  Instant expires;             ///< the expiry of the record
   bool is_over_budget = false;
   std::string_view code{};  ///< the service's error code
   /// When the first attempt began that failed for a cause that may pass (IsTemporaryAbsence).

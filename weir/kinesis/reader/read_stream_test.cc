@@ -26,7 +26,7 @@ class ReadStreamTest : public testing::Test {
                                      for (auto& record : records) taken_.push_back(record.data);
                                      return taken_.size() < enough_;
                                    },
-                               .interrupted = [this] { return ++looks_ > most_looks_; }});
+                               .interrupted = [this] { return ++looks_ > max_looks_; }});
   }
 
   FakeStream stream_;
@@ -36,7 +36,7 @@ class ReadStreamTest : public testing::Test {
   std::vector<std::string> taken_;
   std::size_t enough_ = 1000;
   int looks_ = 0;
-  int most_looks_ = 1000;
+  int max_looks_ = 1000;
 };
 
 TEST_F(ReadStreamTest, ReadsToTheEnd) {
@@ -54,7 +54,7 @@ TEST_F(ReadStreamTest, EndsWhenItIsEnough) {
 
 TEST_F(ReadStreamTest, EndsWhenInterrupted) {
   stream_.shards[0];
-  most_looks_ = 20;
+  max_looks_ = 20;
   EXPECT_TRUE(Read({.from = {Position::At::kLatest}, .follow = true}));
   EXPECT_EQ(looks_, 21);
 }
@@ -104,7 +104,7 @@ TEST_F(ReadStreamTest, EverythingIsAnsweredWhenItReturns) {
 TEST_F(ReadStreamTest, TellsWhyItEnded) {
   stream_.shards[0];
   stream_.faults = 1;
-  EXPECT_FALSE(Read({.most_tries = 2}));
+  EXPECT_FALSE(Read({.max_tries = 2}));
 }
 
 }  // namespace

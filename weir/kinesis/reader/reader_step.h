@@ -8,7 +8,7 @@
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
-#include "weir/kinesis/pipeline/shard_map.h"
+#include "weir/kinesis/shards/shard_map.h"
 #include "weir/kinesis/wire/read_wire.h"
 
 namespace weir::kinesis {
@@ -32,13 +32,13 @@ struct ReaderOptions {
   nanoseconds longest_backoff = std::chrono::seconds(10);  ///< REQUIRES: >= first_backoff > 0
   /// After this number of consecutive failures a request ends the reading; 0: only if it cannot
   /// succeed. Throttles do not count.
-  std::uint32_t most_tries = 6;
+  std::uint32_t max_tries = 6;
 };
 
 /// A user record of the stream.
 struct StreamRecord {
   ShardId shard;
-  std::string sequence_number;  ///< of its Kinesis record
+  std::string sequence_number;  ///< the sequence number of the Kinesis record
   /// Its index in an aggregate; 0 if it was not aggregated.
   std::uint64_t sub_sequence_number = 0;
   std::string partition_key;

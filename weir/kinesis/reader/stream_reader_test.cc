@@ -17,9 +17,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr HashKey kMiddle = HashKey(1) << 127;
-constexpr HashRange kLow{0, kMiddle - 1};
-constexpr HashRange kHigh{kMiddle, std::numeric_limits<HashKey>::max()};
+constexpr HashKey kMiddleKey = HashKey(1) << 127;
+constexpr HashRange kLowHalf{0, kMiddleKey - 1};
+constexpr HashRange kHighHalf{kMiddleKey, std::numeric_limits<HashKey>::max()};
 
 /// Runs a reader in simulated time; each response comes after a millisecond.
 struct Session {
@@ -100,8 +100,8 @@ TEST(StreamReader, AnEmptyStreamIsReadToItsEndToo) {
 void Reshard(FakeStream& stream) {
   stream.shards_of_page = 2;
   stream.Put(0, "k", "old");
-  stream.AddChild(1, {0}, kLow);
-  stream.AddChild(2, {0}, kHigh);
+  stream.AddChild(1, {0}, kLowHalf);
+  stream.AddChild(2, {0}, kHighHalf);
   stream.Put(1, "k", "low");
   stream.Put(2, "k", "high");
   stream.AddChild(3, {1, 2});
@@ -137,8 +137,8 @@ TEST(StreamReader, LatestBeginsNowAndFollowsSplitsAndMerges) {
     session.RunFor(seconds(3));
     EXPECT_THAT(session.data, IsEmpty());
     stream.Put(0, "k", "last of the parent");
-    stream.AddChild(1, {0}, kLow);
-    stream.AddChild(2, {0}, kHigh);
+    stream.AddChild(1, {0}, kLowHalf);
+    stream.AddChild(2, {0}, kHighHalf);
     stream.Put(2, "k", "first of a child");
     session.RunFor(seconds(5));
     EXPECT_THAT(session.data, ElementsAre("last of the parent", "first of a child"));
@@ -179,8 +179,8 @@ TEST(StreamReader, BeginsEachShardAtATime) {
   FakeStream stream;
   stream.Put(0, "k", "closed, early", 4'999);
   stream.Put(0, "k", "closed, late", 5'000);
-  stream.AddChild(1, {0}, kLow);
-  stream.AddChild(2, {0}, kHigh);
+  stream.AddChild(1, {0}, kLowHalf);
+  stream.AddChild(2, {0}, kHighHalf);
   stream.Put(1, "k", "low", 6'000);
   Session session(stream, {.from = {.at = Position::At::kTime, .time = {5'000}}});
   session.Run();
@@ -237,8 +237,8 @@ TEST(StreamReader, AnOnlyShardThatDoesNotExistIsAnError) {
 
 TEST(StreamReader, AMergeOfAShardThatWasReadToItsEndIsReadOnThere) {
   FakeStream stream;
-  stream.shards[0].range = kLow;
-  stream.shards[1].range = kHigh;
+  stream.shards[0].range = kLowHalf;
+  stream.shards[1].range = kHighHalf;
   stream.Put(1, "k", "a");
   stream.Put(1, "k", "b");
   stream.Put(1, "k", "c");
@@ -269,9 +269,9 @@ TEST(StreamReader, WhatIsAggregatedComesApart) {
 TEST(StreamReader, AnAggregateThatReachesBeyondItsShardIsDroppedAndCounted) {
   AggregateWriter writer;
   writer.Add({"k", "0", "low"});
-  writer.Add({"k", FormatHashKey(kMiddle), "high"});
+  writer.Add({"k", FormatHashKey(kMiddleKey), "high"});
   FakeStream stream;
-  stream.shards[0].range = kLow;
+  stream.shards[0].range = kLowHalf;
   stream.Put(0, "a", writer.Take());
   Session session(stream);
   session.Run();
@@ -353,7 +353,7 @@ TEST(StreamReader, AServiceThatOnlyFailsIsGivenUp) {
   FakeStream stream;
   stream.shards[0];
   stream.faults = 1;
-  Session session(stream, {.most_tries = 3});
+  Session session(stream, {.max_tries = 3});
   session.Run();
   EXPECT_TRUE(session.done);
   EXPECT_TRUE(session.error);
@@ -386,7 +386,7 @@ TEST(StreamReader, I14ManyListingsAreNoLongListing) {
 TEST(StreamReader, OneThatFollowsOutlastsAnyNumberOfFailuresAndReportsThemOnce) {
   FakeStream stream;
   stream.Put(0, "k", "a");
-  Session session(stream, {.follow = true, .most_tries = 0});
+  Session session(stream, {.follow = true, .max_tries = 0});
   session.RunFor(seconds(5));
   stream.faults = 1;
   stream.expires = false;
@@ -411,7 +411,7 @@ TEST(StreamReader, OneThatFollowsOutlastsAnyNumberOfFailuresAndReportsThemOnce) 
 TEST(StreamReader, OneThatFollowsEndsAtOnceIfTheRequestCannotSucceed) {
   FakeStream stream;
   stream.shards[0];
-  Session session(stream, {.follow = true, .most_tries = 0});
+  Session session(stream, {.follow = true, .max_tries = 0});
   session.RunFor(seconds(5));
   stream.denies = true;
   session.RunFor(seconds(5));
@@ -430,7 +430,7 @@ struct Growing {
     stream.shards[0];
   }
   ReaderOptions Options() {
-    return {.page_records = 1 + rng.Below(3), .max_in_flight = 1 + rng.Below(4), .most_tries = 50};
+    return {.page_records = 1 + rng.Below(3), .max_in_flight = 1 + rng.Below(4), .max_tries = 50};
   }
   void Write() {
     for (const std::uint64_t shard : open) {

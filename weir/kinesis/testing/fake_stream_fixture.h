@@ -29,7 +29,7 @@ struct FakeShard {
   std::vector<std::uint64_t> parents;
   std::vector<FakeRecord> records;
   bool closed = false;
-  std::vector<Instant> reads;  ///< when GetRecords was called
+  std::vector<Instant> reads;  ///< the times at which GetRecords was called
 };
 
 class FakeStream {

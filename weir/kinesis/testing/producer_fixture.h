@@ -25,7 +25,7 @@ class FakeKinesis final : public JsonClient {
 
   void Call(JsonCall call, Deadline deadline, JsonDone done) override {
     ++under_way;
-    most_under_way = std::max(most_under_way, under_way);
+    max_under_way = std::max(max_under_way, under_way);
     const Instant now = scheduler_.clock().Now();
     const bool silent = is_silent && call.operation == "PutRecords";
     const Instant at = silent ? deadline.at() : now + trip;
@@ -45,7 +45,7 @@ class FakeKinesis final : public JsonClient {
   std::map<std::string, std::vector<std::size_t>> requests;
   std::vector<std::string> order;  ///< the streams of the requests, in order
   int under_way = 0;
-  int most_under_way = 0;
+  int max_under_way = 0;
 
  private:
   using Json = nlohmann::json;

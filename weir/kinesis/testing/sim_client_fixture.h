@@ -21,7 +21,7 @@ class SimClient final : public JsonClient {
     request.headers = {{"content-type", std::string(ContentType(format_))},
                        {"x-amz-target", std::string(kTargetPrefix) + "." + call.operation}};
     request.body = std::move(call.body);
-    network_.Send(std::move(request), {.answer_within = std::chrono::seconds(1)},
+    network_.Send(std::move(request), {.response_timeout = std::chrono::seconds(1)},
                   [operation = std::move(call.operation),
                    done = std::move(done)](tl::expected<HttpResponse, HttpFailure> answer) mutable {
                     done(ToReply(operation, std::move(answer)));

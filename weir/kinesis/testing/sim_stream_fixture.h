@@ -34,7 +34,7 @@ class SimStream {
                {.limits = limits,
                 .max_record_bytes = std::size_t{10} << 20,
                 .max_request_bytes = std::size_t{10} << 20,
-                .most_open_shards = 5'000}),
+                .max_open_shards = 5'000}),
         network(scheduler, server, 3),
         pipeline(options, 4) {
     server.CreateStream("s", shards);

@@ -7,9 +7,11 @@
 namespace weir::kinesis {
 namespace {
 
-constexpr char kKeyTag = '\x0A';     // field 1, length-delimited
-constexpr char kHashTag = '\x12';    // field 2
-constexpr char kRecordTag = '\x1A';  // field 3
+// Tags of AggregatedRecord: fields 1 to 3, length-delimited.
+constexpr char kKeyTag = '\x0A';
+constexpr char kHashTag = '\x12';
+constexpr char kRecordTag = '\x1A';
+// Tags of Record: fields 1 and 2, varints; field 3, length-delimited.
 constexpr char kKeyIndexTag = '\x08';
 constexpr char kHashIndexTag = '\x10';
 constexpr char kDataTag = '\x1A';
@@ -47,57 +49,57 @@ void AppendNumber(std::string& out, char tag, std::uint64_t value) {
 
 }  // namespace
 
-std::uint64_t AggregateWriter::Table::PlaceOf(std::string_view text) const {
-  const auto found = places.find(text);
-  return found == places.end() ? places.size() : found->second;
+std::uint64_t AggregateWriter::Table::IndexOf(std::string_view text) const {
+  const auto found = indexes.find(text);
+  return found == indexes.end() ? indexes.size() : found->second;
 }
 
 std::size_t AggregateWriter::Table::CostOf(std::string_view text) const {
-  return places.contains(text) ? 0 : FieldSize(text.size());
+  return indexes.contains(text) ? 0 : FieldSize(text.size());
 }
 
 std::uint64_t AggregateWriter::Table::Put(char tag, std::string_view text) {
-  const auto [entry, is_new] = places.try_emplace(text, places.size());
+  const auto [entry, is_new] = indexes.try_emplace(text, indexes.size());
   if (is_new) AppendField(bytes, tag, text);
   return entry->second;
 }
 
 std::size_t AggregateWriter::BodySize(const UserRecordView& record) const {
-  std::size_t size = 1 + VarintSize(keys_.PlaceOf(record.partition_key));
-  if (record.explicit_hash_key) size += 1 + VarintSize(hashes_.PlaceOf(*record.explicit_hash_key));
+  std::size_t size = 1 + VarintSize(keys_.IndexOf(record.partition_key));
+  if (record.explicit_hash_key) size += 1 + VarintSize(hashes_.IndexOf(*record.explicit_hash_key));
   return size + FieldSize(record.data.size());
 }
 
-std::size_t AggregateWriter::SizeOf(std::size_t count, std::size_t message) const {
+std::size_t AggregateWriter::SizeOf(std::size_t count, std::size_t message_bytes) const {
   if (count == 0) return 0;
-  return count == 1 ? first_data_ : kAggregateFrame + message;
+  return count == 1 ? first_data_size_ : kAggregateFrame + message_bytes;
 }
 
 std::size_t AggregateWriter::SizeWith(const UserRecordView& record) const {
   if (count_ == 0) return record.data.size();
-  std::size_t message = message_size() + keys_.CostOf(record.partition_key);
-  if (record.explicit_hash_key) message += hashes_.CostOf(*record.explicit_hash_key);
-  return SizeOf(count_ + 1, message + FieldSize(BodySize(record)));
+  std::size_t message_bytes = message_size() + keys_.CostOf(record.partition_key);
+  if (record.explicit_hash_key) message_bytes += hashes_.CostOf(*record.explicit_hash_key);
+  return SizeOf(count_ + 1, message_bytes + FieldSize(BodySize(record)));
 }
 
 void AggregateWriter::Add(const UserRecordView& record) {
-  const std::size_t body = BodySize(record);
+  const std::size_t body_size = BodySize(record);
   records_ += kRecordTag;
-  AppendVarint(records_, body);
+  AppendVarint(records_, body_size);
   AppendNumber(records_, kKeyIndexTag, keys_.Put(kKeyTag, record.partition_key));
   if (record.explicit_hash_key) {
     AppendNumber(records_, kHashIndexTag, hashes_.Put(kHashTag, *record.explicit_hash_key));
   }
   AppendField(records_, kDataTag, record.data);
   if (++count_ == 1) {
-    first_data_ = record.data.size();
-    first_end_ = records_.size();
+    first_data_size_ = record.data.size();
+    first_data_end_ = records_.size();
   }
 }
 
 std::string AggregateWriter::Take() {
   const AggregateWriter full = std::exchange(*this, {});
-  if (full.count_ <= 1) return full.records_.substr(full.first_end_ - full.first_data_);
+  if (full.count_ <= 1) return full.records_.substr(full.first_data_end_ - full.first_data_size_);
   const Md5 sum = Md5Of({full.keys_.bytes, full.hashes_.bytes, full.records_});
   std::string data;
   data.reserve(full.size());

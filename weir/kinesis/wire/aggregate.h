@@ -56,18 +56,18 @@ class AggregateWriter {
     };
 
     std::string bytes;
-    absl::flat_hash_map<std::string, std::uint64_t, Hash, std::equal_to<>> places;
+    absl::flat_hash_map<std::string, std::uint64_t, Hash, std::equal_to<>> indexes;
 
     /// Returns the index of the text in the table, or the index that it would get.
-    std::uint64_t PlaceOf(std::string_view text) const;
+    std::uint64_t IndexOf(std::string_view text) const;
     /// Returns the number of bytes that adding the text would take; 0 if the table has it.
     std::size_t CostOf(std::string_view text) const;
     /// Adds the text if the table does not have it. Returns its index.
     std::uint64_t Put(char tag, std::string_view text);
   };
 
-  /// Returns the size of the data with this number of records and a message of this size.
-  std::size_t SizeOf(std::size_t count, std::size_t message) const;
+  /// Returns the size of the data of `count` records whose message has `message_bytes` bytes.
+  std::size_t SizeOf(std::size_t count, std::size_t message_bytes) const;
   std::size_t message_size() const {
     return keys_.bytes.size() + hashes_.bytes.size() + records_.size();
   }
@@ -78,8 +78,8 @@ class AggregateWriter {
   Table hashes_;
   std::string records_;
   std::size_t count_ = 0;
-  std::size_t first_data_ = 0;  // bytes of the first record's data, which end ...
-  std::size_t first_end_ = 0;   // ... at this offset in records_
+  std::size_t first_data_size_ = 0;  // size of the first record's data
+  std::size_t first_data_end_ = 0;   // offset in records_ of the end of that data
 };
 
 }  // namespace weir::kinesis

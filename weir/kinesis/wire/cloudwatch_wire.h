@@ -14,9 +14,9 @@ namespace weir::kinesis {
 
 inline constexpr std::string_view kCloudWatchTargetPrefix = "GraniteServiceVersion20100801";
 inline constexpr std::string_view kCloudWatchContentType = "application/x-amz-json-1.0";
-inline constexpr std::size_t kMostMetricData = 1'000;           ///< of one request
-inline constexpr std::size_t kMostMetricDataBytes = 1'000'000;  ///< of its body; the service: 1 MB
-inline constexpr std::size_t kMostDimensions = 30;              ///< of one metric
+inline constexpr std::size_t kMaxMetricData = 1'000;           ///< of one request
+inline constexpr std::size_t kMaxMetricDataBytes = 1'000'000;  ///< of its body; the service: 1 MB
+inline constexpr std::size_t kMaxDimensions = 30;              ///< of one metric
 
 struct MetricDimension {
   std::string name;
@@ -37,7 +37,7 @@ bool IsDimensionName(std::string_view name);
 
 /// Returns a metric as JSON: name, unit and dimensions, the first members of a MetricDatum, without
 /// the closing brace. Equal parts have equal text. Dimensions with a blank value are left out.
-/// REQUIRES: at most kMostDimensions.
+/// REQUIRES: at most kMaxDimensions.
 std::string MetricIdentity(std::string_view name, std::string_view unit,
                            std::span<const MetricDimension> dimensions);
 

@@ -15,7 +15,7 @@ constexpr std::size_t kChecksum = 16;
 
 /// One field of a protobuf message: its bytes, or its number.
 struct Field {
-  std::uint64_t number = 0;  ///< of the field
+  std::uint64_t number = 0;  ///< the number of the field
   bool is_bytes = false;
   std::string_view bytes;
   std::uint64_t value = 0;

@@ -9,7 +9,7 @@
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
-#include "weir/kinesis/pipeline/shard_map.h"
+#include "weir/kinesis/shards/shard_map.h"
 #include "weir/kinesis/wire/hash_key.h"
 #include "weir/kinesis/wire/wire.h"
 

@@ -9,7 +9,7 @@
 #include "weir/base/api.h"
 #include "weir/base/time.h"
 #include "weir/kinesis/pipeline/attempts.h"
-#include "weir/kinesis/pipeline/shard_map.h"
+#include "weir/kinesis/shards/shard_map.h"
 #include "weir/kinesis/wire/aggregate.h"
 #include "weir/kinesis/wire/hash_key.h"
 
@@ -21,8 +21,8 @@ struct UserRecord {
   std::string partition_key;
   std::optional<std::string> explicit_hash_key;  ///< decimal, without leading zeros
   std::string data;
-  HashKey hash = 0;  ///< of the explicit hash key or, without one, of the partition key
-  Instant deadline;  ///< when it should be sent, at the latest
+  HashKey hash = 0;  ///< the hash of the explicit hash key or, without one, of the partition key
+  Instant deadline;  ///< the latest time at which the record should be sent
   Instant expires;   ///< after this time it is not sent again
   Attempts attempts{};
   /// The number of attempts that were requests refused for the content of one of their entries, and
@@ -48,7 +48,7 @@ struct WEIR_API KinesisRecord {
   std::optional<ShardId> shard;  ///< the shard that is expected to store it; nothing: not known
   Instant deadline;              ///< the earliest deadline of its user records
   Instant expires;               ///< the earliest expiry of its user records
-  std::uint64_t ticket = 0;      ///< of the order gate, in ordered mode
+  std::uint64_t ticket = 0;      ///< the ticket of the order gate, in ordered mode
 
   /// Returns the size as the service counts it: data and partition key.
   std::size_t bytes() const { return data.size() + partition_key.size(); }

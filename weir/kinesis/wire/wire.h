@@ -8,7 +8,9 @@
 
 #include "weir/base/api.h"
 #include "weir/base/result.h"
-#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/shards/shard_map.h"
+#include "weir/kinesis/wire/record.h"
 
 namespace weir::kinesis {
 

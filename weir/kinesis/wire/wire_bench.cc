@@ -25,7 +25,7 @@ std::vector<KinesisRecord> Records(std::size_t count, std::size_t bytes) {
   return records;
 }
 
-// As the service writes them: texts have their lengths, maps and arrays may have none.
+// Encodes values like the service does: texts have their lengths, maps and arrays may have none.
 std::string CborText(std::string_view text) {
   const auto size = static_cast<char>(text.size());
   return (text.size() < 24 ? std::string{static_cast<char>(0x60 + size)}

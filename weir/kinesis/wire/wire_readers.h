@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "weir/base/result.h"
-#include "weir/kinesis/pipeline/pipeline.h"
+#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/shards/shard_map.h"
 
 namespace weir::kinesis {
 

@@ -21,7 +21,7 @@ constexpr std::int64_t kMany = 4;
 constexpr milliseconds kPause{1};
 /// After this many consecutive refusals, the balance that they reported causes no debit out of
 /// turn: a store may refuse tokens that it shows as available.
-constexpr int kMostRefusals = 4;
+constexpr int kMaxRefusals = 4;
 
 // Saturates at kMaxMillitokens, which no capacity exceeds.
 std::int64_t SaturatingSum(std::int64_t a, std::int64_t b) {
@@ -137,7 +137,7 @@ Instant Allowance::NextDebit() const {
 bool Allowance::MayDebit(View need, View held, Instant now) const {
   if (now >= NextDebit()) return true;
   const bool refused = now < not_before_;
-  if (refused && refusals_ >= kMostRefusals) return false;
+  if (refused && refusals_ >= kMaxRefusals) return false;
   for (std::size_t i = 0; i < need.size(); ++i) {
     const std::int64_t missing = need[i] - held[i];
     if (missing <= 0) continue;
@@ -181,7 +181,7 @@ void Allowance::OnDebited(View available, Instant now, Shards paid_by) {
 
 void Allowance::OnRefused(View available, Instant until, Instant now) {
   RecordBalance(available, now);
-  if (refusals_ < kMostRefusals) ++refusals_;
+  if (refusals_ < kMaxRefusals) ++refusals_;
   not_before_ =
       std::max({std::min(until, *sent_ + kLongestSpacing), *sent_ + spacing_, now + kPause});
   sent_.reset();

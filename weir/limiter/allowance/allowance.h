@@ -73,7 +73,7 @@ class Allowance {
   };
   /// Decides a request, and spends its tokens if they are held.
   Step Ask(View need, Instant now) { return Ask(need, Held(now), now); }
-  /// As above. `held` is Held(now).
+  /// Like the overload above, for a caller that knows Held(now), which is passed as `held`.
   Step Ask(View need, Millis held, Instant now);
   /// Returns whether Ask would return kSpent or kRefused.
   bool CanDecide(View need, View held, Instant now) const;

@@ -44,9 +44,9 @@ struct AllowanceEntry {
                       milliseconds wait) const;
 
   std::vector<TargetPtr> targets;         ///< the pair's own first
-  Allowance allowance;                    ///< of the limits of all targets, in order
+  Allowance allowance;                    ///< the allowance of the limits of all targets, in order
   std::vector<CallPtr> waiting{};         ///< calls that wait for the debit in flight
-  Deadline deadline = Deadline::Never();  ///< of the debit in flight
+  Deadline deadline = Deadline::Never();  ///< the deadline of the debit in flight
   bool gone = false;                      ///< removed from Allowances
   std::uint32_t shard_count = 1;          ///< Decision::of_shards of the last debit
   Instant resolved_at{INT64_MAX};         ///< Charge::resolved_at of the debits

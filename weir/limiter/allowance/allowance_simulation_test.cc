@@ -51,8 +51,8 @@ void CheckBound(const Limit& limit, std::vector<Event> takes, std::vector<Event>
 
 /// The calls of all processes to the store, and the tokens that requests got.
 struct Ledger {
-  Events takes;             ///< of requests: by the store, or when an allowance was spent
-  Events returns;           ///< by leases
+  Events takes;    ///< the decisions on requests: by the store, or when an allowance was spent
+  Events returns;  ///< by leases
   SumsByEntity debited;     ///< for allowances
   SumsByEntity taken;       ///< for requests, by the store
   SumsByEntity given_back;  ///< by allowances and leases
@@ -192,16 +192,16 @@ class Process {
         outer_(faulty_, passing_, watched_) {
     faulty_.faults = faults;
     limiter_ = std::make_unique<Limiter>(
-        outer_, scheduler, LimiterOptions{.lease_timeout = milliseconds(500), .seed = seed});
+        outer_, scheduler, LimiterOptions{.store_timeout = milliseconds(500), .seed = seed});
     watched_ = limiter_.get();
   }
 
   void Ask(const std::string& entity, std::int64_t tokens, bool patient, bool gives_back) {
     const auto& clock = scheduler_.clock();
     AcquireRequest request{.entity = entity, .resource = "r", .amounts = {{"rps", tokens}}};
-    if (patient) request.wait_until = Deadline::After(clock, milliseconds(300));
+    request.wait = patient;
     ++under_way_;
-    limiter_->Acquire(request, Deadline::After(clock, milliseconds(200)),
+    limiter_->Acquire(request, Deadline::After(clock, milliseconds(patient ? 300 : 200)),
                       [this, gives_back](Result<Outcome> outcome) {
                         --under_way_;
                         Answered(std::move(outcome), gives_back);

@@ -45,7 +45,8 @@ class Allowances {
     virtual void AskStore(CallPtr call) = 0;
     /// The limits of the call are outdated: resolve them again and try the call again.
     virtual void RenewCall(CallPtr call) = 0;
-    /// The same for limits that no call waits for. The pair's own target is the first of `targets`.
+    /// The limits of the targets are outdated, and no call waits for them: resolve them again. The
+    /// pair's own target is the first of `targets`.
     virtual void RenewTargets(std::vector<TargetPtr> targets, Deadline deadline) = 0;
     /// Tokens were returned to these buckets.
     virtual void OnTokensReturned(std::span<const Charge> charges) = 0;

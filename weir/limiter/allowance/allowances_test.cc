@@ -315,16 +315,14 @@ TEST(AllowanceEntryTest, C23AnAnswerIsReadThoughTheTargetWasResolvedAgainMeanwhi
 TEST_F(AllowancesTest, NobodyOvertakesThoseWhoWait) {
   // Another process takes all other tokens.
   Limiter other(store_, scheduler_, {.seed = 2});
-  ASSERT_TRUE(other
-                  .Acquire({.entity = "acme",
-                            .resource = "r",
-                            .amounts = {{"rps", 499}},
-                            .wait_until = Deadline::Never()},
-                           Deadline::Never())
-                  ->admitted());
+  ASSERT_TRUE(
+      other
+          .Acquire({.entity = "acme", .resource = "r", .amounts = {{"rps", 499}}, .wait = true},
+                   Deadline::Never())
+          ->admitted());
   std::vector<std::string> order;
   AcquireRequest patient = Request({{"rps", 200}});
-  patient.wait_until = Deadline::Never();
+  patient.wait = true;
   limiter_->Acquire(patient, Deadline::Never(), [&](Result<Outcome> outcome) {
     EXPECT_TRUE(outcome->admitted());
     order.emplace_back("patient");

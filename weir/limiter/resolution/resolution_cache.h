@@ -13,7 +13,7 @@
 
 #include "weir/base/mutex.h"
 #include "weir/base/time.h"
-#include "weir/limiter/resolution/resolution.h"
+#include "weir/limiter/resolution/cascade_limits.h"
 #include "weir/telemetry/thread_slot.h"
 
 namespace weir {
@@ -123,7 +123,7 @@ class ResolutionCache {
   Stripe& StripeOf(const PairKey& pair) { return stripes_[(pair.hash >> 32) % stripes_.size()]; }
 
   std::deque<Stripe> stripes_;
-  std::size_t capacity_;  ///< of one stripe
+  std::size_t capacity_;  ///< the capacity of one stripe
   Mutex changing_;        ///< serializes drops; acquired before the lock of a stripe
   std::atomic<std::uint64_t> epoch_ = 1;
   std::atomic<std::uint64_t> floor_ = 0;  ///< the lowest epoch of valid pairs

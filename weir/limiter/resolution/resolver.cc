@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "weir/limiter/resolution/resolution.h"
+#include "weir/limiter/resolution/cascade_limits.h"
 #include "weir/limiter/resolution/resolver_fetch.h"
 #include "weir/model/identifier.h"
 #include "weir/runtime/add_saturated.h"

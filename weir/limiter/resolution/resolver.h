@@ -32,7 +32,8 @@ struct Resolved {
   absl::InlinedVector<Level::Kind, 2> kinds;  ///< the kind of level that each target's limits have
   Level source;                               ///< the level that the entity's own limits come from
   Instant began;                              ///< start of the first read, by Clock::Now
-  std::optional<OnUnavailable> on_unavailable;  ///< of the system level; unset if it sets none
+  /// The value of the system level; unset if it sets none.
+  std::optional<OnUnavailable> on_unavailable;
 };
 using ResolvedPtr = std::shared_ptr<const Resolved>;
 struct Resolution;
@@ -80,9 +81,9 @@ class WEIR_API Resolver {
   /// same time share one fetch, except a call whose deadline is before that of the fetch.
   void Resolve(std::string_view entity, std::string_view resource, Deadline deadline,
                Done<ResolvedPtr> done);
-  /// As Resolve, but with reads that begin after this call. The result replaces the cached one; if
-  /// the two differ, other pairs that the same change may have affected are dropped. Calls for one
-  /// pair during a fetch that began too early for them share the next fetch.
+  /// Like Resolve, but with reads that begin after this call. The result replaces the cached one;
+  /// if the two differ, other pairs that the same change may have affected are dropped. Calls for
+  /// one pair during a fetch that began too early for them share the next fetch.
   void Renew(std::string_view entity, std::string_view resource, Deadline deadline,
              Done<ResolvedPtr> done);
 

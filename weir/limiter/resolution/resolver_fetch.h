@@ -48,7 +48,7 @@ struct Resolver::Fetch {
   const Deadline deadline;
   Instant started;
   std::uint64_t number = 0;  ///< ascends in the order of the fetches' starts
-  std::uint64_t epoch = 0;   ///< of the cache when the fetch began
+  std::uint64_t epoch = 0;   ///< the epoch of the cache when the fetch began
   LevelAnswers found;        ///< limits at LevelsOf(chain, resource), for the members read so far
   std::vector<Waiter> waiters;  ///< guarded by Caches::mutex, like `next_fetch_waiters`
   std::vector<Waiter>

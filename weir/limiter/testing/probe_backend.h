@@ -19,10 +19,12 @@ class ProbeBackend final : public Backend {
 
   BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }
+  AuditLog& audit() override { return inner_.audit(); }
   Status Close() override { return inner_.Close(); }
   std::string Describe() const override { return "probe"; }
 
   bool hold = false;               ///< results are held until Release
+  bool hold_adjusts = false;       ///< those of adjusts are
   std::optional<Error> fail;       ///< returned without a call of `inner`
   std::optional<Error> lose;       ///< calls `inner`, but returns this error
   std::optional<Decision> decide;  ///< returned by acquires without a call of `inner`
@@ -105,9 +107,11 @@ class ProbeBackend final : public Backend {
                 Done<void> done) override {
       probe_.adjusts.push_back(
           {token, now, deadline, {charges.begin(), charges.end()}, probe_.order_++});
+      const bool holds_all = std::exchange(probe_.hold, probe_.hold || probe_.hold_adjusts);
       probe_.Call<void>(std::move(done), [&](Done<void> next) {
         store().Adjust(charges, token, now, deadline, std::move(next));
       });
+      probe_.hold = holds_all;
     }
     void Read(std::span<const BucketKey> keys, Deadline deadline,
               Done<std::vector<std::optional<BucketRecord>>> done) override {

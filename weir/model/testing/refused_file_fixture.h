@@ -6,7 +6,7 @@
 namespace weir {
 
 struct RefusedFile {
-  const char* name;   ///< of the test case
+  const char* name;   ///< the name of the test case
   int line;           ///< the line that the error names
   const char* what;   ///< the fault that the error names
   const char* right;  ///< the advice of the error

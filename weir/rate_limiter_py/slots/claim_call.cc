@@ -119,7 +119,7 @@ ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) 
   // Action 1 is the slot: its id exists, so an earlier call has put it. Action 0 is the roster.
   if (IsRefusedBy(failure, 1)) return OnExistingSlot(failure.reasons[1].item);
   if (!IsRefusedBy(failure, 0)) return Fail(failure.error);
-  if (++rounds_ > kMostRounds) {
+  if (++rounds_ > kMaxRounds) {
     return Fail(Code::kUnavailable,
                 fmt::format("{}: others claim and release its slots all the time; try again",
                             Quoted(Describe(key()))));
@@ -154,7 +154,7 @@ ClaimCall::Step ClaimCall::ReplaceRoster(const Roster& after) const {
   });
 }
 
-// A query is no part of DynamoDB's order of transactions: it may miss a row that a transaction
+// A query is not part of DynamoDB's order of transactions: it may miss a row that a transaction
 // wrote a moment ago. A try is dated when it is made and written up to one skew later, and its
 // writer's clock may differ by one skew. So the last date must be at least three times the skew
 // old.

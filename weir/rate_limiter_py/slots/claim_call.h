@@ -39,7 +39,7 @@ struct SlotStoreOptions {
   /// The time after which a full roster is recounted. If a slot was deleted by another program, its
   /// capacity becomes free after up to this time.
   milliseconds recount_after{10'000};
-  std::uint64_t seed = 0;  ///< of request tokens; must differ between processes
+  std::uint64_t seed = 0;  ///< the seed of request tokens; must differ between processes
 };
 
 /// Call Begin once; then exactly one event follows each step.

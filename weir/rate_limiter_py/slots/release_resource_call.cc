@@ -95,7 +95,7 @@ ReleaseResourceCall::Step ReleaseResourceCall::OnWrite(const WriteOutcome& outco
   if (release_) return OnReleaseStep(release_->OnWrite(outcome, now));
   if (outcome) return query_;
   if (!IsRefusedBy(outcome.error(), 0)) return Fail(outcome.error().error);
-  if (++rounds_ <= kMostRounds) return RememberEnd(outcome.error().reasons[0].item);
+  if (++rounds_ <= kMaxRounds) return RememberEnd(outcome.error().reasons[0].item);
   return Fail(Code::kUnavailable,
               fmt::format("{}: its end is being reported concurrently; try again",
                           Quoted(ended_.resource_id)));

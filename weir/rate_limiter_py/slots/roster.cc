@@ -29,10 +29,11 @@ std::string ExpiryAttribute(std::int64_t second) { return fmt::format("{}{}", kE
 
 tl::unexpected<Error> DamagedRoster(const Item& item, std::string_view name) {
   const std::string* key = dynamo::GetText(item, kCoordinate);
-  return Fail(Code::kDataLoss,
-              fmt::format("roster of {}: {} is no whole number; delete the item while no slot of "
-                          "the key is held, and it is created again",
-                          Quoted(key == nullptr ? "" : *key), Quoted(name)));
+  return Fail(
+      Code::kDataLoss,
+      fmt::format("roster of {}: {} is not a whole number; delete the item while no slot of "
+                  "the key is held, and it is created again",
+                  Quoted(key == nullptr ? "" : *key), Quoted(name)));
 }
 
 Status ReadNumber(const Item& item, std::string_view name, std::int64_t& number) {

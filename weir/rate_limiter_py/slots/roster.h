@@ -25,8 +25,8 @@ struct Roster {
   std::map<std::int64_t, std::int64_t> expiring;
   /// The last second that was dropped: slots that expire at it or earlier are no longer counted.
   std::int64_t dropped_until = 0;
-  UnixMillis written;      ///< when a slot was last claimed or its expiry last moved
-  UnixMillis counted;      ///< when the roster was last compared with the slots' items
+  UnixMillis written;      ///< the time at which a slot was last claimed or its expiry last moved
+  UnixMillis counted;      ///< the time at which the roster was last compared with the slots' items
   std::int64_t sweep = 0;  ///< the version at which a sweep is due, at least kSweepEvery
 
   /// Returns whether the roster counts a slot that expires at `second`.

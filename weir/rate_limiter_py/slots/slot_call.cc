@@ -87,7 +87,7 @@ ReleaseCall::Step ReleaseCall::OnWrite(const WriteOutcome& outcome, UnixMillis) 
   const dynamo::WriteFailure& failure = outcome.error();
   const bool has_changed = IsRefusedBy(failure, kSlot);
   if (!has_changed && !IsRefusedBy(failure, kRosterAction)) return Fail(failure.error);
-  if (++rounds_ > kMostRounds) return TooManyRounds(slot_.id);
+  if (++rounds_ > kMaxRounds) return TooManyRounds(slot_.id);
   if (has_changed) return PlanStep(failure.reasons[kSlot].item);
   is_counted_ = false;  // the roster has dropped it
   return SendWrite();
@@ -159,7 +159,7 @@ UpdateSlotCall::Step UpdateSlotCall::OnWrite(const WriteOutcome& outcome, UnixMi
   }
   if (!has_changed && !(is_ours() && IsRefusedBy(failure, kRosterAction)))
     return Fail(failure.error);
-  if (++rounds_ > kMostRounds) return TooManyRounds(seen_.id);
+  if (++rounds_ > kMaxRounds) return TooManyRounds(seen_.id);
   return has_changed ? PlanStep(failure.reasons[kSlot].item)
                      : OnRoster(failure.reasons[kRosterAction].item);
 }

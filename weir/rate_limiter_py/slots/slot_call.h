@@ -72,7 +72,7 @@ class ReleaseCall {
 
 struct SlotMove {
   SlotRef slot;
-  std::optional<std::string> resource_id;  ///< of a Bind; nothing for a Renew
+  std::optional<std::string> resource_id;  ///< the resource id of a Bind; nothing for a Renew
   milliseconds ttl{0};
 };
 

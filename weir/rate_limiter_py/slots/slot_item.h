@@ -45,7 +45,7 @@ dynamo::Item SlotItem(const HeldSlot& slot);
 /// Returns the slot in an item, also if it has expired; nothing for other items: a roster, a
 /// tombstone, a row without an expiry. A row without resourceName and accountId (create_token of
 /// rate-limiter-py leaves such rows) has an empty key. Returns kDataLoss with the row if the expiry
-/// is no valid time.
+/// is not a valid time.
 [[nodiscard]] Result<std::optional<HeldSlot>> ReadSlot(const dynamo::Item& item);
 /// The `now` with which ReadHeld includes expired slots.
 inline constexpr UnixMillis kExpiredToo{-1};

@@ -60,6 +60,6 @@ inline bool IsRefusedBy(const dynamo::WriteFailure& failure, std::size_t action)
 
 /// The number of times that a call starts again because others changed the items that it read; then
 /// it ends with kUnavailable.
-inline constexpr int kMostRounds = 10;
+inline constexpr int kMaxRounds = 10;
 
 }  // namespace weir::rate_limiter_py

@@ -22,7 +22,8 @@ TEST(TokenImages, AnAnswerThatComesLateIsPassedOver) {
   images.Put(kKey, Image(9, 1001), false);
   EXPECT_EQ(images.Find(kKey), Image(9, 1001));
   images.Put(kKey, Image(19, 1001, 20), false);
-  EXPECT_EQ(images.Find(kKey), Image(19, 1001, 20)) << "under another limit more is no sign of age";
+  EXPECT_EQ(images.Find(kKey), Image(19, 1001, 20))
+      << "under another limit more is not a sign of age";
 }
 
 TEST(TokenImages, WhatIsSurelyTheNewestStays) {

@@ -22,7 +22,7 @@ constexpr Field kFields[] = {
     {kLastRefill, &TokenImage::last_refill, kAnyTime},
     {kLastToken, &TokenImage::last_token, kAnyTime},
     {kOurRefill, &TokenImage::refill, kAnyTime},
-    {kOurLimit, &TokenImage::limit, {1, kMostAccountTokens}},
+    {kOurLimit, &TokenImage::limit, {1, kMaxAccountTokens}},
     {kOurWindow, &TokenImage::window, {1, kMaxPeriodMillis}},
 };
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kUnseenPart = 8;
 
 // The changes of a bucket between its image and the request.
 struct Projection {
-  UnixMillis time;          // of the request
+  UnixMillis time;          // the time of the request
   Meter before;             // as in the image
   std::int64_t offset = 0;  // to be added to the attribute `tokens`
   Earned earned{};          // since the image

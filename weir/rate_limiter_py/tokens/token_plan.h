@@ -1,7 +1,7 @@
 // The conditions and changes of one write on an account's bucket, so that it is exact under
 // concurrent writes of others.
 //
-// As docs/design/acquire.md proves for the buckets of our own table, in whole tokens:
+// The rules that docs/design/acquire.md proves for the buckets of our own table, in whole tokens:
 //
 //   add      lastRefill does not change: taking now and refilling later give the same result while
 //            the refill does not reach the limit. Any number of such writes may be made at once.

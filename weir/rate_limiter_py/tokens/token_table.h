@@ -21,7 +21,7 @@ namespace weir::rate_limiter_py {
 
 struct TokenTableOptions {
   std::size_t remembered_images = 10'000;
-  std::uint64_t seed = 0;  ///< of the ids of takes; must differ between processes
+  std::uint64_t seed = 0;  ///< the seed of the ids of takes; must differ between processes
 };
 
 /// Contract: store/token_store.h. A take is one write and a refusal mostly none (token_take.h).

@@ -120,7 +120,7 @@ TEST_F(TokenTableTest, L16ALimitThatIsNoneIsRefusedBeforeAnythingIsSent) {
         Case{{-1, seconds(1)}, 1, "blocked, by a limit of -1"},
         Case{{10, seconds(1)}, 0, "0 asked; right would be 1 to the limit, 10"},
         Case{{10, seconds(1)}, 11, "11 asked"}, Case{{10, seconds(-1)}, 1, "a window of -1 s"},
-        Case{{kMostAccountTokens + 1, seconds(1)}, 1, "right would be at most"}}) {
+        Case{{kMaxAccountTokens + 1, seconds(1)}, 1, "right would be at most"}}) {
     const auto answer = t_.Take(0, wrong.count, wrong.limit);
     ASSERT_FALSE(answer) << wrong.told;
     EXPECT_EQ(answer.error().code, Code::kInvalidArgument);

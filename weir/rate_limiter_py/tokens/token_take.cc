@@ -7,7 +7,7 @@
 namespace weir::rate_limiter_py {
 namespace {
 
-constexpr int kMostTakes = 20;
+constexpr int kMaxTakes = 20;
 constexpr milliseconds kRest{100};
 
 TakeStep EndWith(Error error) { return {.answer = Result<TokenAnswer>(Fail(std::move(error)))}; }
@@ -46,10 +46,10 @@ TakeStep TokenTake::OnApplied(const dynamo::WriteAnswer& answer) {
 }
 
 TakeStep TokenTake::OnLost(const std::optional<dynamo::Item>& item) {
-  if (++rounds_ >= kMostTakes) {
+  if (++rounds_ >= kMaxTakes) {
     return EndWith({Code::kAborted,
                     fmt::format("tokens of {}: {} writes lost against others; try again",
-                                Describe(request_.key), kMostTakes),
+                                Describe(request_.key), kMaxTakes),
                     kRest});
   }
   auto image = item ? ReadImage(request_.key, *item) : std::nullopt;

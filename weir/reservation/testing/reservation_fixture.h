@@ -54,7 +54,8 @@ class ReservationFixture : public ::testing::Test {
 
   SlotOutcomeRecorder& Ask(const ReserveRequest& request) {
     SlotOutcomeRecorder& told = told_.emplace_back();
-    limiter_->Reserve(request, Within(milliseconds(100)), [&](Result<ReserveOutcome> outcome) {
+    const Deadline deadline = request.wait ? Deadline::Never() : Within(milliseconds(100));
+    limiter_->Reserve(request, deadline, [&](Result<ReserveOutcome> outcome) {
       ++told.times;
       told.at = Now();
       told.outcome = std::move(outcome);
@@ -67,8 +68,11 @@ class ReservationFixture : public ::testing::Test {
   }
   SlotOutcomeRecorder& Wait(std::string_view account, std::int64_t limit,
                             Deadline until = Deadline::Never()) {
-    SlotOutcomeRecorder& told =
-        Ask({.resource = "emr", .account = account, .default_limit = limit, .wait_until = until});
+    SlotOutcomeRecorder& told = Ask({.resource = "emr",
+                                     .account = account,
+                                     .default_limit = limit,
+                                     .wait = true,
+                                     .wait_until = until});
     scheduler_.RunReady();
     return told;
   }

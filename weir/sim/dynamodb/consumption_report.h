@@ -23,7 +23,7 @@ class ConsumptionReport {
   void AddWrite(const std::string& table, const WriteCost& cost);
   /// Adds ConsumedCapacity to the response if the request wants it.
   void WriteTo(nlohmann::json& answer) const;
-  /// As WriteTo, in the form of batches and transactions.
+  /// Like WriteTo, but in the form of batches and transactions: an array.
   void WriteArrayTo(nlohmann::json& answer) const;
 
  private:

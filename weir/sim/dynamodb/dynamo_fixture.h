@@ -44,7 +44,7 @@ class DynamoFixture : public testing::Test {
 
   /// Sends a request. A body without TableName is sent for table "t".
   DynamoAnswer Call(const std::string& operation, const std::string& body);
-  /// As Call, and expects success.
+  /// Like Call, but expects success.
   nlohmann::json Ok(const std::string& operation, const std::string& body);
   /// Expects this error, and that the table does not change.
   DynamoAnswer Refused(const std::string& operation, const std::string& body,

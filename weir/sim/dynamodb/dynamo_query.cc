@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weir/sim/dynamodb/consumption_report.h"
+#include "weir/sim/dynamodb/dynamo_page.h"
 #include "weir/sim/dynamodb/expression/dynamo_condition.h"
 #include "weir/sim/dynamodb/expression/dynamo_condition_eval.h"
 
@@ -16,21 +17,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLargestPage = 1024 * 1024;
-
 /// A parsed Query.
 struct QueryPlan {
   DynamoTable* table = nullptr;
   DynamoIndex* index = nullptr;  ///< null: the table itself
-  KeyNames key;                  ///< of the table or index that is queried
+  KeyNames key;                  ///< the key of the queried table or index
   bool consistent = false;
   bool forward = true;
-  bool count_only = false;
   KeyPart partition;
   Condition range;  ///< the whole key condition
-  std::optional<Condition> filter;
-  std::vector<Path> projection;
-  std::size_t limit = SIZE_MAX;
+  PageCut cut;
   std::optional<Position> after;
 };
 
@@ -107,7 +103,7 @@ void SetFilter(QueryPlan& plan, Condition filter) {
         "Filter Expression can only contain non-primary key attributes: Primary key attribute: " +
         path.attribute());
   }
-  plan.filter = std::move(filter);
+  plan.cut.filter = std::move(filter);
 }
 
 void ReadExpressions(QueryPlan& plan, const RequestFields& fields) {
@@ -120,7 +116,8 @@ void ReadExpressions(QueryPlan& plan, const RequestFields& fields) {
                                             placeholders)));
   }
   if (fields.Has("ProjectionExpression")) {
-    plan.projection = OrRefuse(ParseProjection(fields.Text("ProjectionExpression"), placeholders));
+    plan.cut.projection =
+        OrRefuse(ParseProjection(fields.Text("ProjectionExpression"), placeholders));
   }
   OrRefuse(placeholders.CheckAllUsed());
 }
@@ -141,12 +138,7 @@ void ReadTarget(QueryPlan& plan, DynamoWorld& world, const RequestFields& fields
 }
 
 void ReadPaging(QueryPlan& plan, const RequestFields& fields) {
-  if (const json* limit = fields.Find("Limit")) {
-    if (!limit->is_number_integer() || limit->get<std::int64_t>() < 1) {
-      RefuseInvalid("Limit must be greater than or equal to 1");
-    }
-    plan.limit = limit->get<std::size_t>();
-  }
+  plan.cut.limit = ReadLimit(fields);
   plan.forward = fields.BoolOr("ScanIndexForward", true);
   if (!fields.Has("ExclusiveStartKey")) return;
   const Item start = fields.ItemOf("ExclusiveStartKey");
@@ -165,7 +157,7 @@ QueryPlan ReadPlan(DynamoWorld& world, const RequestFields& fields) {
   ReadPaging(plan, fields);
   const std::string select = fields.Choice(
       "Select", {"", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "COUNT", "SPECIFIC_ATTRIBUTES"});
-  plan.count_only = select == "COUNT";
+  plan.cut.count_only = select == "COUNT";
   if (select == "ALL_ATTRIBUTES" && plan.index != nullptr &&
       plan.index->spec().projection != IndexSpec::Projection::kAll) {
     RefuseInvalid(
@@ -175,8 +167,6 @@ QueryPlan ReadPlan(DynamoWorld& world, const RequestFields& fields) {
   }
   return plan;
 }
-
-using Candidate = std::pair<Position, const Item*>;
 
 /// Returns the items that the key condition selects, in ascending order of keys.
 std::vector<Candidate> Candidates(DynamoWorld& world, const QueryPlan& plan) {
@@ -207,54 +197,6 @@ bool IsBehind(const QueryPlan& plan, const Position& position) {
   return plan.forward ? *plan.after < position : position < *plan.after;
 }
 
-struct QueryPage {
-  std::vector<const Item*> items;  ///< items that pass the filter
-  std::size_t scanned = 0;
-  std::size_t bytes = 0;
-  const Item* last = nullptr;  ///< the page ends with it; null on the last page
-};
-
-QueryPage Collect(const QueryPlan& plan, const std::vector<Candidate>& candidates) {
-  QueryPage page;
-  const Item* previous = nullptr;
-  for (const auto& [position, item] : candidates) {
-    if (!IsBehind(plan, position)) continue;
-    const std::size_t size = SizeOf(*item);
-    if (previous != nullptr && page.bytes + size > kLargestPage) {
-      page.last = previous;
-      return page;
-    }
-    page.bytes += size;
-    ++page.scanned;
-    if (!plan.filter || Holds(*plan.filter, *item)) page.items.push_back(item);
-    previous = item;
-    // As AWS does: a full page has a key to continue from, even if no item follows.
-    if (page.scanned == plan.limit) {
-      page.last = item;
-      return page;
-    }
-  }
-  return page;
-}
-
-json ToAnswer(const QueryPlan& plan, const QueryPage& page) {
-  json answer = {{"Count", page.items.size()}, {"ScannedCount", page.scanned}};
-  if (!plan.count_only) {
-    answer["Items"] = json::array();
-    for (const Item* item : page.items) {
-      answer["Items"].push_back(
-          WriteItem(plan.projection.empty() ? *item : OrRefuse(Project(*item, plan.projection))));
-    }
-  }
-  if (page.last != nullptr) {
-    Item last;
-    CopyKey(*page.last, plan.table->spec().key, last);
-    CopyKey(*page.last, plan.key, last);
-    answer["LastEvaluatedKey"] = WriteItem(last);
-  }
-  return answer;
-}
-
 }  // namespace
 
 json Query(DynamoWorld& world, const json& body) {
@@ -266,8 +208,9 @@ json Query(DynamoWorld& world, const json& body) {
   const QueryPlan plan = ReadPlan(world, fields);
   std::vector<Candidate> candidates = Candidates(world, plan);
   if (!plan.forward) std::ranges::reverse(candidates);
-  const QueryPage page = Collect(plan, candidates);
-  json answer = ToAnswer(plan, page);
+  std::erase_if(candidates, [&](const Candidate& at) { return !IsBehind(plan, at.first); });
+  const ReadPage page = CutPage(plan.cut, candidates);
+  json answer = ToAnswer(plan.cut, page, {plan.table->spec().key, plan.key});
   ConsumptionReport report(world, fields);
   report.AddRead(plan.table->spec().name, plan.index == nullptr ? "" : plan.index->spec().name,
                  ReadUnits(page.bytes, plan.consistent));

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostBatchedKeys = 100;
+constexpr std::size_t kMaxBatchedKeys = 100;
 constexpr std::size_t kLargestBatch = 16 * 1024 * 1024;
 
 /// The part of an item that a request reads: all of it if there are no paths.
@@ -73,7 +73,7 @@ std::vector<TableKeys> ReadBatchedKeys(DynamoWorld& world, const json& tables) {
     count += batch.back().keys.size();
   }
   if (count == 0) RefuseInvalid("The batch get request has no keys");
-  if (count > kMostBatchedKeys) {
+  if (count > kMaxBatchedKeys) {
     RefuseInvalid("Too many items requested for the BatchGetItem call");
   }
   return batch;

@@ -19,7 +19,7 @@ namespace weir::sim {
 struct TableSpec {
   std::string name;
   KeyNames key;
-  std::map<std::string, ValueType> key_types;  ///< of all keys' attributes, also of indexes
+  std::map<std::string, ValueType> key_types;  ///< the types of the key attributes, also of indexes
   std::vector<IndexSpec> indexes;
   bool stream = false;  ///< has a stream of old and new images
 };

@@ -8,8 +8,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostGlobalIndexes = 20;
-constexpr std::size_t kMostLocalIndexes = 5;
+constexpr std::size_t kMaxGlobalIndexes = 20;
+constexpr std::size_t kMaxLocalIndexes = 5;
 
 KeyNames ReadKeySchema(const RequestFields& fields) {
   KeyNames key;
@@ -42,7 +42,7 @@ IndexSpec ReadIndex(const json& element, bool local) {
 void ReadIndexes(TableSpec& spec, const RequestFields& fields, const char* field, bool local) {
   if (!fields.Has(field)) return;
   const json& list = fields.List(field);
-  if (list.size() > (local ? kMostLocalIndexes : kMostGlobalIndexes)) {
+  if (list.size() > (local ? kMaxLocalIndexes : kMaxGlobalIndexes)) {
     RefuseInvalid(std::string("One or more parameter values were invalid: too many in ") + field);
   }
   for (const json& element : list) {
@@ -157,10 +157,13 @@ json CreateTable(DynamoWorld& world, const json& body) {
   }
   json description = DescriptionFrom(body, spec, world.clock.WallNow());
   const std::string name = spec.name;
+  std::optional<DynamoStream> stream;
+  if (spec.stream) stream.emplace(spec.key);
   const auto made = world.tables.emplace(
       name, TableEntry{.table = DynamoTable(std::move(spec), world.clock),
                        .ready = world.clock.Now() + world.faults.table_creation,
-                       .description = std::move(description)});
+                       .description = std::move(description),
+                       .stream = std::move(stream)});
   json answer = json::object();
   answer["TableDescription"] = Describe(world, made.first->second);
   return answer;

@@ -27,7 +27,7 @@ namespace {
 using nlohmann::json;
 using WriteKind = ItemWrite::Kind;
 
-constexpr std::size_t kMostInTransaction = 100;
+constexpr std::size_t kMaxInTransaction = 100;
 constexpr std::size_t kLargestTransaction = 4 * 1024 * 1024;
 constexpr std::chrono::minutes kTokenLife{10};
 /// A transactional write costs twice the units of a plain write.
@@ -35,7 +35,7 @@ constexpr double kPrice = 2;
 
 const json& CheckedItems(const RequestFields& fields) {
   const json& items = fields.List("TransactItems");
-  if (!items.empty() && items.size() <= kMostInTransaction) return items;
+  if (!items.empty() && items.size() <= kMaxInTransaction) return items;
   RefuseInvalid(
       "1 validation error detected: Value at 'transactItems' failed to satisfy constraint: Member "
       "must have length less than or equal to 100, and greater than or equal to 1");

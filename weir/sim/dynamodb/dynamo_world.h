@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "weir/sim/dynamodb/dynamo_request.h"
 #include "weir/sim/dynamodb/dynamo_table.h"
 #include "weir/sim/dynamodb/sim_dynamo.h"
+#include "weir/sim/dynamodb/streams/dynamo_stream.h"
 
 namespace weir::sim {
 
@@ -25,6 +27,7 @@ struct TableEntry {
   DynamoTable table;
   Instant ready;               ///< until then, the table is being created
   nlohmann::json description;  ///< the constant parts of DescribeTable's response
+  std::optional<DynamoStream> stream{};
 };
 
 struct DynamoWorld {

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostBatchedWrites = 25;
+constexpr std::size_t kMaxBatchedWrites = 25;
 
 void RefuseConflict(DynamoWorld& world) {
   if (!world.conflict) return;
@@ -107,7 +107,7 @@ std::vector<BatchedWrite> ReadBatchedWrites(DynamoWorld& world, const json& tabl
       }
     }
   }
-  if (writes.empty() || writes.size() > kMostBatchedWrites) {
+  if (writes.empty() || writes.size() > kMaxBatchedWrites) {
     RefuseInvalid(
         "1 validation error detected: Value at 'requestItems' failed to satisfy "
         "constraint: Map value must satisfy constraint: [Member must have length less "

@@ -17,7 +17,8 @@ struct SpentRange {
 };
 /// Returns the table's range of the write if it has no units left, and counts the throttled write.
 std::optional<SpentRange> FindSpentTableRange(DynamoWorld& world, const ItemWrite& write);
-/// The same for the indexes that the change from the current item to `after` affects.
+/// Like FindSpentTableRange, but for the indexes that the change from the current item to `after`
+/// affects.
 std::optional<SpentRange> FindSpentIndexRange(DynamoWorld& world, const ItemWrite& write,
                                               const std::optional<Item>& after);
 /// A change that a write makes.

@@ -9,10 +9,12 @@
 
 #include "weir/sim/dynamodb/dynamo_query.h"
 #include "weir/sim/dynamodb/dynamo_read_operations.h"
+#include "weir/sim/dynamodb/dynamo_scan.h"
 #include "weir/sim/dynamodb/dynamo_table_operations.h"
 #include "weir/sim/dynamodb/dynamo_transactions.h"
 #include "weir/sim/dynamodb/dynamo_world.h"
 #include "weir/sim/dynamodb/dynamo_write_operations.h"
+#include "weir/sim/dynamodb/streams/dynamo_stream_operations.h"
 
 namespace weir::sim {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kDynamoTarget = "DynamoDB_20120810.";
+constexpr std::string_view kStreamsTarget = "DynamoDBStreams_20120810.";
 
 /// How a throttle fault refuses an operation: as a whole before it begins, or, for a transaction,
 /// by one of its items.
@@ -29,12 +32,14 @@ struct DynamoOperation {
   std::string_view name;
   json (*run)(DynamoWorld&, const json&);
   Throttle throttle = Throttle::kWhole;
+  std::string_view target = kDynamoTarget;
 };
 
-constexpr std::array<DynamoOperation, 16> kDynamoOperations = {{
+constexpr std::array<DynamoOperation, 20> kDynamoOperations = {{
     {"GetItem", GetItem},
     {"BatchGetItem", BatchGetItem},
     {"Query", Query},
+    {"Scan", Scan},
     {"PutItem", PutItem},
     {"UpdateItem", UpdateItem},
     {"DeleteItem", DeleteItem},
@@ -48,6 +53,9 @@ constexpr std::array<DynamoOperation, 16> kDynamoOperations = {{
     {"DescribeTimeToLive", DescribeTimeToLive, Throttle::kNever},
     {"UpdateContinuousBackups", UpdateContinuousBackups, Throttle::kNever},
     {"DescribeContinuousBackups", DescribeContinuousBackups, Throttle::kNever},
+    {"DescribeStream", DescribeStream, Throttle::kWhole, kStreamsTarget},
+    {"GetShardIterator", GetShardIterator, Throttle::kWhole, kStreamsTarget},
+    {"GetRecords", GetStreamRecords, Throttle::kWhole, kStreamsTarget},
 }};
 
 const std::string* TargetOf(const HttpRequest& request) {
@@ -59,8 +67,8 @@ const DynamoOperation& FindDynamoOperation(const HttpRequest& request) {
   const std::string* target = TargetOf(request);
   const auto* found =
       std::ranges::find(kDynamoOperations, OperationOf(request), &DynamoOperation::name);
-  if (target == nullptr || !target->starts_with(kDynamoTarget) ||
-      found == kDynamoOperations.end()) {
+  if (target == nullptr || found == kDynamoOperations.end() ||
+      !target->starts_with(found->target)) {
     throw Refusal{.type = "UnknownOperationException", .message = ""};
   }
   return *found;
@@ -166,6 +174,17 @@ std::size_t SimDynamo::SweepTtl() {
   std::size_t swept = 0;
   for (auto& [name, kept] : state_->world.tables) swept += kept.table.SweepTtl();
   return swept;
+}
+
+void SimDynamo::ReplaceShard(std::string_view table, std::size_t shard, bool split) {
+  TableEntry& entry = state_->world.tables.find(table)->second;
+  entry.stream->Replace(shard, split, entry.table, state_->world.clock.WallNow());
+}
+
+const DynamoStream* SimDynamo::Stream(std::string_view table) const {
+  const auto found = state_->world.tables.find(table);
+  return found == state_->world.tables.end() || !found->second.stream ? nullptr
+                                                                      : &*found->second.stream;
 }
 
 const DynamoTable* SimDynamo::Table(std::string_view name) const {

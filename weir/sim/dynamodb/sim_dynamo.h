@@ -3,7 +3,8 @@
 //
 // Operations: GetItem, BatchGetItem, Query, PutItem, UpdateItem, DeleteItem, BatchWriteItem,
 // TransactWriteItems, TransactGetItems, CreateTable, DescribeTable, DeleteTable, and Update and
-// Describe of TimeToLive and ContinuousBackups. A request field that is not simulated is refused by
+// Describe of TimeToLive and ContinuousBackups; of DynamoDB Streams: DescribeStream,
+// GetShardIterator, GetRecords. A request field that is not simulated is refused by
 // name and never ignored silently. Sets of binaries and keys of type B are not simulated.
 #pragma once
 
@@ -19,6 +20,7 @@
 
 namespace weir::sim {
 
+class DynamoStream;
 class DynamoTable;
 
 /// Probabilities, drawn once for each request unless noted. Each request makes the same draws,
@@ -46,12 +48,16 @@ struct DynamoFaults {
   /// this is above 0, all other responses have a correct x-amz-crc32; otherwise no response has
   /// one.
   double wrong_checksum = 0;
+  milliseconds stream_retention{
+      86'400'000};                ///< records and closed shards older than this are gone
+  std::size_t stream_page = 100;  ///< the shards of one response
+  double empty_stream_page = 0;   ///< a GetRecords returns no record, although there are some
   bool sends_date = false;  ///< each response has a Date header: the wall clock in whole seconds
 };
 
 /// Counts requests, faults and cost. Tests assert that their faults happened.
 struct DynamoCounts {
-  std::map<std::string, std::uint64_t, std::less<>> requests;  ///< by operation
+  std::map<std::string, std::uint64_t, std::less<>> requests;  ///< keyed by operation
   std::uint64_t throttled = 0;
   std::uint64_t throttled_ranges = 0;   ///< writes, because of their partition key in the table
   std::uint64_t throttled_indexes = 0;  ///< writes, because of their partition key in an index
@@ -62,6 +68,8 @@ struct DynamoCounts {
   std::uint64_t stale_reads = 0;
   std::uint64_t late_indexes = 0;       ///< queries of an index that missed a recent entry
   std::uint64_t failed_conditions = 0;  ///< writes refused by their condition; they are billed
+  std::uint64_t expired_iterators = 0;
+  std::uint64_t limited_reads = 0;  ///< more than five GetRecords of a shard in a second
   double read_units = 0;
   double write_units = 0;
 
@@ -83,6 +91,11 @@ class SimDynamo final : public SimServer {
   /// Deletes, as AWS's background sweep does at some time, the items of every table whose ttl has
   /// passed, by less than five years. Returns how many it deleted.
   std::size_t SweepTtl();
+  /// Ends an open shard of a table's stream: it gets one child, or two. Shards are numbered from 0.
+  /// REQUIRES: the table has a stream, and the stream has the shard.
+  void ReplaceShard(std::string_view table, std::size_t shard, bool split);
+  /// Returns null if no table of that name has a stream. For tests, as Table.
+  const DynamoStream* Stream(std::string_view table) const;
   /// Returns null if no table has that name. For test oracles: reading it costs and changes
   /// nothing.
   const DynamoTable* Table(std::string_view name) const;

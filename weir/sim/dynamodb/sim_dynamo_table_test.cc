@@ -180,7 +180,7 @@ TEST_F(SimDynamoTable, AnswersInAwsWireForm) {
 }
 
 TEST_F(SimDynamoTable, UnknownOperationsAreRefused) {
-  EXPECT_EQ(Call("Scan", "{}").error, "UnknownOperationException");
+  EXPECT_EQ(Call("ExecuteStatement", "{}").error, "UnknownOperationException");
   HttpRequest request = DynamoRequest("GetItem", json::object());
   request.headers[1].value = "Kinesis_20131202.GetItem";
   EXPECT_EQ(ReadAnswer(dynamo.Handle(request)).error, "UnknownOperationException");

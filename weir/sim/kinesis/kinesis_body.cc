@@ -27,7 +27,7 @@ std::string_view ContentTypeOf(const HttpRequest& request) {
 
 json Unescaped(const std::string& base64) {
   std::string bytes;
-  if (!absl::Base64Unescape(base64, &bytes)) RefuseBody("Data is no base64");
+  if (!absl::Base64Unescape(base64, &bytes)) RefuseBody("Data is not base64");
   return json::binary(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
 }
 
@@ -65,7 +65,7 @@ json ReadKinesisBody(const HttpRequest& request) {
   if (!is_cbor && ContentTypeOf(request) != kJsonType) RefuseBody("unknown content-type");
   json tree = is_cbor ? json::from_cbor(request.body, true, false, json::cbor_tag_handler_t::ignore)
                       : json::parse(request.body, nullptr, false);
-  if (!tree.is_object()) RefuseBody("the body is no object");
+  if (!tree.is_object()) RefuseBody("the body is not an object");
   if (!is_cbor) ReadBlobs(tree);
   return tree;
 }

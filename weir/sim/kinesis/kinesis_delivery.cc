@@ -12,8 +12,8 @@ constexpr std::size_t kSum = 16;
 /// One field of a protobuf message (protobuf.dev, "Encoding").
 struct Field {
   std::uint64_t number = 0;
-  std::uint64_t value = 0;                ///< of a varint
-  std::optional<std::string_view> bytes;  ///< of a field with a length or of fixed size
+  std::uint64_t value = 0;                ///< the value of a varint
+  std::optional<std::string_view> bytes;  ///< the content of a field with a length or of fixed size
 };
 
 /// Removes fields from the front of a message.

@@ -15,7 +15,7 @@ namespace weir::sim {
 /// One user record, as an application receives it.
 struct Delivery {
   std::string shard{};
-  std::string sequence_number{};              ///< of its Kinesis record
+  std::string sequence_number{};              ///< the sequence number of the Kinesis record
   std::optional<std::uint64_t> sub_number{};  ///< its index in an aggregate
   std::string partition_key;
   std::optional<std::string> explicit_hash_key{};  ///< only for a record of an aggregate
@@ -27,7 +27,7 @@ struct Delivery {
 /// A Kinesis record as GetRecords returns it, and the shard that it was read from.
 struct ReadRecord {
   std::string shard;
-  HashSpan range;  ///< of the shard
+  HashSpan range;  ///< the range of the shard
   std::string sequence_number;
   std::string partition_key;
   std::string data;

@@ -23,12 +23,12 @@ json PutEntry(const std::string& key, const std::string& data, const std::string
   return entry;
 }
 
-KinesisAnswer KinesisFixture::Call(const std::string& operation, json body) {
+KinesisResponse KinesisFixture::Call(const std::string& operation, json body) {
   const bool says_which = body.contains("StreamName") || body.contains("StreamARN") ||
                           body.contains("NextToken") || body.contains("ShardIterator");
   if (!says_which) body["StreamName"] = "s";
   const HttpResponse response = kinesis.Handle(KinesisRequest(operation, body));
-  KinesisAnswer answer{.status = response.status, .body = nullptr};
+  KinesisResponse answer{.status = response.status, .body = nullptr};
   if (!response.body.empty()) answer.body = json::parse(response.body);
   if (response.status == 200) return answer;
   answer.error = answer.body.at("__type");
@@ -37,15 +37,15 @@ KinesisAnswer KinesisFixture::Call(const std::string& operation, json body) {
 }
 
 json KinesisFixture::Ok(const std::string& operation, const json& body) {
-  KinesisAnswer answer = Call(operation, body);
+  KinesisResponse answer = Call(operation, body);
   EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
   return std::move(answer.body);
 }
 
-KinesisAnswer KinesisFixture::Refused(const std::string& operation, const json& body,
-                                      const std::string& error) {
+KinesisResponse KinesisFixture::Refused(const std::string& operation, const json& body,
+                                        const std::string& error) {
   const std::uint64_t before = kinesis.counts().stored;
-  KinesisAnswer answer = Call(operation, body);
+  KinesisResponse answer = Call(operation, body);
   EXPECT_NE(answer.status, 200) << operation;
   EXPECT_EQ(answer.error, error) << answer.message;
   EXPECT_EQ(kinesis.counts().stored, before);

@@ -14,7 +14,7 @@
 
 namespace weir::sim {
 
-struct KinesisAnswer {
+struct KinesisResponse {
   int status = 0;
   std::string error{};  ///< empty on success
   std::string message{};
@@ -33,15 +33,19 @@ class KinesisFixture : public testing::Test {
  protected:
   KinesisFixture() { kinesis.CreateStream("s", 2); }
 
-  /// Sends a request. A body without stream, token and iterator is sent for stream "s".
-  KinesisAnswer Call(const std::string& operation, nlohmann::json body);
-  /// As Call, and expects success.
+  /// Sends a request. Adds the stream name "s" to a body without StreamName, StreamARN, NextToken
+  /// and ShardIterator.
+  KinesisResponse Call(const std::string& operation, nlohmann::json body);
+  /// Like Call, but expects success. Returns the body of the response.
   nlohmann::json Ok(const std::string& operation, const nlohmann::json& body);
-  /// As Call, and expects this error and that no record was stored.
-  KinesisAnswer Refused(const std::string& operation, const nlohmann::json& body,
-                        const std::string& error);
+  /// Like Call, but expects `error`, and that no record was stored.
+  KinesisResponse Refused(const std::string& operation, const nlohmann::json& body,
+                          const std::string& error);
+  /// Puts the entries with one PutRecords request, expects success, and returns the body of the
+  /// response; entries in the body may have failed.
   nlohmann::json PutAll(const std::vector<nlohmann::json>& entries);
-  /// Puts this number of records of this size on the first shard. Returns how many were stored.
+  /// Puts `records` records of `bytes` bytes each, including the key, on the first shard, in
+  /// requests of up to 500. Returns the number of stored records.
   std::size_t PutMany(std::size_t records, std::size_t bytes);
   std::string IteratorOf(std::uint64_t shard, const std::string& type,
                          const std::string& sequence = "");

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostEntries = 500;
+constexpr std::size_t kMaxEntries = 500;
 constexpr std::size_t kLongestKey = 256;
 constexpr std::string_view kThrottle = "ProvisionedThroughputExceededException";
 
@@ -45,7 +45,7 @@ std::optional<std::size_t> CountCharacters(std::string_view text) {
 std::string ReadKey(const RequestFields& fields) {
   std::string key = fields.Text("PartitionKey");
   const auto characters = CountCharacters(key);
-  if (!characters) Refuse("SerializationException", "PartitionKey is no text");
+  if (!characters) Refuse("SerializationException", "PartitionKey is not a string");
   if (*characters == 0) RefuseMember("partitionKey", "have length greater than or equal to 1");
   if (*characters > kLongestKey) {
     RefuseMember("partitionKey", "have length less than or equal to 256");
@@ -69,7 +69,7 @@ Hash128 ReadExplicitHash(const std::string& text) {
 EntryToPut ReadEntry(const KinesisWorld& world, const RequestFields& fields) {
   EntryToPut entry{.partition_key = ReadKey(fields)};
   const json& data = fields.Get("Data");
-  if (!data.is_binary()) Refuse("SerializationException", "Data is no blob");
+  if (!data.is_binary()) Refuse("SerializationException", "Data is not a blob");
   const auto& bytes = data.get_binary();
   if (bytes.size() > world.options.max_record_bytes) {
     RefuseMember("data", "have length less than or equal to " +
@@ -83,7 +83,7 @@ EntryToPut ReadEntry(const KinesisWorld& world, const RequestFields& fields) {
 
 std::vector<EntryToPut> ReadEntries(const KinesisWorld& world, const json& records) {
   if (records.empty()) RefuseMember("records", "have length greater than or equal to 1");
-  if (records.size() > kMostEntries) {
+  if (records.size() > kMaxEntries) {
     RefuseMember("records", "have length less than or equal to 500");
   }
   std::vector<EntryToPut> entries;

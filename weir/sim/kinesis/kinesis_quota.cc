@@ -18,13 +18,13 @@ ShardQuota::ShardQuota(const KinesisLimits& limits, Instant now)
 // Amounts are in billionths: a rate of n per second adds n billionths per nanosecond. Fixed windows
 // refill completely when a new second begins.
 void ShardQuota::BringTo(Instant now) {
-  const Wide most_records = Wide{limits_.records_per_second} * kSecond;
-  const Wide most_bytes = Wide{limits_.bytes_per_second} * kSecond;
+  const Wide max_records = Wide{limits_.records_per_second} * kSecond;
+  const Wide max_bytes = Wide{limits_.bytes_per_second} * kSecond;
   const std::int64_t passed = limits_.fixed_windows
                                   ? (now.nanos / kSecond - at_.nanos / kSecond) * kSecond
                                   : now.nanos - at_.nanos;
-  records_ = std::min(most_records, records_ + Wide{limits_.records_per_second} * passed);
-  bytes_ = std::min(most_bytes, bytes_ + Wide{limits_.bytes_per_second} * passed);
+  records_ = std::min(max_records, records_ + Wide{limits_.records_per_second} * passed);
+  bytes_ = std::min(max_bytes, bytes_ + Wide{limits_.bytes_per_second} * passed);
   at_ = now;
 }
 

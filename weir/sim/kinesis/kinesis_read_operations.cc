@@ -11,8 +11,8 @@ namespace {
 using nlohmann::json;
 
 constexpr milliseconds kIteratorLives = std::chrono::minutes(5);
-constexpr std::uint64_t kMostRecords = 10'000;
-constexpr std::size_t kMostBytesRead = std::size_t{10} << 20;
+constexpr std::uint64_t kMaxRecords = 10'000;
+constexpr std::size_t kMaxBytesRead = std::size_t{10} << 20;
 
 /// An iterator. Its text is "i:shard:sequence:issued:stream".
 struct Iterator {
@@ -103,7 +103,7 @@ json Read(const KinesisShard& shard, Iterator& at, std::uint64_t most) {
   const auto first = std::ranges::lower_bound(shard.log, at.sequence, {}, &StoredRecord::sequence);
   for (auto record = first; record != shard.log.end() && records.size() < most; ++record) {
     bytes += record->data.size() + record->partition_key.size();
-    if (bytes > kMostBytesRead && !records.empty()) break;
+    if (bytes > kMaxBytesRead && !records.empty()) break;
     records.push_back(ToJson(*record));
     at.sequence = record->sequence + 1;
   }
@@ -131,7 +131,7 @@ json GetRecords(KinesisWorld& world, const json& body) {
   const KinesisStream& stream = world.StreamNamed(at.stream);
   const KinesisShard& shard = stream.shards()[ShardIn(stream, ShardName(at.shard))];
   const std::uint64_t most =
-      fields.Has("Limit") ? NumberIn(fields, "Limit", 1, kMostRecords) : kMostRecords;
+      fields.Has("Limit") ? NumberIn(fields, "Limit", 1, kMaxRecords) : kMaxRecords;
   json answer = {{"Records", Read(shard, at, most)}};
   const auto next = std::ranges::lower_bound(shard.log, at.sequence, {}, &StoredRecord::sequence);
   const bool at_end = next == shard.log.end();

@@ -28,7 +28,7 @@ struct KinesisShard {
   std::vector<std::uint64_t> parents;  ///< none, one after a split, two after a merge
   std::vector<std::uint64_t> children;
   std::uint64_t first_sequence = 0;
-  std::optional<std::uint64_t> last_sequence;  ///< of a closed shard
+  std::optional<std::uint64_t> last_sequence;  ///< the last sequence number of a closed shard
   std::vector<StoredRecord> log;
   ShardQuota quota;
 

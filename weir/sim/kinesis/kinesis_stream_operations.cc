@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr milliseconds kTokenLives = std::chrono::seconds(300);
-constexpr std::uint64_t kMostAsked = 10'000;
+constexpr std::uint64_t kMaxAsked = 10'000;
 
 /// The position at which a listing continues. Its text is "t0:12:1767225600013:name".
 struct ListToken {
@@ -85,7 +85,7 @@ json ToJson(const KinesisShard& shard) {
 
 void RefuseFull(const KinesisWorld& world) {
   Refuse("LimitExceededException",
-         "more than " + std::to_string(world.options.most_open_shards) + " shards would be open");
+         "more than " + std::to_string(world.options.max_open_shards) + " shards would be open");
 }
 
 }  // namespace
@@ -98,9 +98,9 @@ json ListShards(KinesisWorld& world, const json& body) {
     Refuse("LimitExceededException", "Rate exceeded for ListShards.");
   }
   ListToken token = fields.Has("NextToken") ? TokenIn(world, fields) : FirstPage(world, fields);
-  std::size_t room = world.options.most_listed;
+  std::size_t room = world.options.max_listed;
   if (fields.Has("MaxResults")) {
-    room = std::min(room, NumberIn(fields, "MaxResults", 1, kMostAsked));
+    room = std::min(room, NumberIn(fields, "MaxResults", 1, kMaxAsked));
   }
   json answer = {{"Shards", json::array()}};
   const auto& shards = world.StreamNamed(token.stream).shards();
@@ -134,7 +134,7 @@ json CreateStream(KinesisWorld& world, const json& body) {
     RefuseMember("streamName", "satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
   }
   const std::uint64_t shards = NumberIn(fields, "ShardCount", 1, 1'000'000);
-  if (shards > world.options.most_open_shards) RefuseFull(world);
+  if (shards > world.options.max_open_shards) RefuseFull(world);
   KinesisStream stream(name, shards, world.options.limits, world.clock.Now());
   if (!world.streams.emplace(name, std::move(stream)).second) {
     Refuse("ResourceInUseException",

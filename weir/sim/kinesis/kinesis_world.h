@@ -30,7 +30,7 @@ struct KinesisWorld {
   /// Draws a shard, and splits it at a drawn hash or merges it with the next one above it.
   void Reshard(KinesisStream& stream);
   bool CanAddShards(const KinesisStream& stream, std::size_t more) const {
-    return stream.OpenShards().size() + more <= options.most_open_shards;
+    return stream.OpenShards().size() + more <= options.max_open_shards;
   }
 
   const Clock& clock;

@@ -24,11 +24,14 @@ namespace weir::sim {
 class KinesisStream;
 
 struct KinesisOptions {
-  KinesisLimits limits{};                                ///< of one shard
-  std::size_t max_record_bytes = std::size_t{1} << 20;   ///< of the data of one record
-  std::size_t max_request_bytes = std::size_t{5} << 20;  ///< of a PutRecords: data and keys
-  std::size_t most_listed = 1000;      ///< shards in a page, even if a request wants more
-  std::size_t most_open_shards = 500;  ///< of a stream; a change that would exceed this is refused
+  KinesisLimits limits{};  ///< the limits of one shard
+  std::size_t max_record_bytes = std::size_t{1}
+                                 << 20;  ///< the maximum size of the data of one record
+  std::size_t max_request_bytes = std::size_t{5}
+                                  << 20;  ///< the maximum size of a PutRecords: data and keys
+  std::size_t max_listed = 1000;          ///< shards in a page, even if a request wants more
+  std::size_t max_open_shards = 500;  ///< the maximum number of open shards of a stream; a change
+                                      ///< that would exceed this is refused
 };
 
 /// Probabilities. Each request, and each entry of one, makes the same draws, whatever their values.
@@ -45,7 +48,7 @@ struct KinesisFaults {
 
 /// Counts requests, records and faults. Tests assert that their faults happened.
 struct KinesisCounts {
-  std::map<std::string, std::uint64_t, std::less<>> requests;  ///< by operation
+  std::map<std::string, std::uint64_t, std::less<>> requests;  ///< keyed by operation
   std::uint64_t stored = 0;                                    ///< records
   std::uint64_t over_limit = 0;  ///< records refused by their shard's limit
   std::uint64_t throttled = 0;   ///< by a fault, as all of the following
@@ -73,8 +76,8 @@ class SimKinesis final : public SimServer {
 
   HttpResponse Handle(const HttpRequest& request) override;
 
-  /// As the operations of these names, with shards by number. Split splits in the middle. REQUIRES:
-  /// the operation is valid.
+  /// Like the operations of these names, but with shards by number. Split splits in the middle.
+  /// REQUIRES: the operation is valid.
   void CreateStream(const std::string& name, std::uint64_t shards);
   void Split(std::string_view stream, std::uint64_t shard);
   void Merge(std::string_view stream, std::uint64_t one, std::uint64_t other);

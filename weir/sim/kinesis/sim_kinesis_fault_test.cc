@@ -38,7 +38,7 @@ TEST_F(SimKinesisFault, AnEntryFailsAfterItWasStored) {
   EXPECT_EQ(PutAll(kThree)["FailedRecordCount"], 3);
   EXPECT_EQ(kinesis.counts().failed_after, 3U);
   EXPECT_THAT(kinesis.Delivered("s"), SizeIs(3));
-  const KinesisAnswer one = Call("PutRecord", PutEntry("k", ""));
+  const KinesisResponse one = Call("PutRecord", PutEntry("k", ""));
   EXPECT_EQ(one.status, 500);
   EXPECT_EQ(one.error, "InternalFailure");
   EXPECT_THAT(kinesis.Delivered("s"), SizeIs(4));
@@ -107,7 +107,7 @@ TEST_F(SimKinesisFault, TheOpenShardsAlwaysHoldEachHashOnce) {
 TEST_F(SimKinesisFault, ARequestEndsInAnErrorAndHalfOfThemWereCarriedOut) {
   kinesis.faults.error = 1;
   for (int i = 0; i < 100; ++i) {
-    const KinesisAnswer answer = Call("PutRecords", {{"Records", {kThree[0]}}});
+    const KinesisResponse answer = Call("PutRecords", {{"Records", {kThree[0]}}});
     EXPECT_EQ(answer.status, 500);
     EXPECT_EQ(answer.error, "InternalFailure");
   }

@@ -200,7 +200,7 @@ TEST_F(SimKinesisPut, CborIsRefusedInCbor) {
   const HttpResponse text = kinesis.Handle(InCbor("PutRecord", body));
   EXPECT_EQ(text.status, 400);
   EXPECT_EQ(json::from_cbor(text.body)["__type"], "SerializationException")
-      << "base64 is no blob there";
+      << "base64 is not a blob there";
   HttpRequest cut = InCbor("PutRecord", body);
   cut.body.pop_back();
   EXPECT_EQ(json::from_cbor(kinesis.Handle(cut).body)["__type"], "SerializationException");

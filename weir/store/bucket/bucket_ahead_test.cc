@@ -138,11 +138,11 @@ TEST(BucketAhead, C4TheSweepSetsBucketsOfAWrongBootBack) {
 TEST(BucketAhead, TheSweepOfATakeLeavesATimeUpToAMinuteAhead) {
   BucketTable table({.stripes = 1, .track_changes = true});
   const TargetPtr other = MakeTarget({"zeta", "gpt-4", 0}, {{"rpm", PerSecond(10)}});
-  ASSERT_TRUE(AskAt(table, other, 10, kStart + kMostAhead).admitted);
+  ASSERT_TRUE(AskAt(table, other, 10, kStart + kMaxAhead).admitted);
   CountChanges(table);
   ASSERT_TRUE(AskAt(table, WithSecond("odd"), 1, kStart).admitted) << "sweeps a little";
   EXPECT_EQ(CountChanges(table), 1U);
-  EXPECT_EQ(table.Read(other->key)->bucket.time, kStart + kMostAhead);
+  EXPECT_EQ(table.Read(other->key)->bucket.time, kStart + kMaxAhead);
 }
 
 rc::Gen<UnixMillis> AnyStoredTime() {

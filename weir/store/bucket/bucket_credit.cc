@@ -84,12 +84,12 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
  public:
   using Answer = Done<std::vector<CreditedLimit>>;
 
-  CreditRun(Backend& backend, BucketCredit credit, const CreditSources& sources, Deadline deadline)
+  CreditRun(Backend& backend, BucketCredit credit, const CreditStamp& stamp, Deadline deadline)
       : backend_(backend),
         credit_(std::move(credit)),
-        sources_(sources),
+        stamp_(stamp),
         deadline_(deadline),
-        random_(sources.seed) {}
+        random_(stamp.seed) {}
 
   void Start(Answer done) {
     done_ = std::move(done);
@@ -213,7 +213,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
         .details = {{"millitokens_added", {std::move(added)}}}};
     std::vector<AuditEvent> events;
     events.push_back(std::move(event));
-    AuditStamp(random_.Next()).Put(events, sources_.at);
+    AuditStamp(random_.Next()).Put(events, stamp_.at);
     backend_.audit().Append(events.front(), deadline_, [self = shared_from_this()](Status kept) {
       if (kept) return self->done_(std::move(self->credited_));
       self->done_(
@@ -225,7 +225,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
 
   Backend& backend_;
   const BucketCredit credit_;
-  const CreditSources sources_;
+  const CreditStamp stamp_;
   const Deadline deadline_;
   Rng random_;
   Answer done_;
@@ -235,13 +235,12 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
 
 }  // namespace
 
-void Credit(Backend& backend, BucketCredit credit, const CreditSources& sources, Deadline deadline,
+void Credit(Backend& backend, BucketCredit credit, const CreditStamp& stamp, Deadline deadline,
             Done<std::vector<CreditedLimit>> done) {
   Status valid = CheckCredit(credit);
   if (valid && credit.principal) valid = CheckPrincipal(*credit.principal);
   if (!valid) return done(Fail(std::move(valid.error())));
-  std::make_shared<CreditRun>(backend, std::move(credit), sources, deadline)
-      ->Start(std::move(done));
+  std::make_shared<CreditRun>(backend, std::move(credit), stamp, deadline)->Start(std::move(done));
 }
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/api.h"
 #include "weir/base/done.h"
 #include "weir/runtime/deadline.h"
 #include "weir/store/backend.h"
@@ -28,37 +29,39 @@ struct BucketCredit {
   std::string resource;
   /// Each limit at most once. A reset ignores the tokens.
   std::vector<CreditAmount> amounts{};
-  /// The author of the credit, for the audit log.
+  /// Who issued the credit, for the audit log.
   std::optional<std::string> principal{};
 };
 
-/// The result for one limit, over all shards of its bucket. Millitokens.
+/// The result for one limit, summed over all shards of the bucket, in millitokens.
 struct CreditedLimit {
   std::string limit;
-  std::int64_t added = 0;
-  /// The balance after the credit, if no other request changed the bucket in between.
+  std::int64_t added = 0;  ///< millitokens that were credited
+  /// The balance in millitokens after the credit, if no other request changed the bucket meanwhile.
   std::int64_t tokens = 0;
 
   friend bool operator==(const CreditedLimit&, const CreditedLimit&) = default;
 };
 
-struct CreditSources {
+/// What the audit event and its id are made of.
+struct CreditStamp {
   UnixMillis at;  ///< the time of the audit event
-  /// For the event's id and the ids of the adjusts. It must differ between calls.
+  /// Seeds the ids of the event and of the calls of BucketStore::Adjust. It must differ between
+  /// credits.
   std::uint64_t seed = 0;
 };
 
-/// Gives the credit by BucketStore::Adjust, so no concurrent update is lost, and tokens that other
-/// requests take in the meantime stay taken. The credit counts as returned (Meter::consumed). Then
-/// an event `bucket_reset` or `bucket_topped_up` is appended, unless no tokens were missing. The
-/// result lists every limit that the credit concerns. A bucket that does not exist is full, and its
-/// result is empty.
+/// Gives the credit through BucketStore::Adjust, so no concurrent update is lost, and tokens that
+/// other requests take in the meantime stay taken. The credit is subtracted from Meter::consumed,
+/// like tokens that a caller returns. If any tokens were credited, an event `bucket_reset` or
+/// `bucket_topped_up` is then appended. The result lists every limit that the credit concerns. A
+/// bucket that does not exist counts as full: nothing is credited, and the result is empty.
 ///
 /// Fails with kInvalidArgument, without a change, if the bucket does not have a named limit, if a
 /// limit is named twice, or if a top-up is empty or not positive. After any other error, a part of
 /// the credit may have been given; the message says so if only the event is missing. `done` runs
 /// once. `backend` must outlive the call.
-void Credit(Backend& backend, BucketCredit credit, const CreditSources& sources, Deadline deadline,
-            Done<std::vector<CreditedLimit>> done);
+WEIR_API void Credit(Backend& backend, BucketCredit credit, const CreditStamp& stamp,
+                     Deadline deadline, Done<std::vector<CreditedLimit>> done);
 
 }  // namespace weir

@@ -55,7 +55,7 @@ milliseconds Behind(UnixMillis time, UnixMillis now) {
 }
 
 // Returns a copy of the meter at `now` under its stored parameters, or those of the limit if there
-// is no meter.
+// is not a meter.
 MeterView StoredView(const Source& source, const Limit& limit, UnixMillis now) {
   if (source.configured == nullptr) {
     const ExtraMeter extra = ExtraOf(source.extras, limit, now);
@@ -66,8 +66,8 @@ MeterView StoredView(const Source& source, const Limit& limit, UnixMillis now) {
   return view;
 }
 
-// As StoredView, with the parameters by which a request is judged. An override of a configured
-// limit has its own capacity, but the stored rate.
+// Like StoredView, but with the parameters by which a request is judged. An override of a
+// configured limit has its own capacity, but the stored rate.
 MeterView JudgedView(const Source& source, const Target& target, std::size_t limit,
                      UnixMillis now) {
   MeterView view = StoredView(source, target.limits[limit], now);
@@ -129,6 +129,7 @@ void ReplaceLimits(BucketState& state, const TargetPtr& target, UnixMillis now) 
     extras.meters.push_back({old[i].name, state.bucket.meters[i], time});
   }
   ReduceTo(extras, kMaxExtraMeters, time);
+  MoveToNames(state.use, old, target->limits.size());
   state.bucket.meters = std::move(meters);
   state.target = target;
   ExtrasOf(state) = std::move(extras);

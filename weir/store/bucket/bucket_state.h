@@ -19,6 +19,7 @@
 #include "weir/bucket/bucket.h"
 #include "weir/store/bucket/bucket_store.h"
 #include "weir/store/bucket/charge.h"
+#include "weir/store/usage/bucket_use.h"
 
 namespace weir {
 
@@ -30,6 +31,7 @@ struct BucketState {
   /// Null if there are no extra meters, and none that left before they were full. An extra meter
   /// never has the name of a configured one.
   std::unique_ptr<ExtraMeters> extras;
+  BucketUse use{};  ///< counted by CountUse (bucket_counting.h)
 };
 
 /// Returns the state of a bucket that was never used. For an override, it has no configured meters.

@@ -95,8 +95,8 @@ class WEIR_API BucketStore {
   virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                        Done<Decision> done) = 0;
 
-  /// As Acquire, for a caller that admits the request even after kDeadlineExceeded: the tokens then
-  /// stay taken.
+  /// Like Acquire, but for a caller that admits the request even after kDeadlineExceeded: the
+  /// tokens then stay taken.
   virtual void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                               Done<Decision> done) {
     Acquire(charges, now, deadline, std::move(done));
@@ -110,9 +110,9 @@ class WEIR_API BucketStore {
   virtual void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 
-  /// As Adjust, for an id that comes from elsewhere and may be sent to several processes: it counts
-  /// once among all processes that share the state. (If only one process can write, Adjust does the
-  /// same.)
+  /// Like Adjust, but for an id that comes from elsewhere and may be sent to several processes: it
+  /// counts once among all processes that share the state. (If only one process can write, Adjust
+  /// does the same.)
   virtual void AdjustShared(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                             Deadline deadline, Done<void> done) {
     Adjust(charges, token, now, deadline, std::move(done));
@@ -123,9 +123,9 @@ class WEIR_API BucketStore {
   virtual void Read(std::span<const BucketKey> keys, Deadline deadline,
                     Done<std::vector<std::optional<BucketRecord>>> done) = 0;
 
-  /// As Read, for the report of a refusal, which many requests may need at once. The records may be
-  /// as old as those by which this store refuses (of the same second, unless configured otherwise).
-  /// Concurrent calls may share one read, and its failure.
+  /// Like Read, but for the report of a refusal, which many requests may need at once. The records
+  /// may be as old as those by which this store refuses (of the same second, unless configured
+  /// otherwise). Concurrent calls may share one read, and its failure.
   virtual void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
                           Done<std::vector<std::optional<BucketRecord>>> done) {
     Read(keys, deadline, std::move(done));

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-constexpr std::uint32_t kTidyEvery = 32;
+constexpr std::uint32_t kCallsPerSweep = 32;
 
 }  // namespace
 
@@ -57,14 +57,39 @@ void BucketStripe::Unlink(BucketEntry& entry) {
 }
 
 void BucketStripe::MarkChanged(BucketEntry& entry) {
-  if (!track_changes || entry.changed) return;
-  entry.changed = true;
+  if (!track_changes || entry.in_changed_list) return;
+  entry.in_changed_list = true;
   changed.push_back(&entry);
 }
 
+void BucketStripe::ReportUse(const TargetPtr& target, std::vector<HourOfUse> hours) {
+  if (use_sink != nullptr) return (*use_sink)(target->key, std::move(hours));
+  use_of_absent.emplace_back(target, std::move(hours));
+}
+
+void BucketStripe::ReportEndedHours(BucketEntry& entry) {
+  if (use_sink != nullptr && HasEnded(entry.state.use)) {
+    (*use_sink)(entry.key(), TakeEnded(entry.state.use));
+  }
+}
+
+bool BucketStripe::ReportAllUse(BucketEntry& entry, SweepTimes& times) {
+  if (IsEmpty(entry.state.use)) return true;
+  if (times.max_deferred == 0) return false;
+  if (use_sink == nullptr) --times.max_deferred;
+  EndHour(entry.state.use, entry.state.target->limits);
+  ReportEndedHours(entry);
+  if (entry.state.use.more == nullptr) return true;
+  MarkChanged(entry);
+  return false;
+}
+
 void BucketStripe::Remove(BucketEntry& entry) {
+  if (!IsEmpty(entry.state.use)) {
+    ReportUse(entry.state.target, HoursOf(entry.state.use, entry.state.target->limits));
+  }
   if (entry.reported) removed.push_back(entry.state.target);
-  if (entry.changed) std::erase(changed, &entry);
+  if (entry.in_changed_list) std::erase(changed, &entry);
   index.erase(&entry);
   Unlink(entry);
   const std::size_t at = entry.index;
@@ -73,7 +98,7 @@ void BucketStripe::Remove(BucketEntry& entry) {
   entries.pop_back();
 }
 
-std::size_t BucketStripe::Sweep(std::size_t count, const SweepTimes& times, AheadReport& report) {
+std::size_t BucketStripe::Sweep(std::size_t count, SweepTimes& times, AheadReport& report) {
   std::size_t swept = 0;
   for (; count > 0 && !entries.empty(); --count) {
     if (sweep_index >= entries.size()) sweep_index = 0;
@@ -84,7 +109,8 @@ std::size_t BucketStripe::Sweep(std::size_t count, const SweepTimes& times, Ahea
       MarkChanged(entry);
     }
     // A bucket with a change that is not drained yet is not removed: `changed` has a pointer to it.
-    if (!entry.changed && FullAt(entry.state) <= times.idle_since) {
+    if (!entry.in_changed_list && FullAt(entry.state) <= times.idle_since &&
+        ReportAllUse(entry, times)) {
       Remove(entry);
       ++swept;
       continue;
@@ -95,8 +121,8 @@ std::size_t BucketStripe::Sweep(std::size_t count, const SweepTimes& times, Ahea
   return swept;
 }
 
-bool BucketStripe::IsTidyDue() {
-  if (!grown && ++uses % kTidyEvery != 0) return false;
+bool BucketStripe::TakeSweepDue() {
+  if (!grown && ++sweep_checks % kCallsPerSweep != 0) return false;
   grown = false;
   return true;
 }

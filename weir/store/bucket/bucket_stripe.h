@@ -4,9 +4,11 @@
 #include <absl/container/flat_hash_set.h>
 #include <absl/hash/hash.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weir/base/mutex.h"
@@ -19,14 +21,14 @@ namespace weir {
 /// A bucket in a stripe. Its address does not change. The fields are in the order in which a
 /// request reads them.
 struct BucketEntry {
-  std::size_t hash;  ///< target->hash, so that comparing entries reads no target
-  /// Its target may be replaced by another one with the same key.
+  std::size_t hash;  ///< target->hash; comparing entries does not dereference `target`
+  /// `state.target` may be replaced by another target with the same key.
   BucketState state;
-  bool changed = false;  ///< listed in BucketStripe::changed
+  bool in_changed_list = false;  ///< listed in BucketStripe::changed
   /// True if a drain or a load has reported this bucket, so its removal must be reported too.
   bool reported = false;
-  std::uint32_t mark = 0;   ///< owned by the sink of BucketTable::DrainChanges
-  std::uint32_t index = 0;  ///< in BucketStripe::entries
+  std::uint32_t sink_mark = 0;  ///< a number that only the sink of BucketTable::DrainChanges uses
+  std::uint32_t index = 0;      ///< the position in BucketStripe::entries
   BucketEntry* next_of_entity = nullptr;
   BucketEntry* previous_of_entity = nullptr;
 
@@ -49,36 +51,39 @@ struct BucketEntryEqual {
   using is_transparent = void;
   bool operator()(const BucketEntry* a, const BucketEntry* b) const { return a == b; }
   bool operator()(const BucketEntry* entry, const BucketRef& ref) const {
-    // A request usually has the same target that the bucket was last charged under.
+    // A request usually has the same target as the previous request for the bucket.
     return entry->hash == ref.hash && (&entry->key() == &ref.key || entry->key() == ref.key);
   }
 };
 
-/// Hashing and comparing entries by their entity.
+/// Hash and compare entries by entity.
 struct EntityOfEntry {
   using is_transparent = void;
-  static std::string_view Of(std::string_view entity) { return entity; }
-  static std::string_view Of(const BucketEntry* entry) { return entry->key().entity; }
+  static std::string_view EntityOf(std::string_view entity) { return entity; }
+  static std::string_view EntityOf(const BucketEntry* entry) { return entry->key().entity; }
 };
 struct EntityHash : EntityOfEntry {
   std::size_t operator()(const auto& entity) const {
-    return absl::Hash<std::string_view>()(Of(entity));
+    return absl::Hash<std::string_view>()(EntityOf(entity));
   }
 };
 struct EntityEqual : EntityOfEntry {
-  bool operator()(const auto& a, const auto& b) const { return Of(a) == Of(b); }
+  bool operator()(const auto& a, const auto& b) const { return EntityOf(a) == EntityOf(b); }
 };
 
-/// The times for a sweep.
+/// The times and the bounds of a sweep.
 struct SweepTimes {
   /// Buckets and extra meters that were full at this time are removed.
   UnixMillis idle_since;
-  /// Stored times that are far ahead of this are set to it.
+  /// Stored times far ahead of `now` are set to `now`.
   UnixMillis now;
+  /// At most this many full buckets with unreported use may be kept for the next drain, which
+  /// reports the use; a later sweep removes these buckets.
+  std::size_t max_deferred = SIZE_MAX;
 };
 
-/// Returns the index of a bucket's stripe, one of `stripes`, a power of two. Uses the high bits of
-/// the hash; an index inside a stripe uses the low bits.
+/// Returns a stripe index in [0, stripes). `stripes` must be a power of two. Uses the high bits of
+/// the hash, because the index inside a stripe uses the low bits.
 inline std::size_t StripeOf(std::size_t hash, std::size_t stripes) {
   return (hash >> 40) & (stripes - 1);
 }
@@ -93,10 +98,15 @@ struct alignas(64) BucketStripe {
   bool track_changes = false;
   std::vector<BucketEntry*> changed;  ///< since the last drain, each once
   std::vector<TargetPtr> removed;     ///< since the last drain
-  std::size_t sweep_index = 0;        ///< the index that is swept next
-  /// Calls of IsTidyDue without an Add.
-  std::uint32_t uses = 0;
-  bool grown = false;  ///< an entry was added since the last IsTidyDue
+  /// Receives the use of a bucket at the end of the hour, under the lock. Null if drains receive
+  /// it.
+  const UseSink* use_sink = nullptr;
+  /// Use of buckets that do not exist, for the next drain.
+  std::vector<std::pair<TargetPtr, std::vector<HourOfUse>>> use_of_absent;
+  std::size_t sweep_index = 0;  ///< the index that is swept next
+  /// Calls of TakeSweepDue since the last Add.
+  std::uint32_t sweep_checks = 0;
+  bool grown = false;  ///< an entry was added since the last TakeSweepDue
 
   /// Returns the entry of a key; null if there is none.
   BucketEntry* Find(BucketRef ref);
@@ -106,18 +116,26 @@ struct alignas(64) BucketStripe {
   BucketEntry& Add(BucketState state);
   /// Adds the entry to `changed`, if changes are tracked and it is not listed yet.
   void MarkChanged(BucketEntry& entry);
-  /// Removes an entry. The last entry gets its index.
+  /// Removes an entry and reports its use. The last entry moves to the index of the removed one.
   void Remove(BucketEntry& entry);
+  /// Reports the hours of an entry that have ended to `use_sink`. Without a sink, the next drain
+  /// reports them.
+  void ReportEndedHours(BucketEntry& entry);
+  /// Reports the use of a bucket that does not exist.
+  void ReportUse(const TargetPtr& target, std::vector<HourOfUse> hours);
   /// Sweeps the next `count` entries: sets times that are far ahead to now, and removes full extra
   /// meters and full buckets. Pointers to entries may be invalid afterwards. Returns the number of
   /// removed buckets.
-  std::size_t Sweep(std::size_t count, const SweepTimes& times, AheadReport& report);
-  /// Returns true if it is time to sweep kTidyCount entries: after each Add, so that the stripe is
-  /// cleaned up faster than it grows, and otherwise on every 32nd call.
-  static constexpr std::size_t kTidyCount = 4;
-  bool IsTidyDue();
+  std::size_t Sweep(std::size_t count, SweepTimes& times, AheadReport& report);
+  /// Returns true if the caller must now sweep kSweepCount entries: after each Add, so that the
+  /// stripe is cleaned up faster than it grows, and otherwise on every 32nd call.
+  static constexpr std::size_t kSweepCount = 4;
+  bool TakeSweepDue();
 
  private:
+  /// Reports the use of an entry. Returns false if use remains, which the next drain reports; the
+  /// entry must not be removed before that drain.
+  bool ReportAllUse(BucketEntry& entry, SweepTimes& times);
   void Link(BucketEntry& entry);
   void Unlink(BucketEntry& entry);
 };

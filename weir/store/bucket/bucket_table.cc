@@ -6,9 +6,11 @@
 #include <array>
 
 #include "weir/store/bucket/adjust_dedup.h"
+#include "weir/store/bucket/bucket_counting.h"
 #include "weir/store/bucket/bucket_listing.h"
 #include "weir/store/bucket/bucket_state.h"
 #include "weir/store/bucket/bucket_stripe.h"
+#include "weir/store/bucket/bucket_use_passing.h"
 #include "weir/store/bucket/stored_ahead.h"
 
 namespace weir {
@@ -89,10 +91,11 @@ struct BucketTable::Found {
 };
 
 BucketTable::BucketTable(BucketTableOptions options)
-    : options_(options), adjust_ids_(std::make_unique<AdjustDedup>()) {
+    : options_(std::move(options)), adjust_ids_(std::make_unique<AdjustDedup>()) {
   for (std::size_t i = 0; i < options_.stripes; ++i) {
     stripes_.push_back(std::make_unique<BucketStripe>());
     stripes_.back()->track_changes = options_.track_changes;
+    if (options_.use_sink) stripes_.back()->use_sink = &options_.use_sink;
   }
 }
 
@@ -120,7 +123,8 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
   WEIR_RETURN_IF_ERROR(CheckAcquire(charges));
   Result<Decision> decision = TryAcquire(charges, now);
   const bool no_space = !decision && decision.error().code == Code::kResourceExhausted;
-  return no_space && MakeSpace(now) ? TryAcquire(charges, now) : decision;
+  if (no_space && MakeSpace(now)) return TryAcquire(charges, now);
+  return decision;  // moved: in a conditional expression it would be a copy
 }
 
 // Order: the result's strings are made without locks. Under the locks, all limits are judged before
@@ -143,7 +147,9 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
   }
   WEIR_RETURN_IF_ERROR(Reserve(charges, found));
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (Changes(charges[i])) Take(FindOrCreate(found[i], charges[i].target, now), charges[i], now);
+    if (!Changes(charges[i])) continue;
+    Take(FindOrCreate(found[i], charges[i].target, now), charges[i], now);
+    Count(found[i], charges[i], now);
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (Changes(charges[i])) Tidy(*found[i].stripe, now, ahead);
@@ -152,9 +158,10 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
 }
 
 void BucketTable::Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report) {
-  if (!stripe.IsTidyDue()) return;
+  if (!stripe.TakeSweepDue()) return;
   // Most calls sweep nothing, and a write would only contend for the counter.
-  const std::size_t swept = stripe.Sweep(BucketStripe::kTidyCount, TimesOf(now), report);
+  SweepTimes times = TimesOf(now);
+  const std::size_t swept = stripe.Sweep(BucketStripe::kSweepCount, times, report);
   if (swept > 0) size_ -= swept;
 }
 
@@ -230,8 +237,15 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, U
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (!Changes(charges[i])) continue;
-    if (found[i].entry == nullptr && GivesBackOnly(charges[i])) continue;
+    if (found[i].entry == nullptr && GivesBackOnly(charges[i])) {
+      // The bucket is full and stays so, but the tokens that are given back were counted.
+      if (options_.count_use) {
+        found[i].stripe->ReportUse(charges[i].target, {UseOfReturn(charges[i], now)});
+      }
+      continue;
+    }
     weir::Adjust(FindOrCreate(found[i], charges[i].target, now), charges[i], now);
+    Count(found[i], charges[i], now);
   }
   return {};
 }
@@ -259,6 +273,12 @@ BucketState& BucketTable::FindOrCreate(Found& found, const TargetPtr& target, Un
   return found.entry->state;
 }
 
+void BucketTable::Count(const Found& found, const Charge& charge, UnixMillis now) {
+  if (!options_.count_use) return;
+  CountUse(found.entry->state, charge, now);
+  found.stripe->ReportEndedHours(*found.entry);
+}
+
 SweepTimes BucketTable::TimesOf(UnixMillis now) const {
   return {.idle_since = now - options_.idle_grace, .now = Latest(now)};
 }
@@ -270,6 +290,8 @@ bool BucketTable::MakeSpace(UnixMillis now) {
   // Of concurrent calls, one succeeds here and sweeps. The caller holds no locks at this point.
   if (!swept_at_.compare_exchange_strong(last, now.value)) return false;
   SweepIdle(now);
+  // Full buckets whose use is not stored yet leave after the next drain, so one must follow.
+  changed_by_refusal_ = true;
   return size_ < options_.max_buckets;
 }
 
@@ -301,7 +323,10 @@ void BucketTable::EraseEntity(const std::string& entity) {
 
 std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
   AheadReport ahead(options_.log);
-  const SweepTimes times = TimesOf(now);
+  // So the commit after a sweep of a large table stays short.
+  constexpr std::size_t kMaxDeferred = 4096;
+  SweepTimes times = TimesOf(now);
+  times.max_deferred = kMaxDeferred;
   std::optional<UnixMillis> next;
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
@@ -314,8 +339,9 @@ std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
   return next;
 }
 
-void BucketTable::Load(BucketRecord record, Loaded loaded) {
+void BucketTable::Load(BucketRecord record, Loaded loaded, BucketUse use) {
   BucketState state = StateOf(std::move(record));
+  state.use = std::move(use);
   BucketStripe& stripe = *stripes_[StripeOf(state.target->hash)];
   const MutexLock lock(stripe.mutex);
   BucketEntry& entry = stripe.Add(std::move(state));
@@ -324,9 +350,28 @@ void BucketTable::Load(BucketRecord record, Loaded loaded) {
   ++size_;
 }
 
+void BucketTable::ReadState(const BucketKey& key,
+                            const std::function<void(const BucketState*)>& read) const {
+  const std::size_t hash = HashOf(key);
+  BucketStripe& stripe = *stripes_[StripeOf(hash)];
+  const MutexLock lock(stripe.mutex);
+  const BucketEntry* entry = stripe.Find({key, hash});
+  read(entry == nullptr ? nullptr : &entry->state);
+}
+
+void BucketTable::VisitUse(const UsageFilter& filter, const UseSink& visitor) const {
+  weir::VisitUse(stripes_, filter, visitor);
+}
+
+void BucketTable::ReportUse(const UsageFilter& filter) { weir::ReportUse(stripes_, filter); }
+
+void BucketTable::EndHours(const std::string& entity) { weir::EndHours(stripes_, entity); }
+
 // Locks one stripe at a time, so a request in flight may be drained with some of its buckets now
 // and with the others in the next drain.
-std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
+std::size_t BucketTable::DrainChanges(const ChangeSink& sink) { return DrainChanges(sink, {}); }
+
+std::size_t BucketTable::DrainChanges(const ChangeSink& sink, UseDrain use) {
   std::size_t drained = 0;
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
@@ -336,9 +381,11 @@ std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
       sink(target->key, nullptr, mark);
     }
     stripe->removed.clear();
+    use.ReportUseOfAbsent(*stripe);
     for (BucketEntry* entry : stripe->changed) {
-      sink(entry->key(), &entry->state, entry->mark);
-      entry->changed = false;
+      use.ReportEndedHours(*entry);
+      sink(entry->key(), &entry->state, entry->sink_mark);
+      entry->in_changed_list = false;
       entry->reported = true;
     }
     stripe->changed.clear();

@@ -15,8 +15,10 @@
 #include "weir/base/api.h"
 #include "weir/base/bucket_time.h"
 #include "weir/base/result.h"
+#include "weir/model/usage.h"
 #include "weir/store/bucket/bucket_store.h"
 #include "weir/store/bucket/charge.h"
+#include "weir/store/usage/bucket_use.h"
 #include "weir/telemetry/log.h"
 
 namespace weir {
@@ -26,6 +28,7 @@ struct BucketEntry;
 struct BucketState;
 struct BucketStripe;
 struct SweepTimes;
+struct UseDrain;
 class AheadReport;
 
 struct BucketTableOptions {
@@ -43,6 +46,11 @@ struct BucketTableOptions {
   /// only time.
   std::optional<BucketTime> time{};
   Log* log = nullptr;  ///< for AheadReport's events; must outlive the table
+  /// Counts the use of buckets (docs/design/usage.md). Requires track_changes or use_sink.
+  bool count_use = false;
+  /// Gets the use of buckets whose hour has ended or that are removed, under a lock of the table;
+  /// it must not call the table. If it is not set, drains get them.
+  UseSink use_sink{};
 };
 
 /// Thread-safe. Each request is decided under the locks of all its buckets, which are taken in one
@@ -69,6 +77,15 @@ class WEIR_API BucketTable {
 
   /// Removes all buckets of an entity.
   void EraseEntity(const std::string& entity);
+  /// Calls the function with the use of each bucket that the filter selects and that is not in
+  /// snapshots yet, under a lock of the table. `until` and `from` are ignored.
+  void VisitUse(const UsageFilter& filter, const UseSink& visitor) const;
+  /// Passes the use of the buckets that the filter selects to the sink, that of the open hour too.
+  /// REQUIRES: BucketTableOptions::use_sink.
+  void ReportUse(const UsageFilter& filter);
+  /// Ends the hour of each bucket of an entity, so that the next drain gets it.
+  void EndHours(const std::string& entity);
+
   /// Removes buckets that have been full since before now - idle_grace. (Requests that take tokens
   /// sweep a few buckets each, so a table in use stays bounded without this.) Returns the earliest
   /// `now` at which another bucket can be removed; nothing if the table is empty.
@@ -77,7 +94,9 @@ class WEIR_API BucketTable {
   /// Adds a bucket as it was stored, or as a change that the next drain reports. For opening a
   /// file. REQUIRES: the table does not have the bucket.
   enum class Loaded { kAsKept, kAsChange };
-  void Load(BucketRecord record, Loaded loaded = Loaded::kAsKept);
+  void Load(BucketRecord record, Loaded loaded = Loaded::kAsKept, BucketUse use = {});
+  /// Calls `read` with the state of a bucket, or null, under a lock of the table.
+  void ReadState(const BucketKey& key, const std::function<void(const BucketState*)>& read) const;
 
   /// Calls the sink once for each bucket that changed since the last drain, with its present state.
   /// `state` is null for a bucket that was removed; a removal is reported before a new bucket of
@@ -88,6 +107,9 @@ class WEIR_API BucketTable {
   using ChangeSink =
       std::function<void(const BucketKey& key, const BucketState* state, std::uint32_t& mark)>;
   std::size_t DrainChanges(const ChangeSink& sink);
+  /// Like the overload above; in addition `use` gets hours that have ended, before the change sink
+  /// gets the state of their bucket, which no longer has them.
+  std::size_t DrainChanges(const ChangeSink& sink, UseDrain use);
 
  private:
   struct WEIR_INTERNAL Found;
@@ -119,10 +141,12 @@ class WEIR_API BucketTable {
   /// Returns the state of a charged bucket, and marks it as changed. Creates it if it does not
   /// exist.
   BucketState& FindOrCreate(Found& found, const TargetPtr& target, UnixMillis now);
+  /// Counts a charge that was made, if use is counted.
+  void Count(const Found& found, const Charge& charge, UnixMillis now);
   /// Sweeps the whole table, at most once in a second. Returns true if it swept and there is space
   /// now.
   bool MakeSpace(UnixMillis now);
-  /// Sweeps a few entries of the stripe if IsTidyDue.
+  /// Sweeps a few entries of the stripe if TakeSweepDue returns true.
   void Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report);
   /// Sets the bucket's times to T if they are far ahead.
   void SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report);
@@ -132,7 +156,8 @@ class WEIR_API BucketTable {
   std::unique_ptr<AdjustDedup> adjust_ids_;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> changed_by_refusal_ = false;
-  std::atomic<std::int64_t> swept_at_ = 0;  // when the whole table was last swept for space
+  // The time at which the whole table was last swept for space.
+  std::atomic<std::int64_t> swept_at_ = 0;
 };
 
 }  // namespace weir

@@ -97,10 +97,10 @@ TEST(BucketTable, ATimeUpToAMinuteAheadStaysAndRefillsNothingUntilItIsReached) {
   AheadLog log;
   BucketTable table({.log = &log});
   const TargetPtr acme = PerSecondTarget("acme", 10);
-  EXPECT_TRUE(Take(table, acme, 10, kStart + kMostAhead));
+  EXPECT_TRUE(Take(table, acme, 10, kStart + kMaxAhead));
   EXPECT_FALSE(Take(table, acme, 1, kStart));
-  EXPECT_FALSE(Take(table, acme, 1, kStart + kMostAhead + milliseconds(99)));
-  EXPECT_TRUE(Take(table, acme, 1, kStart + kMostAhead + milliseconds(100)));
+  EXPECT_FALSE(Take(table, acme, 1, kStart + kMaxAhead + milliseconds(99)));
+  EXPECT_TRUE(Take(table, acme, 1, kStart + kMaxAhead + milliseconds(100)));
   EXPECT_TRUE(log.ahead.empty());
 }
 
@@ -201,7 +201,7 @@ TEST(BucketTable, StaysBoundedUnderEverNewKeys) {
   EXPECT_LT(most, 10'000U);
 }
 
-// As above, without new keys: idle buckets are removed while other buckets are used.
+// Like the test above, but without new keys: idle buckets are removed while other buckets are used.
 TEST(BucketTable, UseOfOneBucketClearsItsIdleNeighbours) {
   BucketTable table({.stripes = 1, .idle_grace = milliseconds(1000)});
   for (int i = 0; i < 1000; ++i) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weir {
 namespace {
 
@@ -80,9 +82,22 @@ Status CheckShape(std::span<const Charge> charges) {
 
 TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits, LimitSource source) {
   const std::size_t hash = HashOf(key);
-  Target target{.key = std::move(key), .limits = std::move(limits), .hash = hash, .source = source};
+  std::vector<std::string> blocked;
+  for (const Limit& limit : limits) {
+    if (Blocks(limit)) blocked.push_back(limit.name);
+  }
+  std::erase_if(limits, Blocks);
+  Target target{.key = std::move(key),
+                .limits = std::move(limits),
+                .blocked = std::move(blocked),
+                .hash = hash,
+                .source = source};
   target.is_storable = CheckTexts(target).has_value();
   return std::make_shared<const Target>(std::move(target));
+}
+
+bool IsBlocked(const Target& target, std::string_view limit) {
+  return std::ranges::find(target.blocked, limit) != target.blocked.end();
 }
 
 Status CheckAcquire(std::span<const Charge> charges) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "weir/base/api.h"
@@ -29,6 +31,9 @@ enum class LimitSource : std::uint8_t {
 struct Target {
   BucketKey key;
   std::vector<Limit> limits;
+  /// The names of the limits that block (Blocks), which are not among `limits`: a caller refuses
+  /// requests for them, and no store sees them.
+  std::vector<std::string> blocked{};
   std::size_t hash = 0;  ///< HashOf(key)
   LimitSource source = LimitSource::kConfigured;
   /// True if the key and the names of the limits pass CheckBucketText. (MakeTarget checks it once.)
@@ -36,7 +41,7 @@ struct Target {
 };
 using TargetPtr = std::shared_ptr<const Target>;
 
-/// Returns a target with its hash and `is_storable` set.
+/// Returns a target with its hash and `is_storable` set. The limits that block become `blocked`.
 WEIR_API TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits,
                               LimitSource source = LimitSource::kConfigured);
 
@@ -44,6 +49,14 @@ WEIR_API TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits,
 inline bool SameBucket(const Target& a, const Target& b) {
   return &a == &b || (a.hash == b.hash && a.key == b.key);
 }
+
+/// Returns whether two targets have the same limits, including those that block.
+inline bool SameLimits(const Target& a, const Target& b) {
+  return a.limits == b.limits && a.blocked == b.blocked;
+}
+
+/// Returns whether the target has a limit of this name that blocks.
+WEIR_API bool IsBlocked(const Target& target, std::string_view limit);
 
 /// For hash tables with one entry for each bucket.
 struct TargetHash {
@@ -75,7 +88,7 @@ inline constexpr std::size_t kMaxCharges = 100;
 /// and none over the capacity (such a request could never be admitted).
 [[nodiscard]] WEIR_API Status CheckAcquire(std::span<const Charge> charges);
 
-/// As CheckAcquire, but amounts are signed and may exceed the capacity, up to kMaxMillitokens
+/// Like CheckAcquire, but amounts are signed and may exceed the capacity, up to kMaxMillitokens
 /// either way.
 [[nodiscard]] WEIR_API Status CheckAdjust(std::span<const Charge> charges);
 

@@ -9,6 +9,10 @@
 
 namespace weir {
 
+/// The wait of a request that is refused as long as the limits stay the same. A caller must not add
+/// it to a time without a check for overflow.
+inline constexpr milliseconds kNeverAdmitted{1'000'000'000'000'000};
+
 /// The state of one limit of a charged bucket at the time of the decision. Millitokens.
 struct LimitStatus {
   std::string entity;
@@ -29,12 +33,13 @@ struct LimitStatus {
 struct Decision {
   bool admitted = false;
   /// If refused, the smallest wait in whole ms after which the same request is admitted if no other
-  /// request changes the buckets. 0 if admitted.
+  /// request changes the buckets. 0 if admitted. kNeverAdmitted if a limit of 0 blocks it.
   milliseconds retry_after{0};
   /// True if a response of the store was lost and the request was sent again: it was charged once,
   /// and perhaps twice.
   bool maybe_charged_twice = false;
-  /// All limits of all charged buckets, in the order of the charges.
+  /// All limits of all charged buckets, in the order of the charges. Limits of 0 are left out; a
+  /// refusal by one of them names only these.
   std::vector<LimitStatus> limits;
   /// If admitted, the shard that was charged for each charge. An adjust of the request must pass it
   /// in Charge::shard. Only the store interprets it. Empty means 0 for all charges.

@@ -19,7 +19,7 @@ const ExtraMeter* FindExtra(const ExtraMeters* extras, std::string_view name);
 /// parameters; or, if there is none, the meter with which the limit starts. `extras` may be null.
 ExtraMeter ExtraOf(const ExtraMeters* extras, const Limit& limit, UnixMillis now);
 
-/// As ExtraOf; also removes the meter from `extras`.
+/// Like ExtraOf, but also removes the meter from `extras`.
 ExtraMeter WithdrawExtra(ExtraMeters& extras, const Limit& limit, UnixMillis now);
 
 /// Removes the meters that are full at `now`. Returns true if there were any.

@@ -25,7 +25,7 @@ class LabelCorrection {
  private:
   milliseconds correction_;
   int count_ = 0;          // the samples of the present run
-  milliseconds lowest_{};  // of wall - T in the run
+  milliseconds lowest_{};  // the lowest difference wall - T in the run
   milliseconds highest_{};
   UnixMillis last_{};  // T of the latest counted sample of the run
 };

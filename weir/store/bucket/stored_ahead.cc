@@ -34,7 +34,7 @@ milliseconds SetBackToNow(BucketState& state, UnixMillis now) {
 }
 
 void AheadReport::Add(const BucketKey& key, milliseconds ahead) {
-  if (named_.size() == kMostNamed) {
+  if (named_.size() == kMaxNamed) {
     ++more_;
     return;
   }

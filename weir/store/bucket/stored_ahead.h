@@ -22,12 +22,12 @@ bool HasTimeFarAhead(const BucketState& state, UnixMillis now);
 milliseconds SetBackToNow(BucketState& state, UnixMillis now);
 
 /// Collects the buckets that were set back. The destructor writes them to the log: create it before
-/// the locks are taken, so that it writes after their release. The first kMostNamed buckets get one
+/// the locks are taken, so that it writes after their release. The first kMaxNamed buckets get one
 /// "clock.stored_time_ahead" event each; the number of the others is in one
 /// "clock.stored_times_ahead" event.
 class AheadReport {
  public:
-  static constexpr std::size_t kMostNamed = 10;
+  static constexpr std::size_t kMaxNamed = 10;
 
   /// `log` may be null; otherwise it must outlive the report.
   explicit AheadReport(Log* log) : log_(log) {}

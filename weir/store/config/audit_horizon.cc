@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "weir/store/config/audit_log.h"
-
 namespace weir {
 
 AuditHorizon::AuditHorizon(State stored, nanoseconds boot, bool is_same_boot) : state_(stored) {
@@ -20,8 +18,8 @@ milliseconds AuditHorizon::Count(nanoseconds boot) {
   return state_.counted;
 }
 
-milliseconds AuditHorizon::ExpiryOfNew() const {
-  return state_.counted + std::chrono::days(kAuditRetentionDays);
+milliseconds AuditHorizon::ExpiryOfNew(std::chrono::days retention) const {
+  return state_.counted + retention;
 }
 
 }  // namespace weir

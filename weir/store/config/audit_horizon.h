@@ -2,6 +2,8 @@
 // docs/design/time.md.
 #pragma once
 
+#include <chrono>
+
 #include "weir/base/time.h"
 
 namespace weir {
@@ -24,8 +26,8 @@ class AuditHorizon {
   /// Counts up to `boot`, and returns the counted time: events whose expiry is at most this have
   /// expired.
   milliseconds Count(nanoseconds boot);
-  /// Returns the expiry of an event that is written now.
-  milliseconds ExpiryOfNew() const;
+  /// Returns the expiry of an event that is written now and has this retention.
+  milliseconds ExpiryOfNew(std::chrono::days retention) const;
 
  private:
   State state_;

@@ -13,11 +13,11 @@ namespace {
 using std::chrono::days;
 using std::chrono::hours;
 
-constexpr milliseconds kLife = days(90);
+constexpr days kLife(90);
 
 TEST(AuditHorizon, AnEventExpiresWhenItsRetentionHasPassed) {
   AuditHorizon horizon({}, hours(5), /*is_same_boot=*/false);
-  const milliseconds expiry = horizon.ExpiryOfNew();
+  const milliseconds expiry = horizon.ExpiryOfNew(kLife);
   EXPECT_LT(horizon.Count(hours(5) + kLife - milliseconds(1)), expiry);
   EXPECT_GE(horizon.Count(hours(5) + kLife), expiry);
 }
@@ -51,7 +51,7 @@ RC_GTEST_PROP(AuditHorizonProperty, NoEventExpiresBeforeItsRetentionHasPassed, (
       RC_ASSERT(truth - events.front().second >= kLife);
       events.pop_front();
     }
-    events.emplace_back(horizon.ExpiryOfNew(), truth);
+    events.emplace_back(horizon.ExpiryOfNew(kLife), truth);
   }
 }
 

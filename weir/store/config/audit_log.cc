@@ -23,6 +23,13 @@ Status Check(const AuditEvent& event) {
               fmt::format("audit event {}: its id must be a ULID", Quoted(event.id)));
 }
 
+Status CheckRetention(std::int64_t days) {
+  if (days >= 1 && days <= kMaxAuditRetentionDays) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("audit retention of {} days: right would be 1 to {}", days,
+                          kMaxAuditRetentionDays));
+}
+
 Status CheckAuditPage(std::string_view subject, const PageRequest& page) {
   WEIR_RETURN_IF_ERROR(CheckSubject(subject));
   WEIR_RETURN_IF_ERROR(CheckLimit(page));

@@ -12,16 +12,18 @@
 
 namespace weir {
 
-/// The retention of events, unless their namespace sets another one in a table.
+/// The retention of events in days, until SetRetention sets another one, and the longest one.
 inline constexpr std::int64_t kAuditRetentionDays = 90;
+inline constexpr std::int64_t kMaxAuditRetentionDays = 36'500;
 
-/// Return kInvalidArgument for arguments that AuditLog::Append or List does not accept.
+/// Return kInvalidArgument for arguments that AuditLog::Append, SetRetention or List does not
+/// accept.
 [[nodiscard]] WEIR_API Status Check(const AuditEvent& event);
+[[nodiscard]] WEIR_API Status CheckRetention(std::int64_t days);
 [[nodiscard]] WEIR_API Status CheckAuditPage(std::string_view subject, const PageRequest& page);
 
 /// The audit events of one namespace. Threads, lifetimes and errors are as for BucketStore. The
-/// store deletes events some time after their retention has passed: kAuditRetentionDays, or in a
-/// table of DynamoDB the days that the namespace sets.
+/// store deletes an event some time after the retention that applied when it was stored.
 class WEIR_API AuditLog {
  public:
   virtual ~AuditLog() = default;
@@ -36,6 +38,14 @@ class WEIR_API AuditLog {
   /// begins after that event, whether or not it is still stored.
   virtual void List(std::string_view subject, const PageRequest& page, Deadline deadline,
                     Done<Page<AuditEvent>> done) = 0;
+
+  /// Returns the retention, in days, of events that are stored from now on.
+  virtual void GetRetention(Deadline deadline, Done<std::int64_t> done) = 0;
+  /// Sets that retention, and stores `event` with it. Both happen or neither. Fails with
+  /// kInvalidArgument unless `days` is from 1 to kMaxAuditRetentionDays and Append accepts the
+  /// event.
+  virtual void SetRetention(std::int64_t days, const AuditEvent& event, Deadline deadline,
+                            Done<void> done) = 0;
 };
 
 }  // namespace weir

@@ -14,12 +14,12 @@ namespace weir {
 
 /// The largest number of events in a table; if there are more, those that were written first are
 /// dropped.
-inline constexpr std::size_t kMostAuditEvents = 100'000;
+inline constexpr std::size_t kMaxAuditEvents = 100'000;
 
 /// Follows the rules of AuditLog. A value; not thread-safe: its owner locks. `most` > 0.
 class AuditTable {
  public:
-  explicit AuditTable(std::size_t most = kMostAuditEvents) : most_(most) {}
+  explicit AuditTable(std::size_t most = kMaxAuditEvents) : most_(most) {}
 
   /// Stores an event. `expires` is compared by Expire; the time in the event is not used for
   /// expiry, because it may come from a wrong clock.

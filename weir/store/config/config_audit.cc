@@ -114,6 +114,12 @@ std::optional<AuditEvent> EventOf(const ConfigChange& change,
   return std::visit(EventBuilder{before}, change);
 }
 
+AuditEvent RetentionEvent(std::int64_t before, std::int64_t days) {
+  AuditEvent event = OnLevel(Level::System(), audit_action::kRetentionSet);
+  event.details = {{"old_days", {before}}, {"new_days", {days}}};
+  return event;
+}
+
 void AuditStamp::Put(std::vector<AuditEvent>& events, UnixMillis now) {
   for (AuditEvent& event : events) {
     event.at = now;

@@ -20,6 +20,9 @@ namespace weir {
 std::optional<AuditEvent> EventOf(const ConfigChange& change,
                                   const std::optional<EntityRecord>& before);
 
+/// Returns the event of AuditLog::SetRetention. The caller sets the event's id and time.
+AuditEvent RetentionEvent(std::int64_t before, std::int64_t days);
+
 /// Sets ids, times and the principal of events. Not thread-safe.
 class AuditStamp {
  public:

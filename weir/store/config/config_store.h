@@ -73,7 +73,7 @@ struct WEIR_API LevelFilter {
 
 struct EntityRecord {
   Entity entity;
-  bool managed = false;  ///< as LevelLimits::managed
+  bool managed = false;  ///< see LevelLimits::managed
 
   friend bool operator==(const EntityRecord&, const EntityRecord&) = default;
 };

@@ -36,7 +36,8 @@ class NamespaceTable {
 
  private:
   std::map<std::string, Namespace, std::less<>> by_id_;
-  std::map<std::string, std::string, std::less<>> ids_;  // of the active namespaces, by name
+  // The ids of the active namespaces, by name.
+  std::map<std::string, std::string, std::less<>> ids_;
 };
 
 /// Return kInvalidArgument unless the cursor is empty or is a name, or an id.

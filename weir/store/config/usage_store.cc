@@ -2,24 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "weir/model/identifier.h"
 
 namespace weir {
-namespace {
-
-bool IsStart(UsageWindow window, UnixMillis start) {
-  using std::chrono::days;
-  using std::chrono::floor;
-  const std::chrono::sys_time<milliseconds> at{milliseconds(start.value)};
-  if (window == UsageWindow::kHourly) return floor<std::chrono::hours>(at) == at;
-  const std::chrono::sys_days day = floor<days>(at);
-  if (window == UsageWindow::kDaily) return day == at;
-  return day == at && std::chrono::year_month_day(day).day() == std::chrono::day(1);
-}
-
-}  // namespace
 
 Status Check(const UsageFilter& filter) {
   if (!filter.entity && !filter.resource) {
@@ -37,7 +22,7 @@ Status Check(const UsageSnapshot& added) {
   for (const auto& [limit, number] : added.overdrawn) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
   // The years 1970 to 9999, which every store can represent.
   const bool is_known = added.start.value >= 0 && added.start.value < 253'402'300'800'000;
-  if (is_known && IsStart(added.window, added.start)) return {};
+  if (is_known && StartOf(added.window, added.start) == added.start) return {};
   return Fail(Code::kInvalidArgument,
               fmt::format("usage of {} on {}: {} ms is not where a window begins that is {}",
                           added.entity, added.resource, added.start.value, Name(added.window)));

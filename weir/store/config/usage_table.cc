@@ -12,32 +12,12 @@
 namespace weir {
 namespace {
 
-using Counters = std::map<std::string, std::int64_t, std::less<>>;
-
-bool AddEach(Counters& sums, const Counters& added) {
+bool AddEach(UsageCounters& sums, const UsageCounters& added) {
   for (const auto& [name, number] : added) {
     std::int64_t& sum = sums[name];
     if (__builtin_add_overflow(sum, number, &sum)) return false;
   }
   return true;
-}
-
-// The sort key of a listing: the name that the filter leaves open, and the start, both descending.
-struct Place {
-  std::string open;
-  UnixMillis start;
-  UsageWindow window;
-};
-
-bool IsBefore(const UsageFilter& filter, const Place& a, const Place& b) {
-  if (filter.entity && a.open != b.open) return a.open > b.open;
-  if (a.start != b.start) return a.start > b.start;
-  if (a.open != b.open) return a.open > b.open;
-  return a.window < b.window;
-}
-
-Place PlaceOf(const UsageFilter& filter, const UsageSnapshot& snapshot) {
-  return {filter.entity ? snapshot.resource : snapshot.entity, snapshot.start, snapshot.window};
 }
 
 }  // namespace
@@ -52,6 +32,19 @@ Status AddTo(UsageSnapshot& sum, const UsageSnapshot& added) {
   }
   sum = std::move(both);
   return {};
+}
+
+UsageCursor PositionOf(const UsageFilter& filter, const UsageSnapshot& snapshot) {
+  return {.window = snapshot.window,
+          .start = snapshot.start,
+          .open = filter.entity ? snapshot.resource : snapshot.entity};
+}
+
+bool IsBefore(const UsageFilter& filter, const UsageCursor& a, const UsageCursor& b) {
+  if (filter.entity && a.open != b.open) return a.open > b.open;
+  if (a.start != b.start) return a.start > b.start;
+  if (a.open != b.open) return a.open > b.open;
+  return Name(a.window) < Name(b.window);
 }
 
 std::string CursorOf(const UsageFilter& filter, const UsageSnapshot& last) {
@@ -78,29 +71,95 @@ Result<UsageCursor> ReadUsageCursor(const UsageFilter& filter, const std::string
 
 Status UsageTable::Add(const UsageSnapshot& added) {
   WEIR_RETURN_IF_ERROR(Check(added));
-  const Key key{added.entity, added.resource, added.start, added.window};
-  const auto found = snapshots_.find(key);
+  const auto found = snapshots_.find({added.entity, added.resource, added.start, added.window});
   if (found != snapshots_.end()) return AddTo(found->second, added);
-  snapshots_.emplace(key, added);
+  UsageSnapshot& stored = At(added);
+  stored = added;
+  stored.mixed = false;
+  Trim({}, 0);
   return {};
+}
+
+UsageSnapshot& UsageTable::At(const UsageSnapshot& added) {
+  const auto [at, is_new] =
+      snapshots_.try_emplace({added.entity, added.resource, added.start, added.window});
+  if (!is_new) return at->second;
+  by_start_[static_cast<std::size_t>(added.window)].emplace(added.start, &at->first);
+  ++stats_.kept;
+  at->second = {.entity = added.entity,
+                .resource = added.resource,
+                .window = added.window,
+                .start = added.start,
+                .used = {},
+                .overdrawn = {}};
+  return at->second;
+}
+
+void UsageTable::AddHours(const BucketKey& key, std::span<const HourOfUse> hours, UnixMillis now) {
+  const auto remainder = remainders_.try_emplace({key.entity, key.resource}).first;
+  const auto snapshots = SnapshotsOf(key, hours, remainder->second.millitokens);
+  for (const UsageSnapshot& added : snapshots) {
+    AddCounted(At(added), added);
+    if (added.window == UsageWindow::kMonthly) remainder->second.month = added.start;
+  }
+  if (remainder->second.millitokens.empty()) remainders_.erase(remainder);
+  UnixMillis latest;
+  for (const HourOfUse& hour : hours) {
+    latest = std::max(latest, EndOf(UsageWindow::kHourly, hour.start));
+  }
+  // Twice as many as were added, so that the number of expired snapshots falls.
+  Trim(std::min(now, latest), 2 * snapshots.size());
+}
+
+OldestUsage UsageTable::Oldest() const {
+  OldestUsage oldest;
+  for (std::size_t i = 0; i < oldest.size(); ++i) {
+    if (!by_start_[i].empty()) oldest[i] = by_start_[i].begin()->first;
+  }
+  return oldest;
+}
+
+void UsageTable::Trim(UnixMillis now, std::size_t most) {
+  for (; most > 0; --most) {
+    const auto window = NextExpired(Oldest(), now);
+    if (!window) break;
+    RemoveOldest(*window);
+    ++stats_.expired;
+  }
+  while (snapshots_.size() > limits_.max_snapshots) {
+    RemoveOldest(*NextEvicted(Oldest()));
+    ++stats_.evicted;
+  }
+}
+
+void UsageTable::RemoveOldest(UsageWindow window) {
+  auto& starts = by_start_[static_cast<std::size_t>(window)];
+  const Key* const key = starts.begin()->second;
+  const auto remainder = remainders_.find({std::get<0>(*key), std::get<1>(*key)});
+  if (window == UsageWindow::kMonthly && remainder != remainders_.end() &&
+      remainder->second.month == std::get<2>(*key)) {
+    remainders_.erase(remainder);
+  }
+  starts.erase(starts.begin());
+  snapshots_.erase(*key);
+  --stats_.kept;
 }
 
 Result<Page<UsageSnapshot>> UsageTable::List(const UsageFilter& filter,
                                              const PageRequest& page) const {
   WEIR_RETURN_IF_ERROR(Check(filter));
   WEIR_RETURN_IF_ERROR(CheckLimit(page));
-  std::optional<Place> after;
+  std::optional<UsageCursor> after;
   if (!page.cursor.empty()) {
-    WEIR_ASSIGN_OR_RETURN(UsageCursor read, ReadUsageCursor(filter, page.cursor));
-    after = Place{std::move(read.open), read.start, read.window};
+    WEIR_ASSIGN_OR_RETURN(after, ReadUsageCursor(filter, page.cursor));
   }
   std::vector<const UsageSnapshot*> matching;
   for (const auto& [key, snapshot] : snapshots_) {
-    const bool is_due = !after || IsBefore(filter, *after, PlaceOf(filter, snapshot));
+    const bool is_due = !after || IsBefore(filter, *after, PositionOf(filter, snapshot));
     if (is_due && Matches(filter, snapshot)) matching.push_back(&snapshot);
   }
   std::ranges::sort(matching, [&](const UsageSnapshot* a, const UsageSnapshot* b) {
-    return IsBefore(filter, PlaceOf(filter, *a), PlaceOf(filter, *b));
+    return IsBefore(filter, PositionOf(filter, *a), PositionOf(filter, *b));
   });
   Page<UsageSnapshot> found;
   for (const UsageSnapshot* snapshot : matching) {

@@ -1,12 +1,16 @@
 // Usage in the memory of one process.
 #pragma once
 
+#include <array>
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <tuple>
 
 #include "weir/base/result.h"
 #include "weir/store/config/usage_store.h"
+#include "weir/store/usage/counted_usage.h"
 
 namespace weir {
 
@@ -21,22 +25,51 @@ struct UsageCursor {
   UnixMillis start;
   std::string open;
 };
+UsageCursor PositionOf(const UsageFilter& filter, const UsageSnapshot& snapshot);
+/// Returns true if `a` is before `b` in a listing. Windows with the same start are in alphabetical
+/// order.
+bool IsBefore(const UsageFilter& filter, const UsageCursor& a, const UsageCursor& b);
 std::string CursorOf(const UsageFilter& filter, const UsageSnapshot& last);
 /// Returns the position of a cursor that is not empty.
 [[nodiscard]] Result<UsageCursor> ReadUsageCursor(const UsageFilter& filter,
                                                   const std::string& cursor);
 
-/// Follows the rules of UsageStore. A value; not thread-safe: its owner locks. It grows by one
-/// snapshot for each entity, resource and window.
+/// Follows the rules of UsageStore. A value; not thread-safe: its owner locks. It has at most
+/// UsageLimits::max_snapshots.
 class UsageTable {
  public:
+  explicit UsageTable(UsageLimits limits = {}) : limits_(limits) {}
+
   [[nodiscard]] Status Add(const UsageSnapshot& added);
+  /// Adds counted hours of a bucket, and removes snapshots that have expired at `now`, or at the
+  /// end of the latest of these hours if that is earlier, as in a replay.
+  void AddHours(const BucketKey& key, std::span<const HourOfUse> hours, UnixMillis now);
+  UsageStats stats() const { return stats_; }
   [[nodiscard]] Result<Page<UsageSnapshot>> List(const UsageFilter& filter,
                                                  const PageRequest& page) const;
 
  private:
   using Key = std::tuple<std::string, std::string, UnixMillis, UsageWindow>;
-  std::map<Key, UsageSnapshot> snapshots_;
+  using Snapshots = std::map<Key, UsageSnapshot>;
+  struct Remainder {
+    UsageRemainder millitokens;
+    UnixMillis month;  // if this month's snapshot is removed, so is the remainder
+  };
+
+  /// Returns the snapshot like `added`; if there is none, a new one without counters.
+  UsageSnapshot& At(const UsageSnapshot& added);
+  OldestUsage Oldest() const;
+  /// Removes at most `most` snapshots that have expired at `now`, and those beyond the limit.
+  void Trim(UnixMillis now, std::size_t most);
+  void RemoveOldest(UsageWindow window);
+
+  UsageLimits limits_;
+  Snapshots snapshots_;
+  // By window, in the order of their starts.
+  std::array<std::set<std::pair<UnixMillis, const Key*>>, kUsageWindows.size()> by_start_;
+  // Keyed by entity and resource.
+  std::map<std::pair<std::string, std::string>, Remainder> remainders_;
+  UsageStats stats_;
 };
 
 }  // namespace weir

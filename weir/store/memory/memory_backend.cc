@@ -1,5 +1,6 @@
 #include "weir/store/memory/memory_backend.h"
 
+#include <utility>
 #include <variant>
 
 #include "weir/base/mutex.h"
@@ -8,6 +9,7 @@
 #include "weir/store/memory/memory_records.h"
 #include "weir/store/memory/memory_reservations.h"
 #include "weir/store/reservation/closing_reservations.h"
+#include "weir/store/usage/usage_metrics.h"
 
 namespace weir {
 namespace {
@@ -112,17 +114,25 @@ class MemoryConfig final : public ConfigStore {
   ConfigTable table_ WEIR_GUARDED_BY(mutex_);
 };
 
-BucketTableOptions WithTime(BucketTableOptions options, const std::optional<BucketTime>& time) {
+BucketTableOptions Counting(BucketTableOptions options, const std::optional<BucketTime>& time,
+                            MemoryUsage& usage) {
   options.time = time;
+  options.count_use = true;
+  options.use_sink = [&usage](const BucketKey& key, const std::vector<HourOfUse>& hours) {
+    usage.AddHours(key, hours);
+  };
   return options;
 }
 
 class MemoryBackend final : public Backend {
  public:
-  MemoryBackend(BucketTableOptions options, const Clock* clock)
+  MemoryBackend(BucketTableOptions options, const Clock* clock, UsageLimits usage)
       : gate_(clock),
-        table_(WithTime(options, gate_.time())),
-        reservations_([clock] { return MakeClosing(MakeMemoryReservations(clock)); }) {}
+        usage_(gate_, usage),
+        table_(Counting(std::move(options), gate_.time(), usage_)),
+        reservations_([clock] { return MakeClosing(MakeMemoryReservations(clock)); }) {
+    usage_.SetCounter(table_);
+  }
 
   BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }
@@ -130,6 +140,9 @@ class MemoryBackend final : public Backend {
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
   Result<ReservationBackend*> reservations() override { return reservations_.Get(); }
+  Status RegisterMetrics(Registry& registry) const override {
+    return RegisterUsageMetrics(registry, [this] { return usage_.stats(); });
+  }
   Status Close() override {
     reservations_.Close();
     gate_.Close();
@@ -139,19 +152,20 @@ class MemoryBackend final : public Backend {
 
  private:
   MemoryBackendState gate_;
+  MemoryUsage usage_;
   BucketTable table_;
   MemoryAudit audit_{gate_};
   MemoryBuckets buckets_{table_, gate_};
   MemoryConfig config_{table_, gate_, audit_};
-  MemoryUsage usage_{gate_};
   MemoryNamespaces namespaces_{gate_};
   LazyReservations reservations_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options, const Clock* clock) {
-  return std::make_unique<MemoryBackend>(options, clock);
+std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options, const Clock* clock,
+                                           UsageLimits usage) {
+  return std::make_unique<MemoryBackend>(std::move(options), clock, usage);
 }
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include "weir/base/time.h"
 #include "weir/store/backend.h"
 #include "weir/store/bucket/bucket_table.h"
+#include "weir/store/usage/counted_usage.h"
 
 namespace weir {
 
@@ -15,6 +16,7 @@ namespace weir {
 /// configuration changes and of namespaces, and must outlive the backend. If it is null, bucket
 /// time is the callers' `now`, and all other times are 1970.
 WEIR_API std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options = {},
-                                                    const Clock* clock = nullptr);
+                                                    const Clock* clock = nullptr,
+                                                    UsageLimits usage = {});
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weir/sim/sim_scheduler.h"
 #include "weir/store/testing/contract.h"
 
 namespace weir {
@@ -19,6 +20,7 @@ const auto kCases =
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContractRejoin, kCases, ContractName);
+INSTANTIATE_TEST_SUITE_P(Memory, StoreContractUsage, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContractThreads, kCases, ContractName);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractNamespaces);  // it holds one namespace
 
@@ -34,6 +36,23 @@ class MemoryBackendTest : public testing::Test {
   PlainHarness harness_;
   ContractClient store_;
 };
+
+// Fails if: the retention in memory is 90 days whatever was set.
+TEST(MemoryAuditTest, EventsExpireByTheRetentionThatWasSet) {
+  sim::SimClock clock;
+  PlainHarness harness(MakeMemoryBackend({}, &clock));
+  ContractClient store(harness);
+  const auto entities = [&](const std::string& id) {
+    EXPECT_TRUE(store.Apply({CreateEntity{{.entity = {.id = id}}}}));
+    return store.ListEvents("first", {})->items.size();
+  };
+  ASSERT_TRUE(store.SetRetention(2));
+  EXPECT_EQ(entities("first"), 1U);
+  clock.Advance(std::chrono::hours(47));
+  EXPECT_EQ(entities("second"), 1U);
+  clock.Advance(std::chrono::hours(1));
+  EXPECT_EQ(entities("third"), 0U);
+}
 
 TEST_F(MemoryBackendTest, BucketsThatStayIdleLeave) {
   const std::vector<Limit> limits = {{"rpm", PerMinute(10)}};

@@ -1,5 +1,6 @@
 #include "weir/store/memory/memory_records.h"
 
+#include <chrono>
 #include <utility>
 
 #include "weir/model/identifier.h"
@@ -27,6 +28,24 @@ void MemoryAudit::List(std::string_view subject, const PageRequest& page, Deadli
   }));
 }
 
+void MemoryAudit::GetRetention(Deadline, Done<std::int64_t> done) {
+  done(gate_.Check().map([&] {
+    const MutexLock lock(mutex_);
+    return retention_days_;
+  }));
+}
+
+void MemoryAudit::SetRetention(std::int64_t days, const AuditEvent& event, Deadline,
+                               Done<void> done) {
+  done(gate_.Check().and_then([&]() -> Status {
+    WEIR_RETURN_IF_ERROR(CheckRetention(days));
+    WEIR_RETURN_IF_ERROR(weir::Check(event));
+    const MutexLock lock(mutex_);
+    retention_days_ = days;
+    return AppendLocked(event);
+  }));
+}
+
 void MemoryAudit::Note(std::vector<AuditEvent> events) {
   const MutexLock lock(mutex_);
   stamp_.Put(events, gate_.now());
@@ -36,7 +55,7 @@ void MemoryAudit::Note(std::vector<AuditEvent> events) {
 
 Status MemoryAudit::AppendLocked(const AuditEvent& event) {
   table_.Expire(horizon_.Count(gate_.boot()));
-  return table_.Append(event, horizon_.ExpiryOfNew());
+  return table_.Append(event, horizon_.ExpiryOfNew(std::chrono::days(retention_days_)));
 }
 
 void MemoryUsage::Add(const UsageSnapshot& added, Deadline, Done<void> done) {
@@ -48,10 +67,21 @@ void MemoryUsage::Add(const UsageSnapshot& added, Deadline, Done<void> done) {
 
 void MemoryUsage::List(const UsageFilter& filter, const PageRequest& page, Deadline,
                        Done<Page<UsageSnapshot>> done) {
-  done(gate_.Check().and_then([&] {
+  done(gate_.Check().and_then([&] { return Check(filter); }).and_then([&] {
+    if (counter_ != nullptr) counter_->ReportUse(filter);
     const MutexLock lock(mutex_);
     return table_.List(filter, page);
   }));
+}
+
+void MemoryUsage::AddHours(const BucketKey& key, std::span<const HourOfUse> hours) {
+  const MutexLock lock(mutex_);
+  table_.AddHours(key, hours, gate_.bucket_now());
+}
+
+UsageStats MemoryUsage::stats() const {
+  const MutexLock lock(mutex_);
+  return table_.stats();
 }
 
 void MemoryNamespaces::Register(std::string_view name, Deadline, Done<Namespace> done) {

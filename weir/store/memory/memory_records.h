@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 #include "weir/base/time.h"
+#include "weir/store/bucket/bucket_table.h"
 #include "weir/store/bucket/label_clock.h"
 #include "weir/store/config/audit_horizon.h"
 #include "weir/store/config/audit_table.h"
@@ -32,6 +34,8 @@ class MemoryBackendState {
   }
   /// Nothing if there is no clock.
   const std::optional<BucketTime>& time() const { return time_; }
+  /// Returns bucket time.
+  UnixMillis bucket_now() const { return time_ ? time_->Now() : UnixMillis{}; }
   /// Returns the label clock's time.
   UnixMillis now() const { return labels_ ? labels_->Now() : UnixMillis{}; }
   /// Returns the machine's time since boot.
@@ -51,6 +55,9 @@ class MemoryAudit final : public AuditLog {
   void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
   void List(std::string_view subject, const PageRequest& page, Deadline deadline,
             Done<Page<AuditEvent>> done) override;
+  void GetRetention(Deadline deadline, Done<std::int64_t> done) override;
+  void SetRetention(std::int64_t days, const AuditEvent& event, Deadline deadline,
+                    Done<void> done) override;
   /// Stores the events of configuration changes, with the present time.
   void Note(std::vector<AuditEvent> events);
 
@@ -62,20 +69,29 @@ class MemoryAudit final : public AuditLog {
   Mutex mutex_;
   AuditTable table_ WEIR_GUARDED_BY(mutex_);
   AuditHorizon horizon_ WEIR_GUARDED_BY(mutex_){{}, gate_.boot(), /*is_same_boot=*/false};
+  std::int64_t retention_days_ WEIR_GUARDED_BY(mutex_) = kAuditRetentionDays;
   AuditStamp stamp_ WEIR_GUARDED_BY(mutex_){0};
 };
 
+/// Also gets the use that a table of buckets counts.
 class MemoryUsage final : public UsageStore {
  public:
-  explicit MemoryUsage(const MemoryBackendState& gate) : gate_(gate) {}
+  MemoryUsage(const MemoryBackendState& gate, UsageLimits limits) : gate_(gate), table_(limits) {}
 
   void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
   void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<UsageSnapshot>> done) override;
+  /// Sets the table that passes its use to AddHours, before the first call. It must live as long as
+  /// calls are made.
+  void SetCounter(BucketTable& counter) { counter_ = &counter; }
+  /// Adds hours of a bucket. The sink of `counter`.
+  void AddHours(const BucketKey& key, std::span<const HourOfUse> hours);
+  UsageStats stats() const;
 
  private:
   const MemoryBackendState& gate_;
-  Mutex mutex_;
+  BucketTable* counter_ = nullptr;
+  mutable Mutex mutex_;  // taken after the locks of `counter_`
   UsageTable table_ WEIR_GUARDED_BY(mutex_);
 };
 

@@ -51,8 +51,8 @@ class MemoryRows final : public ReservationRows {
   void EraseExpired(KeySlots& slots, UnixMillis now);
 
   std::map<AccountKey, KeySlots> slots_;
-  std::map<std::string, std::set<BoundSlot>> bound_;  // by resource id
-  std::map<std::string, EndedResource> ended_;        // by resource id
+  std::map<std::string, std::set<BoundSlot>> bound_;  // keyed by resource id
+  std::map<std::string, EndedResource> ended_;        // keyed by resource id
   std::map<AccountKey, AccountLimitRow> limits_;
   std::map<AccountKey, Bucket> buckets_;
   // The last key that each sweep has visited; empty: the sweep starts from the beginning.

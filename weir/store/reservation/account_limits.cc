@@ -6,10 +6,9 @@ namespace weir {
 
 Status Check(const AccountKey& key, const AccountLimit& limit) {
   WEIR_RETURN_IF_ERROR(Check(key));
-  if (limit.limit > kMostAccountTokens) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{}: limit {}; right would be at most {}", Describe(key), limit.limit,
-                            kMostAccountTokens));
+  if (limit.limit > kMaxAccountTokens) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: limit {}; right would be at most {}",
+                                                    Describe(key), limit.limit, kMaxAccountTokens));
   }
   if (limit.window < limit.window.zero() || limit.window > kLongestWindow) {
     return Fail(Code::kInvalidArgument,

@@ -27,7 +27,7 @@ struct AccountLimit {
 
 /// The largest values in a row, so that arithmetic stays exact: 9,000,000,000,000 tokens, and 366
 /// days.
-inline constexpr std::int64_t kMostAccountTokens = 9'000'000'000'000;
+inline constexpr std::int64_t kMaxAccountTokens = 9'000'000'000'000;
 inline constexpr std::chrono::seconds kLongestWindow{366LL * 24 * 3600};
 /// Returns kInvalidArgument, with the key, for larger values and for negative windows.
 [[nodiscard]] WEIR_API Status Check(const AccountKey& key, const AccountLimit& limit);

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-/// As AccountLimitStore::Change.
+/// Implements AccountLimitStore::Change on rows.
 [[nodiscard]] Status ChangeLimit(ReservationRows& rows, const AccountLimitChange& change);
 
 struct AccountTake {
@@ -18,8 +18,8 @@ struct AccountTake {
   std::int64_t count = 0;
 };
 
-/// As TokenStore::Take. REQUIRES: wanted.count is in 1 .. wanted.limit.limit, and the limit has a
-/// window.
+/// Implements TokenStore::Take on rows. REQUIRES: wanted.count is in 1 .. wanted.limit.limit, and
+/// the limit has a window.
 [[nodiscard]] Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
                                              UnixMillis now);
 

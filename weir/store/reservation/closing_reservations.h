@@ -29,7 +29,7 @@ class LazyReservations {
   /// Returns the backend, which lives as long as this object, or the error of opening it; the next
   /// call then tries again. Fails with kUnavailable after Close.
   [[nodiscard]] Result<ReservationBackend*> Get();
-  /// As ReservationBackend::Close. An opening in progress completes first, and its backend is
+  /// Like ReservationBackend::Close. An opening in progress completes first, and its backend is
   /// closed too.
   void Close();
 

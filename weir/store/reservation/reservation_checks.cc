@@ -8,8 +8,8 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 255;
-constexpr std::size_t kMostServiceBytes = 2048;  // the limit of DynamoDB for an index key
+constexpr std::size_t kMaxNameBytes = 255;
+constexpr std::size_t kMaxServiceBytes = 2048;  // the limit of DynamoDB for an index key
 
 Status Check(const PutAccountLimit& put) {
   const auto& [row, seen] = put;
@@ -31,7 +31,7 @@ std::string CursorStem(const AccountKey& key) {
 
 Status Check(const SlotRef& slot) {
   WEIR_RETURN_IF_ERROR(Check(slot.key));
-  return CheckText({.what = "slot id", .longest = kMostNameBytes}, slot.id);
+  return CheckText({.what = "slot id", .longest = kMaxNameBytes}, slot.id);
 }
 
 Status CheckSlotLife(const AccountKey& key, milliseconds ttl) {
@@ -52,11 +52,11 @@ Status Check(const SlotClaim& claim) {
 }
 
 Status CheckResourceId(std::string_view resource_id) {
-  return CheckText({.what = "resource id", .longest = kMostResourceIdBytes}, resource_id);
+  return CheckText({.what = "resource id", .longest = kMaxResourceIdBytes}, resource_id);
 }
 
 Status CheckService(std::string_view service) {
-  return CheckText({.what = "service", .longest = kMostServiceBytes}, service);
+  return CheckText({.what = "service", .longest = kMaxServiceBytes}, service);
 }
 
 Status Check(const AccountLimitChange& change) {

@@ -22,8 +22,8 @@ inline constexpr milliseconds kLongestSlotLife{366LL * 24 * 3600 * 1000};
 [[nodiscard]] Status CheckSlotLife(const AccountKey& key, milliseconds ttl);
 [[nodiscard]] Status Check(const SlotClaim& claim);
 /// The longest resource id of a bound slot.
-inline constexpr std::size_t kMostResourceIdBytes = 1024;
-/// The id must have 1 to kMostResourceIdBytes bytes.
+inline constexpr std::size_t kMaxResourceIdBytes = 1024;
+/// The id must have 1 to kMaxResourceIdBytes bytes.
 [[nodiscard]] Status CheckResourceId(std::string_view resource_id);
 
 /// A service must have 1 to 2048 bytes. (A row may also have an empty service, which is not checked
@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostResourceIdBytes = 1024;
 [[nodiscard]] Status CheckService(std::string_view service);
 [[nodiscard]] Status Check(const AccountLimitChange& change);
 
-/// As TokenStore::Take.
+/// Returns the errors of TokenStore::Take for invalid arguments.
 [[nodiscard]] Status CheckTake(const AccountKey& key, const AccountLimit& limit,
                                std::int64_t count);
 

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kMostBytes = 255;
+constexpr std::size_t kMaxBytes = 255;
 
 }  // namespace
 
@@ -16,8 +16,8 @@ std::string Describe(const AccountKey& key) {
 }
 
 Status Check(const AccountKey& key) {
-  WEIR_RETURN_IF_ERROR(CheckText({.what = "resource", .longest = kMostBytes}, key.resource));
-  return CheckText({.what = "account", .longest = kMostBytes}, key.account);
+  WEIR_RETURN_IF_ERROR(CheckText({.what = "resource", .longest = kMaxBytes}, key.resource));
+  return CheckText({.what = "account", .longest = kMaxBytes}, key.account);
 }
 
 std::string NewSlotId(std::uint64_t high, std::uint64_t low) {

@@ -29,9 +29,9 @@ TEST(NewSlotId, IsAUuidBehindOurMark) {
 
 TEST(AccountLimit, StaysWithinWhatIsExact) {
   const AccountKey key{"emr", "acme"};
-  EXPECT_TRUE(Check(key, {.limit = kMostAccountTokens, .window = kLongestWindow}));
+  EXPECT_TRUE(Check(key, {.limit = kMaxAccountTokens, .window = kLongestWindow}));
   EXPECT_TRUE(Check(key, {.limit = -1})) << "blocked";
-  EXPECT_FALSE(Check(key, {.limit = kMostAccountTokens + 1}));
+  EXPECT_FALSE(Check(key, {.limit = kMaxAccountTokens + 1}));
   EXPECT_FALSE(Check(key, {.limit = 1, .window = kLongestWindow + std::chrono::seconds(1)}));
   EXPECT_FALSE(Check(key, {.limit = 1, .window = std::chrono::seconds(-1)}));
 }

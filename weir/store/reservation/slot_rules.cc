@@ -30,7 +30,7 @@ Status SetBackIfAhead(ReservationRows& rows, HeldSlot& slot, UnixMillis now) {
 Result<HeldCount> CountHeld(ReservationRows& rows, const SlotClaim& claim, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(HeldCount held, rows.CountHeld(claim.slot.key, now));
   if (held.slots < claim.limit) return held;
-  WEIR_ASSIGN_OR_RETURN(auto ahead, rows.ClaimedAfter(claim.slot.key, now + kMostAhead));
+  WEIR_ASSIGN_OR_RETURN(auto ahead, rows.ClaimedAfter(claim.slot.key, now + kMaxAhead));
   if (ahead.empty()) return held;
   for (HeldSlot& slot : ahead) WEIR_RETURN_IF_ERROR(SetBackIfAhead(rows, slot, now));
   return rows.CountHeld(claim.slot.key, now);

@@ -83,6 +83,9 @@ class StoreContractRejoin : public StoreContract {};
 /// suites.
 class StoreContractThreads : public StoreContract {};
 
+/// For backends that count usage themselves, with the changes of buckets.
+class StoreContractUsage : public StoreContract {};
+
 /// For backends that can open several namespaces (BackendHarness::OpenNamespace).
 class StoreContractNamespaces : public StoreContract {};
 

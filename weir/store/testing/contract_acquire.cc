@@ -127,19 +127,19 @@ TEST_P(StoreContract, AmountOfZeroIsNeitherTestedNorTaken) {
 #endif
 #endif
 #if defined(WEIR_FEW_LOCKS) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t kMostAtOnce = 60;
+constexpr std::size_t kMaxAtOnce = 60;
 #else
-constexpr std::size_t kMostAtOnce = kMaxCharges;
+constexpr std::size_t kMaxAtOnce = kMaxCharges;
 #endif
 
 TEST_P(StoreContract, TakesUpToTheMostChargesAtOnce) {
   std::vector<Charge> charges;
-  for (std::size_t i = 0; i < kMostAtOnce; ++i) {
+  for (std::size_t i = 0; i < kMaxAtOnce; ++i) {
     charges.push_back(Tokens(FreshTarget({Rpm(10)}), {3}));
   }
   const Decision decision = Ask(charges, kStart);
   EXPECT_TRUE(decision.admitted);
-  EXPECT_EQ(decision.limits.size(), kMostAtOnce);
+  EXPECT_EQ(decision.limits.size(), kMaxAtOnce);
   for (const Charge& charge : charges) EXPECT_EQ(Balance(charge.target, kStart), Balances{7000});
 }
 
@@ -214,7 +214,7 @@ TEST_P(StoreContract, RefusedUntilRetryAfterAndAdmittedAtIt) {
 TEST_P(StoreContract, TimeThatRunsBackwardsGivesNothing) {
   const TargetPtr acme = FreshTarget({Rpm(10)});
   ASSERT_TRUE(Ask({Tokens(acme, {10})}, kStart).admitted);
-  for (const milliseconds back : {1ms, 10'000ms, kMostAhead}) {
+  for (const milliseconds back : {1ms, 10'000ms, kMaxAhead}) {
     EXPECT_EQ(Balance(acme, kStart - back), Balances{0});
     EXPECT_FALSE(Ask({Milli(acme, {1})}, kStart - back).admitted);
   }

@@ -230,5 +230,25 @@ TEST_P(StoreContract, ChangesThatAreNotMadeAreNotAudited) {
   EXPECT_TRUE(AllEvents(store_, acme).empty());
 }
 
+// Fails if: a retention is lost or not audited, or a change of the system limits removes it.
+TEST_P(StoreContract, ARetentionIsKeptAndAudited) {
+  ASSERT_EQ(store_.GetRetention().value_or(0), 90);
+  ASSERT_TRUE(store_.SetRetention(7));
+  EXPECT_EQ(store_.GetRetention().value_or(0), 7);
+  ASSERT_TRUE(store_.Apply({PutLimits{Level::System(), {.limits = {Rpm(10)}}}}));
+  ASSERT_TRUE(store_.Apply({DeleteLimits{Level::System()}}));
+  EXPECT_EQ(store_.GetRetention().value_or(0), 7);
+  EXPECT_THAT(ActionsOn(store_, std::string(kSystemSubject)),
+              testing::UnorderedElementsAre("audit_retention_set", "limits_set", "limits_deleted"));
+}
+
+TEST_P(StoreContract, ARetentionOutOfRangeIsRefused) {
+  for (const std::int64_t days : {std::int64_t{-1}, std::int64_t{0}, kMaxAuditRetentionDays + 1}) {
+    EXPECT_EQ(ErrorOf(store_.SetRetention(days)).code, Code::kInvalidArgument) << days;
+  }
+  EXPECT_EQ(store_.GetRetention().value_or(0), 90);
+  EXPECT_TRUE(AllEvents(store_, std::string(kSystemSubject)).empty());
+}
+
 }  // namespace
 }  // namespace weir

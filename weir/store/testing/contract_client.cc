@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "weir/store/config/config_audit.h"
+
 namespace weir {
 namespace {
 
@@ -32,8 +34,8 @@ Status ContractClient::Adjust(std::vector<Charge> charges, UnixMillis now) {
 
 Result<std::vector<CreditedLimit>> ContractClient::Credit(BucketCredit credit) {
   return Call<std::vector<CreditedLimit>>([&](Done<std::vector<CreditedLimit>> done) {
-    const CreditSources sources{.at = harness_.now(), .seed = ++tokens_};
-    weir::Credit(harness_.backend(), std::move(credit), sources, kNever, std::move(done));
+    const CreditStamp stamp{.at = harness_.now(), .seed = ++tokens_};
+    weir::Credit(harness_.backend(), std::move(credit), stamp, kNever, std::move(done));
   });
 }
 
@@ -101,6 +103,20 @@ Result<Page<AuditEvent>> ContractClient::ListEvents(std::string subject, PageReq
   return Call<Page<AuditEvent>>([&](Done<Page<AuditEvent>> done) {
     const auto lent = std::pair(std::move(subject), std::move(page));
     harness_.backend().audit().List(lent.first, lent.second, kNever, std::move(done));
+  });
+}
+
+Result<std::int64_t> ContractClient::GetRetention() {
+  return Call<std::int64_t>([&](Done<std::int64_t> done) {
+    harness_.backend().audit().GetRetention(kNever, std::move(done));
+  });
+}
+
+Status ContractClient::SetRetention(std::int64_t days) {
+  return Call<void>([&](Done<void> done) {
+    std::vector<AuditEvent> events{RetentionEvent(kAuditRetentionDays, days)};
+    AuditStamp(++tokens_).Put(events, harness_.now());
+    harness_.backend().audit().SetRetention(days, events.front(), kNever, std::move(done));
   });
 }
 

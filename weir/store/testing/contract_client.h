@@ -51,7 +51,7 @@ class ContractClient : public ContractCaller {
 
   Result<Decision> Acquire(std::vector<Charge> charges, UnixMillis now);
   Status Adjust(std::vector<Charge> charges, AdjustId token, UnixMillis now);
-  /// As above, with an id that was never used.
+  /// Adjusts with an id that was never used.
   Status Adjust(std::vector<Charge> charges, UnixMillis now);
   AdjustId NewAdjustId() { return {.high = 0x77656972, .low = ++tokens_}; }
   /// Uses a seed that was never used, and the harness's time.
@@ -67,6 +67,9 @@ class ContractClient : public ContractCaller {
 
   Status Append(AuditEvent event);
   Result<Page<AuditEvent>> ListEvents(std::string subject, PageRequest page);
+  Result<std::int64_t> GetRetention();
+  /// Stores an event with an id that was never used.
+  Status SetRetention(std::int64_t days);
   Status AddUsage(UsageSnapshot added);
   Result<Page<UsageSnapshot>> ListUsage(UsageFilter filter, PageRequest page);
 

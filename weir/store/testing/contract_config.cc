@@ -48,6 +48,24 @@ TEST_P(StoreContract, AllowancesAreKeptUntilTheyAreSetOtherwise) {
   EXPECT_EQ(store_.GetLimits({level})->front(), none);
 }
 
+// Fails if: a limit of 0 is read back as another one, or as none.
+TEST_P(StoreContract, LimitsOf0AreKept) {
+  const Quota minutes{.capacity = 0, .amount = 0, .period = 60'000};
+  const Quota hours{.capacity = 0, .amount = 0, .period = 3'600'000};
+  const LevelLimits blocked{.limits = {{"rpm", minutes}, Limit{"tpm", PerHour(7)}, {"x", hours}}};
+  const std::string acme = Fresh("acme");
+  for (const Level& level : OneOfEach(acme, "gpt-4")) {
+    SCOPED_TRACE(Describe(level));
+    ASSERT_TRUE(store_.Apply({PutLimits{level, blocked}}));
+    EXPECT_EQ(store_.GetLimits({level})->front(), blocked);
+  }
+  const auto listed = AllLimits(store_, {.entity = acme}, 10);
+  ASSERT_EQ(listed.size(), 2U);
+  EXPECT_EQ(listed.front().limits, blocked);
+  EXPECT_FALSE(store_.Apply({PutLimits{Level::System(), {.limits = {{"rpm", {0, 5, 60'000}}}}}}));
+  EXPECT_FALSE(store_.Apply({PutLimits{Level::System(), {.limits = {{"rpm", {5, 0, 60'000}}}}}}));
+}
+
 TEST_P(StoreContract, LimitsAreReplacedAsAWhole) {
   const Level level = Level::EntityDefault(Fresh("acme"));
   ASSERT_TRUE(store_.Apply({PutLimits{level, {.limits = {Rpm(10), {"tpm", PerHour(7)}}}}}));

@@ -18,7 +18,7 @@ struct NamedStep {
   milliseconds wait;           // since the step before
   int first;                   // index of the first name; names wrap around
   int count;                   // number of names
-  int variant;                 // of their parameters
+  int variant;                 // the variant of their parameters
   std::vector<int> per_mille;  // amounts in thousandths of the capacity, by name
 };
 
@@ -127,7 +127,7 @@ class NamedTakes {
   ContractClient& store_;
   BucketKey key_;
   int names_;
-  std::vector<std::vector<Quota>> quotas_;  // by variant and name
+  std::vector<std::vector<Quota>> quotas_;  // the quotas by variant and name
   std::map<std::string, std::vector<Taken>> taken_;
   UnixMillis now_ = kStart;
 };

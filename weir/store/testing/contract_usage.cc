@@ -9,7 +9,6 @@ namespace {
 constexpr UnixMillis kNewYear{1'767'225'600'000};
 constexpr milliseconds kHour = std::chrono::hours(1);
 
-// Hours start at 1: in zae-limiter's table, the hour at 00:00 and its day share one item.
 UsageSnapshot Hour(const std::string& entity, const std::string& resource, int hour) {
   return {.entity = entity,
           .resource = resource,
@@ -81,6 +80,23 @@ TEST_P(StoreContract, UsageIsKeptByEntityResourceAndWindow) {
   days.window = UsageWindow::kDaily;
   EXPECT_EQ(AllUsage(store_, days).size(), 1U);
   EXPECT_TRUE(AllUsage(store_, Of(Fresh("nobody"))).empty());
+}
+
+// Fails if: the hour at 00:00, its day and its month are one snapshot, as in zae-limiter's table.
+TEST_P(StoreContract, UsageOfWindowsWithOneStartIsKeptApart) {
+  const std::string acme = Fresh("acme");
+  std::vector<UsageSnapshot> all(3, Hour(acme, "gpt-4", 0));
+  all[1].window = UsageWindow::kDaily;
+  all[2].window = UsageWindow::kMonthly;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].used["rpm"] = static_cast<std::int64_t>(i) + 1;
+    ASSERT_TRUE(store_.AddUsage(all[i]));
+  }
+  for (const std::size_t limit : {1U, 1000U}) {
+    auto listed = AllUsage(store_, Of(acme, "gpt-4"), limit);
+    std::ranges::sort(listed, {}, &UsageSnapshot::window);
+    EXPECT_EQ(listed, all) << limit;
+  }
 }
 
 // Fails if: a window that begins exactly at a bound is left out, or a page is cut before the

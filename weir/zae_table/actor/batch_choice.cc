@@ -59,7 +59,7 @@ class Chooser {
     std::size_t takes = 0;
     for (Part& part : queue_.all()) {
       const bool is_other = IsAdjust(part) || !IsEligible(part) || !choice_.batch->Suits(part);
-      if (is_other || takes == terms_.most_takes) continue;
+      if (is_other || takes == terms_.max_takes) continue;
       if (IsTake(part) ? AddTake(part) : AddConform(part)) ++takes;
     }
     choice_.expects_refill =

@@ -15,7 +15,7 @@ namespace weir::dynamo {
 /// The conditions of a choice, besides the queue and the image.
 struct ChoiceTerms {
   milliseconds refusal_age;    ///< the greatest age of an image that a refusal may rely on
-  std::size_t most_takes;      ///< the greatest number of takes in one write
+  std::size_t max_takes;       ///< the greatest number of takes in one write
   bool yields_record = false;  ///< the latest write recorded an adjust: other parts go first
   bool repairs_first = false;  ///< pending repairs go first, in a write without other parts
 };

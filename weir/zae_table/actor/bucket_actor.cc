@@ -126,7 +126,7 @@ bool BucketActor::StepTowardsWrite(const ProtocolTime& moment, Step& step) {
     return false;
   }
   const ChoiceTerms terms{.refusal_age = terms_.refusal_age,
-                          .most_takes = pace_.most_takes(),
+                          .max_takes = pace_.max_takes(),
                           .yields_record = latest_records_adjust_,
                           .repairs_first = NextAheadStepAt(moment) != AheadStep::kNone};
   Choice choice = Choose(parts_.queue(), seen_, terms, moment);
@@ -332,7 +332,7 @@ void BucketActor::OnWriteApplied(const Flight& flight, const WriteAnswer& answer
   const std::size_t reported = step.reports.outcomes.size();
   Settle(flights_.OnApplied(flight), moment, step);
   gathering_.OnApplied(step.reports.outcomes.size() - reported, parts_.queue().size(),
-                       pace_.most_takes(), moment);
+                       pace_.max_takes(), moment);
 }
 
 // A failed condition does not mean that the parts were not applied: the returned item may show that

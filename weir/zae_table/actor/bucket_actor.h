@@ -32,9 +32,9 @@
 #include "weir/dynamodb/table.h"
 #include "weir/zae_table/actor/batch_choice.h"
 #include "weir/zae_table/actor/bucket_flights.h"
+#include "weir/zae_table/actor/contention_pace.h"
 #include "weir/zae_table/actor/pending_parts.h"
 #include "weir/zae_table/actor/write_gathering.h"
-#include "weir/zae_table/actor/write_pace.h"
 #include "weir/zae_table/bucket/time_ahead.h"
 
 namespace weir::dynamo {
@@ -106,8 +106,8 @@ class BucketActor {
   bool IsAging(const ProtocolTime& moment) const;
   void Refresh() { refreshes_ = true; }
 
-  /// As in PendingParts; GiveBack is QueueReturn. The caller must call Continue after Accept and
-  /// GiveBack.
+  /// See PendingParts for these functions; GiveBack is QueueReturn there. The caller must call
+  /// Continue after Accept and GiveBack.
   void Accept(Part part) { parts_.Accept(std::move(part)); }
   PendingParts::Withdrawal Withdraw(PartId take) { return parts_.Withdraw(take); }
   PendingParts::Withdrawal Drop(PartId take, bool keeps) { return parts_.Drop(take, keeps); }
@@ -224,7 +224,7 @@ class BucketActor {
   SeenBucket seen_;
   PendingParts parts_;
   BucketFlights flights_;
-  WritePace pace_;
+  ContentionPace pace_;
   WriteGathering gathering_;
   bool refreshes_ = false;              // the next Continue reads the item
   bool reading_ = false;                // a read is in flight
@@ -232,7 +232,7 @@ class BucketActor {
   bool needs_read_ = false;             // parts that are pending cannot be decided without a read
   bool image_is_read_ = false;          // the image was not left by a write of this process
   bool latest_records_adjust_ = false;  // the latest write recorded the id of an adjust
-  Instant repaired_at_{INT64_MIN};      // when the latest write with a repair was sent
+  Instant repaired_at_{INT64_MIN};      // the time at which the latest write with a repair was sent
   Instant wake_ = kNoTime;
 };
 

@@ -19,7 +19,7 @@ inline constexpr milliseconds kMinimumRefillTime{250};
 struct TakeVerdict {
   LimitAmounts available;                      ///< millitokens of each limit before the take
   milliseconds wait{0};                        ///< the longest of `waits`; 0: the take fits
-  absl::InlinedVector<milliseconds, 4> waits;  ///< of each limit
+  absl::InlinedVector<milliseconds, 4> waits;  ///< the wait of each limit
 };
 
 /// Collects parts for one write on one target. Short-lived: it keeps a reference to `seen`, which
@@ -44,7 +44,7 @@ class BucketBatch {
   /// outside of this batch may use.
   TakeVerdict AddTake(std::span<const std::int64_t> amounts,
                       std::span<const std::int64_t> used = {});
-  /// As AddTake, but never adds the take.
+  /// Like AddTake, but never adds the take.
   TakeVerdict Judge(std::span<const std::int64_t> amounts, std::span<const std::int64_t> used = {});
 
   bool is_empty() const { return parts_ == 0; }
@@ -73,7 +73,7 @@ class BucketBatch {
   std::size_t parts_ = 0;
   /// How long rf is not moved. While this is over 0, takes are judged by the stored balance alone.
   milliseconds refill_hold_{0};
-  std::vector<MeterAmounts> sums_;    // by limit of the target
+  std::vector<MeterAmounts> sums_;    // indexed by limit of the target
   std::vector<LimitUpdate> updates_;  // the limits of the target first, in their order
 };
 

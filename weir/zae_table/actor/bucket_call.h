@@ -48,11 +48,11 @@ struct CallRequest {
   };
   Kind kind = Kind::kAcquire;
   std::vector<Charge> charges;
-  AdjustId adjust_id{};      ///< of kAdjust
-  bool is_recorded = false;  ///< of kAdjust: BucketStore::AdjustShared
-  bool keeps = false;        ///< of kAcquire: BucketStore::AcquireAndKeep
+  AdjustId adjust_id{};      ///< the id of a kAdjust
+  bool is_recorded = false;  ///< kAdjust: BucketStore::AdjustShared
+  bool keeps = false;        ///< kAcquire: BucketStore::AcquireAndKeep
   UnixMillis now;            ///< the bucket time at `began_at`, from the caller
-  Instant began_at;          ///< when the call began
+  Instant began_at;          ///< the time at which the call began
   Deadline deadline = Deadline::Never();
 };
 
@@ -66,7 +66,7 @@ class CallActors {
   virtual ~CallActors() = default;
   /// Returns the actor of the bucket; creates it if there is none.
   virtual BucketActor& At(const BucketKey& key) = 0;
-  /// As At, for a change of the actor: its Continue runs at the end of the event.
+  /// Like At, but for a change of the actor: its Continue runs at the end of the event.
   virtual BucketActor& Modify(const BucketKey& key) = 0;
   /// Gives the part to the actor of its target and returns its identifier. The actor's Continue
   /// runs at the end of the event.
@@ -189,7 +189,7 @@ class BucketCall {
   std::uint64_t id_;
   CallRequest request_;
   Route route_;
-  std::vector<CallPart> parts_;     // by index of route_.parts
+  std::vector<CallPart> parts_;     // indexed like route_.parts
   std::vector<std::size_t> order_;  // indices of parts_, in the order of their keys
   Phase phase_ = Phase::kLooking;
   std::size_t pending_ = 0;         // parts in stage kPending, or being given back

@@ -56,7 +56,7 @@ TEST_F(BucketDoubt, ATakeInDoubtDoesNotStoreLimitsThatWereReplaced) {
   EXPECT_EQ(StateOf(call), "outdated");
 }
 
-// As above, for the limits that a refused call stores, if this write is slow.
+// Like the test above, but for the limits that a refused call stores, if this write is slow.
 TEST_F(BucketDoubt, ASlowRepairDoesNotStoreLimitsThatWereReplaced) {
   Put("acme", 5);
   Learn("acme");

@@ -34,12 +34,12 @@ class BucketDriver final : public BucketImageCache,
 
   /// Starts a call. kUnavailable after Close or Stop.
   void Start(CallRequest request, Done<Decision> done);
-  /// As BucketLimits::Conform.
+  /// See BucketLimits::Conform.
   void Conform(TargetPtr target, Deadline deadline, Done<void> done);
   /// Blocks until no thread processes an event. Does not wait for callbacks, because one of them
   /// may be destroying the store.
   void Stop();
-  /// As DynamoBucketStore::Close.
+  /// See DynamoBucketStore::Close.
   void Close(Deadline deadline, Done<void> done);
   /// Blocks until all requests of the protocol, and all creations of shards for its calls, have
   /// their responses or have timed out (5 s). Divisions in the background are not included.

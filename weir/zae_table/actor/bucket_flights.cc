@@ -13,19 +13,19 @@ namespace {
 // the median round trip.
 constexpr int kSlowRoundTrips = 3;
 constexpr nanoseconds kLeastSlow = milliseconds(10);
-constexpr nanoseconds kMostSlow = milliseconds(1'000);
+constexpr nanoseconds kMaxSlow = milliseconds(1'000);
 // The first write of a process claims its slot. If another process moves rf meanwhile, a second
 // write does not show whether the first one was applied, and decisions say that they may be charged
 // twice. So the first write gets more time to respond.
 constexpr nanoseconds kLeastSlowClaim = milliseconds(100);
 // The bound if no response came in the last second.
 constexpr nanoseconds kSlowUnlessKnown = milliseconds(100);
-constexpr std::size_t kMostFlights = 3;
+constexpr std::size_t kMaxFlights = 3;
 
 // Returns the time after which a write counts as slow.
 nanoseconds SlowAfter(const ProtocolTime& moment) {
   if (!moment.round_trip) return kSlowUnlessKnown;
-  return std::clamp(*moment.round_trip * kSlowRoundTrips, kLeastSlow, kMostSlow);
+  return std::clamp(*moment.round_trip * kSlowRoundTrips, kLeastSlow, kMaxSlow);
 }
 
 // How long a write may be in doubt before its parts are reported as unknown.
@@ -105,7 +105,7 @@ BucketFlights::Settlement BucketFlights::Settled(Settlement settlement) {
 Instant BucketFlights::SupersedeAt(const ProtocolTime& moment) const {
   if (flights_.empty()) return moment.at;
   const bool is_fenced = flights_.back().fenced.has_value();
-  if (!is_fenced || flights_.size() >= kMostFlights) return kNoTime;
+  if (!is_fenced || flights_.size() >= kMaxFlights) return kNoTime;
   const nanoseconds least = fence_.is_claiming() ? kLeastSlowClaim : nanoseconds(0);
   return flights_.back().sent + std::max(SlowAfter(moment), least);
 }

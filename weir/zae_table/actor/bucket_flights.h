@@ -29,7 +29,7 @@ struct Flight {
   std::optional<WriteFence::WriteId> fenced{};
   std::vector<PartId> parts{};  ///< the parts that it carries
   PartId last_part = 0;         ///< the latest part of the process when the write was sent
-  Instant sent{};               ///< when it was sent
+  Instant sent{};               ///< the time at which the request was sent
   UnixMillis planned_at{};      ///< rf in the image that it was planned from
   bool moves_rf = false;        ///< BucketPlan::moves_rf
   milliseconds set_back{0};     ///< BucketPlan::set_back
@@ -90,7 +90,7 @@ class BucketFlights {
   Instant abandon_at() const;
 
   /// The round has as many writes that may be applied as the fence can track.
-  bool is_full() const { return fence_.unanswered() >= WriteFence::kMostUnanswered; }
+  bool is_full() const { return fence_.unanswered() >= WriteFence::kMaxUnanswered; }
   /// No fenced write of the round may still be applied.
   bool is_settled() const { return fence_.unanswered() == 0; }
   /// No write is in flight. Writes in doubt do not count.
@@ -108,7 +108,8 @@ class BucketFlights {
   WriteFence fence_;
   std::vector<Flight> flights_;  // in flight, in the order of sending
   std::uint64_t& last_id_;
-  std::optional<Instant> doubt_since_;  // when the first write in doubt lost its response
+  // The time at which the first write in doubt lost its response.
+  std::optional<Instant> doubt_since_;
 };
 
 }  // namespace weir::dynamo

@@ -47,7 +47,7 @@ struct Part {
   TargetPtr target{};
   LimitAmounts amounts{};  ///< by limit of the target
   UnixMillis now{};        ///< the bucket time at `began_at`, from the caller
-  Instant began_at{};      ///< when the request began
+  Instant began_at{};      ///< the time at which the request began
   /// The latest time at which the outcome is reported to the call; kNoTime: no limit.
   Instant report_by = kNoTime;
   /// When the part is dropped if no write carries it. May be later than `report_by`.
@@ -56,7 +56,7 @@ struct Part {
   /// The number of shards for which the caller's amounts were chosen; 0: the key names a shard that
   /// is a bucket by itself.
   std::uint32_t shards = 0;
-  AdjustId adjust_id{};  ///< of kAdjust
+  AdjustId adjust_id{};  ///< the id of a kAdjust
   /// Of kAdjust: its id is recorded in the table, so that it counts once among all processes.
   bool is_recorded = false;
   PartId repetition_of =
@@ -72,11 +72,12 @@ struct Part {
   bool has_image = false;  ///< an image has arrived that is newer than the part
   bool in_flight = false;  ///< a write that may still be applied carries it
   bool reported = false;   ///< an outcome was reported to the call, or the call needs none
-  bool caller_keeps_tokens =
-      false;                 ///< of an answered take: its request was admitted, so it stays charged
-  bool repeated = false;     ///< an earlier write with it may have been applied; it is never known
-  int lost = 0;              ///< writes with it that failed, mostly because of other processes
-  LimitAmounts available{};  ///< of each limit before the part, in the latest plan
+  /// For an answered take: its request was admitted, so it stays charged.
+  bool caller_keeps_tokens = false;
+  bool repeated = false;  ///< an earlier write with it may have been applied; it is never known
+  int lost = 0;           ///< writes with it that failed, mostly because of other processes
+  /// The available tokens of each limit before the part, in the latest plan.
+  LimitAmounts available{};
 };
 
 /// The report of the actor on a part, once for each part whose call waits.
@@ -95,14 +96,16 @@ struct PartOutcome {
   PartId part = 0;
   std::uint64_t call = 0;
   std::size_t index = 0;
-  LimitAmounts available{};  ///< of each limit before the part; of kApplied and kRefused takes
-  milliseconds wait{0};      ///< of kRefused
-  absl::InlinedVector<milliseconds, 4> waits{};  ///< of each limit, of kRefused
+  LimitAmounts available{};  ///< applied and refused takes: the available tokens of each limit
+                             ///< before the part
+  milliseconds wait{0};      ///< kRefused: the longest wait of a limit
+  absl::InlinedVector<milliseconds, 4> waits{};  ///< kRefused: the wait of each limit
   bool in_doubt = false;                         ///< it may have been charged; with kApplied: twice
-  bool is_carried = false;       ///< of kFailed: a write still carries it, and the actor settles it
-  bool needs_shards = false;     ///< of kDivided: shards are missing, or have an older count
-  std::optional<Error> error{};  ///< of kFailed; nothing if a repair failed
-  std::optional<AdjustId> adjust_id{};  ///< of an adjust that ends, also if it was reported before
+  bool is_carried = false;       ///< kFailed: a write still carries it, and the actor settles it
+  bool needs_shards = false;     ///< kDivided: shards are missing, or have an older count
+  std::optional<Error> error{};  ///< the error of kFailed; nothing if a repair failed
+  /// The id of an adjust that ends, also if it was reported before.
+  std::optional<AdjustId> adjust_id{};
 };
 
 }  // namespace weir::dynamo

@@ -11,8 +11,8 @@ using Next = BucketCall::Next;
 
 // The number of other shards that one request tries after a shard has refused it, and how often it
 // is routed again because its buckets are divided otherwise than was known.
-constexpr int kMostRefusals = 2;
-constexpr int kMostDetours = 20;
+constexpr int kMaxRefusals = 2;
+constexpr int kMaxDetours = 20;
 
 // Returns the key of an adjust in the sets of ids: an adjust counts once for each bucket.
 AdjustId KeyOfAdjust(AdjustId adjust_id, const BucketKey& key) {
@@ -220,22 +220,22 @@ BucketCall::Next BucketProtocol::BeginAgain(RunningCall& running) {
 // chooses the shard with the shortest wait, whose refusal is the result.
 bool BucketProtocol::TriesAnother(RunningCall& running) {
   BucketCall& call = running.call;
-  if (call.refusals >= kMostRefusals || call.request().deadline.ExpiredAt(moment_.at)) return false;
+  if (call.refusals >= kMaxRefusals || call.request().deadline.ExpiredAt(moment_.at)) return false;
   const Route route = RouteOf(call.request(), {});
   if (!route.IsDivided()) return false;
-  call.refusals = route.may_pay ? call.refusals + 1 : kMostRefusals;
+  call.refusals = route.may_pay ? call.refusals + 1 : kMaxRefusals;
   return true;
 }
 
-// A call that begins again may end at once, or be rerouted, so this is recursive; kMostRefusals and
-// kMostDetours bound the depth.
+// A call that begins again may end at once, or be rerouted, so this is recursive; kMaxRefusals and
+// kMaxDetours bound the depth.
 void BucketProtocol::ActOnNext(std::uint64_t id, Next next, Step& step) {
   RunningCall& running = *calls_.at(id);
   if (next == Next::kRefused && TriesAnother(running)) {
     return ActOnNext(id, BeginAgain(running), step);
   }
   if (next == Next::kReroutes) {
-    if (++running.call.detours <= kMostDetours) {
+    if (++running.call.detours <= kMaxDetours) {
       return RequestShards(id, running.call.TakeIncomplete(), step);
     }
     const BucketKey& key = running.call.request().charges.front().target->key;

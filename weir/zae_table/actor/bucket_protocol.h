@@ -157,7 +157,7 @@ class BucketProtocol final : private CallActors, private ShardView {
   /// By bucket: the calls that wait for its missing shards. The first one requested them.
   absl::flat_hash_map<BucketKey, std::vector<std::uint64_t>, BucketKeyHash> calls_awaiting_shards_;
   std::uint64_t last_entry_ = 0;
-  absl::btree_map<std::pair<Instant, std::uint64_t>, Entry*> wakes_;  // by time and serial
+  absl::btree_map<std::pair<Instant, std::uint64_t>, Entry*> wakes_;  // keyed by time and serial
   std::list<Entry*> idle_;   // entries that may be evicted, the least recently used one first
   std::vector<Entry*> due_;  // entries whose actors continue before the event ends
   std::deque<PartOutcome> outcomes_;  // outcomes that their calls have not processed

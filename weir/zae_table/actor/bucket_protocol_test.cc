@@ -66,7 +66,7 @@ TEST_F(StaleOutcome, OfARefusalDoesNotEndTheReturn) {
 
 class FullQueue : public BucketProtocolTest {
  protected:
-  static constexpr std::size_t kMostParts = 4096;  // in the queue of one bucket
+  static constexpr std::size_t kMaxParts = 4096;  // in the queue of one bucket
 };
 
 TEST_F(FullQueue, AReturnIsAccepted) {
@@ -78,7 +78,7 @@ TEST_F(FullQueue, AReturnIsAccepted) {
   Apply(Next("parent"));
   // Adjusts fill the queue, because no balance refuses them.
   Pending last;
-  for (std::size_t i = 0; i <= kMostParts; ++i) {
+  for (std::size_t i = 0; i <= kMaxParts; ++i) {
     last = Start({{"parent", 1}}, {.kind = CallRequest::Kind::kAdjust});
   }
   EXPECT_EQ(StateOf(last), "UNAVAILABLE") << "the queue is full";
@@ -93,7 +93,7 @@ TEST_F(FullQueue, AReturnIsAccepted) {
 TEST_F(FullQueue, ALookIsContended) {
   Put("parent", 100);
   Learn("parent");
-  for (std::size_t i = 0; i < kMostParts; ++i) {
+  for (std::size_t i = 0; i < kMaxParts; ++i) {
     Start({{"parent", 1}}, {.kind = CallRequest::Kind::kAdjust});
   }
   protocol_->Forget({"parent", "llm", 0});

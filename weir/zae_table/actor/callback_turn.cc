@@ -29,7 +29,7 @@ void Post(TurnTasks rest, std::size_t from) {
 void Run(TurnTasks tasks) noexcept {
   current_turn = &tasks;
   std::size_t ran = 0;
-  for (; ran < tasks.size() && ran < kMostInTurn; ++ran) {
+  for (; ran < tasks.size() && ran < kMaxInTurn; ++ran) {
     Task run = std::move(tasks[ran].run);
     run();
   }

@@ -13,12 +13,12 @@ namespace weir::dynamo {
 /// caller that makes a new call in its callback does not get the result within that callback, and
 /// the stack does not grow.
 ///
-/// After kMostInTurn tasks in a row the remaining tasks are posted to their schedulers, so that the
+/// After kMaxInTurn tasks in a row the remaining tasks are posted to their schedulers, so that the
 /// thread that delivers one response does not run the callbacks of all callers. The caller must
 /// hold no lock. `scheduler` must outlive the tasks. A task that throws ends the process.
 /// Thread-safe.
 void RunInTurn(std::vector<Task> tasks, Scheduler& scheduler) noexcept;
-inline constexpr std::size_t kMostInTurn = 256;
+inline constexpr std::size_t kMaxInTurn = 256;
 
 struct TurnTask {
   Task run;

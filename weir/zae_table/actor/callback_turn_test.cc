@@ -40,7 +40,7 @@ TEST(CallbackTurnTest, AfterKMostInTurnTheOthersAreTheSchedulers) {
     if (++ran < 1'000) RunInTurn(OneTask([&] { ask(); }), scheduler);
   };
   RunInTurn(OneTask([&] { ask(); }), scheduler);
-  EXPECT_EQ(ran, static_cast<int>(kMostInTurn));
+  EXPECT_EQ(ran, static_cast<int>(kMaxInTurn));
   scheduler.RunAll();
   EXPECT_EQ(ran, 1'000);
 }

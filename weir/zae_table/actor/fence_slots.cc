@@ -64,7 +64,7 @@ void AddFence(Expression& expression, const WriteFence::Guard& guard) {
 void RemoveExpiredSlots(Expression& expression, const FenceSlots& slots, std::size_t own,
                         UnixMillis now) {
   std::size_t removed = 0;
-  for (std::size_t i = 0; i < kFenceSlots && removed < kMostExpiredSlots; ++i) {
+  for (std::size_t i = 0; i < kFenceSlots && removed < kMaxExpiredSlots; ++i) {
     if (i == own || !slots[i] || slots[i]->at + kSlotLife > now) continue;
     const std::string slot = SlotAttribute(i);
     if (*slots[i] != kUnreadableSlot) expression.RequireEqual(slot, Of(*slots[i]));

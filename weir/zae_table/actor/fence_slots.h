@@ -28,11 +28,11 @@ void AddFence(Expression& expression, const WriteFence::Guard& guard);
 /// A slot that no process has written for this duration is removed from the item. Its process
 /// claims a slot again with its next write.
 inline constexpr milliseconds kSlotLife{1'200'000};
-/// Removes at most kMostExpiredSlots slots that expired before `now` or are unreadable, but not
+/// Removes at most kMaxExpiredSlots slots that expired before `now` or are unreadable, but not
 /// `own`. Only for a write that moves rf: a claim of a slot requires the rf that was seen, so a
 /// claim that was planned before fails.
 void RemoveExpiredSlots(Expression& expression, const FenceSlots& slots, std::size_t own,
                         UnixMillis now);
-inline constexpr std::size_t kMostExpiredSlots = 4;
+inline constexpr std::size_t kMaxExpiredSlots = 4;
 
 }  // namespace weir::dynamo

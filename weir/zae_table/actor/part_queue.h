@@ -47,7 +47,7 @@ class PartQueue {
   std::vector<Part> parts_;  // ascending by id
   std::size_t looks_ = 0;
   std::size_t repeats_in_queue_ = 0;
-  std::map<std::string, absl::int128, std::less<>> used_;  // by limit; no entry is 0
+  std::map<std::string, absl::int128, std::less<>> used_;  // keyed by limit; no entry is 0
 };
 
 }  // namespace weir::dynamo

@@ -18,7 +18,7 @@ class PendingCloses {
   using Id = std::uint64_t;
   struct Entry {
     OwedResult<void, "the store was destroyed before it was closed"> done;
-    std::optional<TimerId> timer{};  ///< of its deadline; nothing: it has none
+    std::optional<TimerId> timer{};  ///< the timer of the deadline; nothing: there is none
   };
 
   Id Add(Done<void> done);

@@ -11,9 +11,9 @@ namespace weir::dynamo {
 namespace {
 
 // A part whose writes have lost to other processes this often is refused as contended.
-constexpr int kMostLost = 50;
+constexpr int kMaxLost = 50;
 // A refusal waits for at most this number of writes that store its limits.
-constexpr int kMostRepairs = 3;
+constexpr int kMaxRepairs = 3;
 
 // A return, or a debit of a take that is kept, is tried for this duration.
 constexpr nanoseconds kReturnLifetime = std::chrono::seconds(10);
@@ -143,7 +143,7 @@ void PendingParts::OnLost(const std::vector<PartId>& parts, PartReports& reports
   for (const PartId id : parts) {
     Part* part = queue_.Find(id);
     if (part == nullptr || part->in_flight) continue;
-    const int most = part->kind == Part::Kind::kRepair ? kMostRepairs : kMostLost;
+    const int most = part->kind == Part::Kind::kRepair ? kMaxRepairs : kMaxLost;
     if (++part->lost < most || part->is_adjust()) continue;
     End(id, {.kind = PartOutcome::Kind::kContended}, reports);
   }
@@ -156,7 +156,7 @@ void PendingParts::OnNotApplied(const std::vector<PartId>& parts, const WriteFai
     if (part == nullptr || part->in_flight) continue;
     ++part->lost;
     if (part->is_adjust() && MayPass(failure.kind)) continue;
-    if (failure.kind == FailureClass::kConflict && part->lost < kMostLost) continue;
+    if (failure.kind == FailureClass::kConflict && part->lost < kMaxLost) continue;
     End(id, {.kind = PartOutcome::Kind::kFailed, .error = failure.error}, reports);
   }
 }

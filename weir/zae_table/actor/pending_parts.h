@@ -89,12 +89,12 @@ class PendingParts {
   /// Returns the earliest time at which Expire has something to do.
   Instant wake() const;
   /// Only parts that give back may be accepted.
-  bool is_full() const { return queue_.size() >= kMostParts; }
+  bool is_full() const { return queue_.size() >= kMaxParts; }
   const PartQueue& queue() const { return queue_; }
   PartQueue& queue() { return queue_; }
 
  private:
-  static constexpr std::size_t kMostParts = 4096;
+  static constexpr std::size_t kMaxParts = 4096;
 
   // No write carries the part any more. It is queued again if its caller waits or it is an adjust.
   void NotApplied(Part& part, Instant now);

@@ -159,7 +159,7 @@ TEST_F(RefusalTest, D9ADamagedShardCountCostsFewRequestsAlsoIfShardsAreMissing) 
   limit_.quota = {100'000, 10'000, 1'000};
   table_.Put(ShardItem(0, 1'024, 50'000));
   (void)Ask(here_, 5);
-  EXPECT_LE(table_.client.calls(), 3 * kMostShards + 10);
+  EXPECT_LE(table_.client.calls(), 3 * kMaxShards + 10);
 }
 
 TEST_F(RefusalTest, C26WhoOnlyLosesToOthersIsRefusedAsContended) {

@@ -9,7 +9,7 @@ namespace {
 
 // The number of writes with failed conditions that a round keeps. Only a network that delivers a
 // request twice can apply one of them later, and then the slot must still be understood.
-constexpr std::size_t kMostAnswered = 8;
+constexpr std::size_t kMaxAnswered = 8;
 
 using Parts = std::vector<WriteFence::PartId>;
 
@@ -39,7 +39,7 @@ std::optional<WriteFence::Guard> WriteFence::Begin(Parts parts, const FencedItem
 // unanswered.
 bool WriteFence::IsFree(const FenceValue& value, UnixMillis now) const {
   if (value == kUnreadableSlot) return false;
-  return value.instance == instance_ || value.at + kIdle <= now || value.at > now + kMostAhead;
+  return value.instance == instance_ || value.at + kIdle <= now || value.at > now + kMaxAhead;
 }
 
 // An empty slot is chosen at random, so that processes which begin together seldom choose the same.
@@ -68,7 +68,7 @@ bool WriteFence::Claim(const FencedItem& item, UnixMillis now, std::uint32_t dra
 void WriteFence::Remember(Write write) {
   round_.push_back(std::move(write));
   const auto answered = std::ranges::count_if(round_, &Write::is_answered);
-  if (static_cast<std::size_t>(answered) <= kMostAnswered) return;
+  if (static_cast<std::size_t>(answered) <= kMaxAnswered) return;
   round_.erase(std::ranges::find_if(round_, &Write::is_answered));
 }
 

@@ -31,7 +31,7 @@ struct FenceValue {
   friend auto operator<=>(const FenceValue&, const FenceValue&) = default;
 };
 
-/// Marks an attribute in a slot that is no such value. No process may claim the slot.
+/// Marks an attribute in a slot that is not such a value. No process may claim the slot.
 inline constexpr FenceValue kUnreadableSlot{
     .instance = std::uint64_t{1} << 48, .at = {}, .draw = 0};
 
@@ -57,11 +57,11 @@ class WriteFence {
   using PartId = std::uint64_t;
 
   /// The number of writes of a round that may still be applied.
-  static constexpr std::size_t kMostUnanswered = 32;
+  static constexpr std::size_t kMaxUnanswered = 32;
   /// A slot of another process may be claimed if its latest write is this old.
   static constexpr milliseconds kIdle{10'000};
   /// A time further ahead than this is damaged, or of a wrong clock: the slot counts as idle.
-  static constexpr milliseconds kMostAhead{60'000};
+  static constexpr milliseconds kMaxAhead{60'000};
 
   /// The condition of a write, and the value that it stores.
   struct Guard {
@@ -93,10 +93,10 @@ class WriteFence {
 
   /// Begins a write. `item` is the latest known content of the item; `draw` must be random and
   /// drawn for this write, also in a process that was forked. Returns nothing if every slot is in
-  /// use by another process. REQUIRES: unanswered() < kMostUnanswered.
+  /// use by another process. REQUIRES: unanswered() < kMaxUnanswered.
   std::optional<Guard> Begin(std::vector<PartId> parts, const FencedItem& item, UnixMillis now,
                              std::uint32_t draw);
-  /// The same for a write that creates the item, and requires that it does not exist.
+  /// Like Begin, but for a write that creates the item, and requires that it does not exist.
   std::optional<Guard> BeginCreation(std::vector<PartId> parts, UnixMillis now,
                                      std::uint32_t draw) {
     return Begin(std::move(parts), {.slots = {}, .rf = kNoItem}, now, draw);
@@ -152,7 +152,7 @@ class WriteFence {
   std::uint64_t instance_;
   WriteId next_ = 1;
   std::optional<std::size_t> slot_;     // claimed or held
-  std::optional<FenceValue> expected_;  // of the slot; nothing: empty
+  std::optional<FenceValue> expected_;  // the expected value of the slot; nothing: empty
   /// While the slot is claimed: the rf that all writes of the claim require.
   std::optional<UnixMillis> claimed_at_;
   std::vector<Write> round_;

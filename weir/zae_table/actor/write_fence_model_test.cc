@@ -174,7 +174,7 @@ class Explorer {
   // left.
   void Send(const World& world) {
     if (world.begun == what_.writes) return;
-    if (world.fence.unanswered() == WriteFence::kMostUnanswered) return;
+    if (world.fence.unanswered() == WriteFence::kMaxUnanswered) return;
     std::vector<WriteFence::PartId> takes;
     std::vector<WriteFence::PartId> gives;
     if (IsPending(world.take)) takes.push_back(world.is_flagged ? kRepeated : kTake);

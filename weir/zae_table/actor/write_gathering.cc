@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kHeldPartOfRoundTrip = 4;
 constexpr nanoseconds kLongestHold = milliseconds(1);
-constexpr int kMostMisses = 4;
+constexpr int kMaxMisses = 4;
 // A caller of a bucket and its parent gets its result after the later of two writes.
 constexpr int kLapsesAfterRoundTrips = 2;
 
@@ -33,7 +33,7 @@ bool WriteGathering::MaySend(std::size_t pending, Instant now) {
   if (until_ == kNoTime && pending > 0) until_ = now < lapses_ ? now + longest_ : now;
   const bool came_back = pending >= expected_;
   if (!came_back && now < until_) return false;
-  misses_ = came_back ? 0 : std::min(misses_ + 1, kMostMisses);
+  misses_ = came_back ? 0 : std::min(misses_ + 1, kMaxMisses);
   skips_ = (1 << misses_) - 1;
   expected_ = 0;
   return true;

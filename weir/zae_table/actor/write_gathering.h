@@ -31,7 +31,7 @@ class WriteGathering {
 
  private:
   std::size_t expected_ = 0;  // parts; 0: no write is held
-  nanoseconds longest_{0};    // of the hold, from the first part on
+  nanoseconds longest_{0};    // the longest hold, from the first part on
   Instant lapses_{};          // parts that arrive later do not wait for others
   Instant until_ = kNoTime;
   int misses_ = 0;  // in a row

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "weir/zae_table/bucket/bucket_store.h"
+#include "weir/zae_table/config/config_store.h"
 #include "weir/zae_table/testing/sharding_fixture.h"
 
 namespace weir::dynamo {
@@ -27,6 +28,7 @@ class BucketConformTest : public testing::Test {
     });
   }
 
+  std::uint64_t drawn_ = 0;
   ZaeSimTable table_;
   DynamoBucketStore store_{table_.table, kShardKeys, table_.scheduler, {.seed = 3}};
 };
@@ -55,6 +57,30 @@ TEST_F(BucketConformTest, D6ACachedImageDoesNotHideOtherLimits) {
   table_.Put(std::move(changed));
   ASSERT_TRUE(Conform(kRpm.quota.capacity));
   EXPECT_EQ(Stored(0, "b_rpm_cp"), kRpm.quota.capacity);
+}
+
+// Fails if: a client of zae-limiter, or the aggregator, can go on by the limit from before, or if
+// the tokens that were used are forgotten while the limit blocks.
+TEST_F(BucketConformTest, ALimitThatBlocksLeavesOtherClientsNoTokens) {
+  table_.Put(ShardItem(0, 1, 30'000));
+  DynamoConfigStore config(
+      table_.table, kShardKeys,
+      {.now = [this] { return table_.table.Now(); }, .random = [this] { return ++drawn_; }}, {},
+      &store_);
+  const auto set = [&](const Quota& quota) {
+    const PutLimits put{Level::Entity("acme", "llm"), {.limits = {{"rpm", quota}}}};
+    return table_.Ask<void>(
+        [&](Done<void> done) { config.Apply({put}, Deadline::Never(), std::move(done)); });
+  };
+  const Status blocked = set({0, 0, 60'000});
+  ASSERT_TRUE(blocked) << blocked.error().message;
+  EXPECT_EQ(Stored(0, "b_rpm_cp"), 1'000);
+  EXPECT_EQ(Stored(0, "b_rpm_ra"), 1'000);
+  EXPECT_EQ(Stored(0, "b_rpm_rp"), kMaxPeriodMillis);
+  EXPECT_LT(*Stored(0, "b_rpm_tk"), -60'000) << "70 of 100 tokens were used";
+  ASSERT_TRUE(set(kRpm.quota));
+  EXPECT_GE(*Stored(0, "b_rpm_tk"), 30'000);
+  EXPECT_LT(*Stored(0, "b_rpm_tk"), 32'000);
 }
 
 TEST_F(BucketConformTest, D6LimitsThatAreStoredAlreadyCostNoWrite) {

@@ -212,19 +212,20 @@ Result<BucketImage> ReadImage(const Item& item) {
   auto bucket = ParseBucketPartition(key.pk);
   const auto rf = GetNumber(item, "rf");
   if (!bucket || !rf) {
-    return Fail(Code::kDataLoss, fmt::format("item {} {} is no bucket's: {}", key.pk, key.sk,
+    return Fail(Code::kDataLoss, fmt::format("item {} {} is not a bucket: {}", key.pk, key.sk,
                                              bucket ? "it has no rf" : "its key names none"));
   }
   if (*rf < 0 || *rf > kLatestTime) {
-    return Fail(Code::kDataLoss,
-                fmt::format("{}: rf is {}, which is no time in ms since 1970: the item is damaged; "
-                            "correct its attribute rf",
-                            Where(*bucket), *rf));
+    return Fail(
+        Code::kDataLoss,
+        fmt::format("{}: rf is {}, which is not a time in ms since 1970: the item is damaged; "
+                    "correct its attribute rf",
+                    Where(*bucket), *rf));
   }
   BucketImage image{.key = *std::move(bucket), .bucket = {.time = {*rf}, .meters = {}}};
   image.stored_shards = GetNumber(item, "shard_count");
   image.shards = static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(image.stored_shards.value_or(1), 1, kMostShards));
+      std::clamp<std::int64_t>(image.stored_shards.value_or(1), 1, kMaxShards));
   image.ttl_seconds = GetNumber(item, "ttl");
   image.valid_until = GetNumber(item, "vu");
   image.write_units = WriteUnits(item);

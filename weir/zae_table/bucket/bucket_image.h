@@ -37,8 +37,8 @@ namespace weir::dynamo {
 
 /// Limits that were removed before they were full, because others needed the space.
 struct EvictedLimits {
-  UnixMillis last_left;  ///< when the latest of them was removed
-  UnixMillis left_full;  ///< when the last of them would have been full
+  UnixMillis last_left;  ///< the time at which the latest of these meters was removed
+  UnixMillis left_full;  ///< the time at which the last of these meters would have been full
 
   friend bool operator==(const EvictedLimits&, const EvictedLimits&) = default;
 };
@@ -55,9 +55,9 @@ struct AheadMark {
 /// the same order; the internal limit `wcu` is not among them. A value.
 struct BucketImage {
   BucketKey key;
-  std::uint32_t shards = 1;  ///< at most kMostShards
-  /// The attribute shard_count. It is over kMostShards in an item that is damaged, or was written
-  /// by a client that is older than that bound: then `shards` is kMostShards, and writes leave the
+  std::uint32_t shards = 1;  ///< at most kMaxShards
+  /// The attribute shard_count. It is over kMaxShards in an item that is damaged, or was written
+  /// by a client that is older than that bound: then `shards` is kMaxShards, and writes leave the
   /// attribute as it is.
   std::optional<std::int64_t> stored_shards;
   std::vector<std::string> names;
@@ -83,7 +83,7 @@ struct BucketImage {
 };
 
 /// The greatest number of shards that Weir and zae-limiter's clients make.
-inline constexpr std::uint32_t kMostShards = 32;
+inline constexpr std::uint32_t kMaxShards = 32;
 
 /// Returns the quota of one of `shards` parts: an equal part of the capacity, at least 1, of which
 /// the first shards have the odd millitokens; and exactly the same part of the rate.

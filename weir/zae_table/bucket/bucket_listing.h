@@ -10,7 +10,8 @@
 
 namespace weir::dynamo {
 
-/// As BucketStore::List, each shard of a divided bucket by itself. `table` must outlive the call.
+/// Like BucketStore::List, but lists each shard of a divided bucket by itself. `table` must outlive
+/// the call.
 void ListBuckets(Table& table, const Keys& keys, const BucketFilter& filter,
                  const PageRequest& page, Deadline deadline, Done<Page<BucketRecord>> done);
 

@@ -12,9 +12,9 @@ namespace weir::dynamo {
 namespace {
 
 // Earlier versions stored the id of each adjust in the item, to recognize its repetition for ten
-// minutes. Writes that move rf remove older ones, at most kMostForgotten in one write.
+// minutes. Writes that move rf remove older ones, at most kMaxForgotten in one write.
 constexpr std::int64_t kAdjustIdLifeMillis = 600'000;
-constexpr std::size_t kMostForgotten = 40;
+constexpr std::size_t kMaxForgotten = 40;
 
 // Composes the update and the conditions of one write, by one call of Add or Move.
 class Planner {
@@ -255,7 +255,7 @@ class Planner {
   void ForgetAdjusts() {
     std::size_t removed = 0;
     for (const auto& [name, at] : image_.adjusts) {
-      if (now_.value - at < kAdjustIdLifeMillis || removed == kMostForgotten) continue;
+      if (now_.value - at < kAdjustIdLifeMillis || removed == kMaxForgotten) continue;
       e().Remove(name);
       ++removed;
     }

@@ -87,12 +87,12 @@ struct BucketPlan {
 
 /// The greatest number of limits in one item. Configured limits always fit; other limits join only
 /// within this number.
-inline constexpr std::size_t kMostMeters = 20;
+inline constexpr std::size_t kMaxMeters = 20;
 
 /// Plans the write of `request` on an item whose latest image is `image`, at the bucket time `now`.
 /// The caller has judged the takes. If the sums are 0 the write moves rf, and stores parameters
 /// that differ. kOutOfRange: the write would leave more debt than kMaxDebt. kFailedPrecondition: an
-/// override needs a limit of its own, and all kMostMeters limits of the item are configured, named
+/// override needs a limit of its own, and all kMaxMeters limits of the item are configured, named
 /// by the request or in debt.
 [[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                                            const BucketRequest& request, UnixMillis now);

@@ -25,7 +25,7 @@ class BucketReader : public std::enable_shared_from_this<BucketReader> {
   BucketReader(Table& table, Keys keys, const Clock& clock, milliseconds refusal_age,
                std::shared_ptr<BucketImageCache> cache);
 
-  /// As DynamoBucketStore::Read and ReadRecent.
+  /// See DynamoBucketStore::Read and ReadRecent.
   void Read(std::span<const BucketKey> keys, Deadline deadline, Done<Records> done);
   void ReadRecent(std::span<const BucketKey> keys, Deadline deadline, Done<Records> done);
 

@@ -161,7 +161,7 @@ TEST_F(ExtraLimits, AnAdjustOfALimitThatIsNotThereMakesAnExtra) {
 // Each name leaves its own number of tokens used; the first one is the nearest to full.
 TEST_F(ExtraLimits, OfMoreThanTwentyLimitsTheNearestToFullLeavesAndIsNotForgotten) {
   ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
-  for (std::size_t i = 1; i < kMostMeters; ++i) {
+  for (std::size_t i = 1; i < kMaxMeters; ++i) {
     const auto used = static_cast<std::int64_t>(100 + i);
     ASSERT_TRUE(Takes(Override({PlainLimit("x" + std::to_string(i), 500)}), {used}));
   }
@@ -179,7 +179,7 @@ TEST_F(ExtraLimits, OfMoreThanTwentyLimitsTheNearestToFullLeavesAndIsNotForgotte
 // Fails if: a limit is removed because of a balance that others have spent since.
 TEST_F(ExtraLimits, ALimitThatOthersTakeFromMeanwhileIsNotRemoved) {
   ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
-  for (std::size_t i = 1; i < kMostMeters; ++i) {
+  for (std::size_t i = 1; i < kMaxMeters; ++i) {
     const auto used = static_cast<std::int64_t>(100 + i);
     ASSERT_TRUE(Takes(Override({PlainLimit("x" + std::to_string(i), 500)}), {used}));
   }
@@ -195,7 +195,7 @@ TEST_F(ExtraLimits, ALimitThatOthersTakeFromMeanwhileIsNotRemoved) {
 TEST_F(ExtraLimits, AFastLimitThatLeavesDoesNotEndTheMemoryOfASlowOne) {
   const Limit slow{"x0", {.capacity = 2'000, .amount = 1'000, .period = 86'400'000}};
   ASSERT_TRUE(Takes(Override({slow}), {1}));
-  for (std::size_t i = 1; i < kMostMeters; ++i) {
+  for (std::size_t i = 1; i < kMaxMeters; ++i) {
     ASSERT_TRUE(Adjust(Override({PlainLimit("x" + std::to_string(i), 5)}), {900}));
   }
   ASSERT_TRUE(Takes(Override({PlainLimit("y", 5)}), {4})) << "x0 leaves, a day before it is full";
@@ -209,7 +209,7 @@ TEST_F(ExtraLimits, AFastLimitThatLeavesDoesNotEndTheMemoryOfASlowOne) {
 TEST_F(ExtraLimits, AFastLimitIsNotRefusedForASlowOneThatLeft) {
   const Limit slow{"x0", {.capacity = 2'000, .amount = 1'000, .period = 86'400'000}};
   ASSERT_TRUE(Takes(Override({slow}), {1}));
-  for (std::size_t i = 1; i < kMostMeters; ++i) {
+  for (std::size_t i = 1; i < kMaxMeters; ++i) {
     ASSERT_TRUE(Adjust(Override({PlainLimit("x" + std::to_string(i), 5)}), {900}));
   }
   ASSERT_TRUE(Takes(Override({PlainLimit("y", 5)}), {1})) << "x0 leaves, a day before it is full";
@@ -221,7 +221,7 @@ TEST_F(ExtraLimits, AFastLimitIsNotRefusedForASlowOneThatLeft) {
 
 TEST_F(ExtraLimits, WhereAllExtrasAreInDebtAnOverrideIsRefusedAndAConfiguredLimitFits) {
   ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
-  for (std::size_t i = 1; i < kMostMeters; ++i) {
+  for (std::size_t i = 1; i < kMaxMeters; ++i) {
     ASSERT_TRUE(Adjust(Override({PlainLimit("x" + std::to_string(i), 5)}), {9}));
   }
   const Item before = Stored();
@@ -236,10 +236,10 @@ TEST_F(ExtraLimits, WhereAllExtrasAreInDebtAnOverrideIsRefusedAndAConfiguredLimi
 // D6. Fails if: the error names debt although no limit is in debt.
 TEST_F(ExtraLimits, D6AnOverrideThatFindsOnlyConfiguredLimitsIsToldSo) {
   std::vector<Limit> limits;
-  for (std::size_t i = 0; i < kMostMeters; ++i) {
+  for (std::size_t i = 0; i < kMaxMeters; ++i) {
     limits.push_back(PlainLimit("n" + std::to_string(i), 60));
   }
-  ASSERT_TRUE(Takes(Configured(limits), std::vector<std::int64_t>(kMostMeters, 1)));
+  ASSERT_TRUE(Takes(Configured(limits), std::vector<std::int64_t>(kMaxMeters, 1)));
   const Result<Decision> refused = Ask(Override({PlainLimit("y", 5)}), {1});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);

@@ -154,7 +154,7 @@ bool Joins(const LimitUpdate& line) { return line.old_index == kNotInImage && !l
 std::string WhyNoRoom(const std::vector<LimitUpdate>& lines) {
   const auto in_debt = static_cast<std::size_t>(std::ranges::count_if(
       lines, [](const LimitUpdate& line) { return MayBeEvicted(line, true); }));
-  if (CountStored(lines) - in_debt <= kMostMeters) {
+  if (CountStored(lines) - in_debt <= kMaxMeters) {
     return "those that are not configured are in debt; use fewer names, or try again when the debt "
            "is repaid";
   }
@@ -172,7 +172,7 @@ Error NoRoom(const std::vector<LimitUpdate>& lines, const BucketKey& key) {
   return {
       Code::kFailedPrecondition,
       fmt::format("{}/{}: no room for limits {}: its bucket holds {} limits at most, and {}",
-                  key.entity, key.resource, fmt::join(names, ", "), kMostMeters, WhyNoRoom(lines))};
+                  key.entity, key.resource, fmt::join(names, ", "), kMaxMeters, WhyNoRoom(lines))};
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request) {
 Status EvictExtras(std::vector<LimitUpdate>& lines, const BucketRequest& request) {
   const bool is_override = IsOverride(request) && !request.adjusts;
   // A limit in debt is evicted as a last resort, and never for a take with an override.
-  while (CountStored(lines) > kMostMeters) {
+  while (CountStored(lines) > kMaxMeters) {
     LimitUpdate* leaving = NearestToFull(lines, false);
     if (leaving == nullptr && !is_override) leaving = NearestToFull(lines, true);
     if (leaving == nullptr && !is_override) return {};

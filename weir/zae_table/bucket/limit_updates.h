@@ -21,14 +21,14 @@ struct LimitUpdate {
   bool extra = false;           ///< after the write it is not configured
   bool absent = false;          ///< it is not in the image, and the request does not create it
   bool evicted = false;         ///< removed before it is full, since the item has too many limits
-  Quota quota;                  ///< of the whole bucket, after the write
-  Quota share;                  ///< of this shard, after the write
+  Quota quota;                  ///< the quota of the whole bucket, after the write
+  Quota share;                  ///< this shard's share of the quota, after the write
   Meter before;                 ///< in the image; of a limit that joins, its first state
   std::int64_t gain = 0;        ///< refill since the image, not bounded by the capacity
   std::int64_t gain_up = 0;     ///< the same, rounded up
   Meter conformed;              ///< `before`, refilled until now and changed to the new quota
   Meter judged;  ///< the meter that takes are judged by: `conformed`, or a copy for an override
-  MeterAmounts amounts;  ///< of the request, for this limit
+  MeterAmounts amounts;  ///< the amounts of the request, for this limit
   /// The least balance that a take may leave: 0, or for a copy the capacity that is stored minus
   /// that of the override.
   std::int64_t least = 0;
@@ -50,7 +50,7 @@ bool Conforms(const BucketImage& image, const std::vector<LimitUpdate>& lines);
 /// full.
 std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request);
 
-/// Evicts extras, the nearest to full first, until kMostMeters limits remain. A take with an
+/// Evicts extras, the nearest to full first, until kMaxMeters limits remain. A take with an
 /// override evicts none that is in debt, and kFailedPrecondition is returned if that is not enough.
 [[nodiscard]] Status EvictExtras(std::vector<LimitUpdate>& lines, const BucketRequest& request);
 /// Returns the item's record of limits that were evicted early, after these lines are written at

@@ -16,8 +16,8 @@ namespace weir::dynamo {
 namespace {
 
 constexpr int kPasses = 2;
-constexpr std::size_t kMostAtOnce = 100;
-constexpr int kMostWriteTries = 10;
+constexpr std::size_t kMaxAtOnce = 100;
+constexpr int kMaxWriteTries = 10;
 
 // Returns the incarnation for the buckets. An entity that was created before incarnations existed
 // is identified by its creation.
@@ -66,7 +66,7 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
                  .partition = keys_.BucketsOf(target_.entity),
                  .sort_prefix = "BUCKET#",
                  .sort_from = {},
-                 .limit = kMostAtOnce,
+                 .limit = kMaxAtOnce,
                  .start_after = {}} {}
 
   // Reads one page of the index of buckets.
@@ -168,7 +168,7 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
       unwritten_.pop_back();
       return WriteNext();
     }
-    if (kind == FailureClass::kConflict && ++tries_ < kMostWriteTries) return WriteNext();
+    if (kind == FailureClass::kConflict && ++tries_ < kMaxWriteTries) return WriteNext();
     End(answer.error().error);
   }
 
@@ -199,8 +199,8 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
   Done<void> done_;
   QueryRequest buckets_;
   std::optional<Owner> owner_;
-  std::map<std::string, bool> cascades_;  // by resource
-  std::vector<Bucket> unwritten_;         // of this page, not written yet
+  std::map<std::string, bool> cascades_;  // keyed by resource
+  std::vector<Bucket> unwritten_;         // the buckets of this page that are not written yet
   std::set<std::string> seen_;            // keys of partitions that are written, or need no write
   std::size_t written_ = 0;
   int tries_ = 0;

@@ -58,7 +58,7 @@ class SeenBucket {
 
  private:
   std::optional<BucketImage> image_;
-  std::optional<Owner> owner_;  // of a bucket that does not exist
+  std::optional<Owner> owner_;  // the owner of a bucket that does not exist
   bool divided_ = false;
   std::optional<UnixMillis> set_back_at_;
   Instant seen_at_{INT64_MIN};

@@ -40,7 +40,7 @@ struct Opinion {
   };
   Kind kind = Kind::kUnknown;
   TakeVerdict verdict{};      ///< of kMayPay and kRefused
-  bool needs_shards = false;  ///< of kDivided: OtherShards::needs_shards
+  bool needs_shards = false;  ///< kDivided: OtherShards::needs_shards
 };
 
 /// Judges takes of one bucket at one instant. `seen` must outlive it. A refusal may rely on an

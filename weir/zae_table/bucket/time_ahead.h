@@ -33,7 +33,7 @@ std::optional<UnixMillis> SetBackAt(const BucketImage& image, UnixMillis now);
 struct AheadRequest {
   AheadStep step;
   UnixMillis now;
-  const WriteFence::Guard* guard = nullptr;  ///< as BucketRequest::guard
+  const WriteFence::Guard* guard = nullptr;  ///< see BucketRequest::guard
 };
 
 /// Plans kMark or kSetBack, on condition of the `rf` and the mark that were seen.

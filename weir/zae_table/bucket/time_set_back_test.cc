@@ -118,21 +118,21 @@ TEST_F(TimeSetBackTest, AnImageFromBeforeTheSetBackMintsNothing) {
 
 // From a limit of 10 an hour, within an hour: 10 that were available, 10 that are due, 10 that come
 // too early, and 10 for one set-back.
-constexpr std::int64_t kMostInAnHour = 40;
+constexpr std::int64_t kMaxInAnHour = 40;
 
 // A client that is ahead and still runs must not get the same refill every minute. Fails if: rf is
 // set back again before the bucket could have been filled.
 TEST_F(TimeSetBackTest, AClientThatIsAheadAndAtWorkMintsOneCapacityForEachTimeToFull) {
   for (const int many : {1, 2, 24}) {
     const auto ahead = std::chrono::hours(many);
-    EXPECT_LE(TakenInAnHourBeside([&] { return TakesAsZae(1, ahead); }), kMostInAnHour) << many;
+    EXPECT_LE(TakenInAnHourBeside([&] { return TakesAsZae(1, ahead); }), kMaxInAnHour) << many;
   }
 }
 
 TEST_F(TimeSetBackTest, AProcessWithoutDatesThatIsAheadMintsOneCapacityForEachTimeToFull) {
   for (const int many : {1, 2, 24}) {
     Process blind(*this, 2, std::chrono::hours(many), &server_);
-    EXPECT_LE(TakenInAnHourBeside([&] { return Takes(blind, 1); }), kMostInAnHour) << many;
+    EXPECT_LE(TakenInAnHourBeside([&] { return Takes(blind, 1); }), kMaxInAnHour) << many;
   }
 }
 
@@ -140,7 +140,7 @@ TEST_F(TimeSetBackTest, AHostWhoseDateIsHoursBehindMintsOneCapacityForEachTimeTo
   for (const int many : {1, 2, 3}) {
     DatingServer behind_host(server_, scheduler_.clock(), -std::chrono::hours(many));
     Process behind(*this, 2, milliseconds(0), &behind_host);
-    EXPECT_LE(TakenInAnHourBeside([&] { return Takes(behind, 1); }), kMostInAnHour) << many;
+    EXPECT_LE(TakenInAnHourBeside([&] { return Takes(behind, 1); }), kMaxInAnHour) << many;
   }
 }
 

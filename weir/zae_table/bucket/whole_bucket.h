@@ -37,7 +37,7 @@ struct BucketSource {
 
 /// Reads buckets, and reports them in the order of `buckets`, or nothing for one without any shard.
 /// The reads are consistent, but not all shards are read at the same time. Sends one batch, and
-/// another one each time that a bucket turns out to have more shards (at most kMostShards) or seems
+/// another one each time that a bucket turns out to have more shards (at most kMaxShards) or seems
 /// not to exist: then shard 1 is read, too. Fails if an item cannot be read.
 void ReadBuckets(const BucketSource& source, std::vector<BucketToRead> buckets, Deadline deadline,
                  Done<std::vector<std::optional<BucketRecord>>> done);

@@ -14,21 +14,7 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr int kMostTries = 10;
-
-// Returns true if another writer has changed one of the items, or the table is busy. Nothing was
-// written then. That is certain even if the response of an earlier attempt was lost, because all
-// attempts have the same transaction token and are applied once.
-bool IsWorthAnotherTry(const WriteFailure& failure) {
-  if (failure.kind == FailureClass::kConflict) return true;
-  if (failure.kind != FailureClass::kConditional) return false;
-  static constexpr std::array<std::string_view, 5> kPassing = {
-      "None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError",
-      "ProvisionedThroughputExceeded"};
-  return std::ranges::all_of(failure.reasons, [](const CancellationReason& reason) {
-    return std::ranges::find(kPassing, reason.code) != kPassing.end();
-  });
-}
+constexpr int kMaxTries = 10;
 
 // One call of ApplyConfig. Pending requests own it.
 //
@@ -69,7 +55,7 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
   // check it.
   std::span<const ConfigChange> Window() const {
     const std::span<const ConfigChange> left = std::span(changes_).subspan(made_);
-    return made_ == 0 ? left : left.first(std::min(left.size(), kMostActions));
+    return made_ == 0 ? left : left.first(std::min(left.size(), kMaxActions));
   }
 
   void Round() {
@@ -88,10 +74,10 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
   Status Choose(const ConfigState& state) {
     std::span<const ConfigChange> part = Window();
     WEIR_ASSIGN_OR_RETURN(plan_, MakePlan(keys_, part, state, sources_));
-    while (plan_.writes.size() > kMostActions) {
+    while (plan_.writes.size() > kMaxActions) {
       if (part.size() == 1) return TooMuch(part.front());
       // The number that fits if all changes need the same number of actions.
-      const std::size_t fit = part.size() * kMostActions / plan_.writes.size();
+      const std::size_t fit = part.size() * kMaxActions / plan_.writes.size();
       part = part.first(std::clamp<std::size_t>(fit, 1, part.size() - 1));
       WEIR_ASSIGN_OR_RETURN(plan_, MakePlan(keys_, part, state, sources_));
     }
@@ -103,7 +89,7 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: it needs {} actions and a transaction holds {}; shorten the chain "
                             "of parents",
-                            Describe(change), plan_.writes.size(), kMostActions));
+                            Describe(change), plan_.writes.size(), kMaxActions));
   }
 
   void Write() {
@@ -119,11 +105,11 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
 
   void TryAgain(const WriteFailure& failure) {
     if (!IsWorthAnotherTry(failure)) return End(failure.error);
-    if (++tries_ < kMostTries) return Round();
+    if (++tries_ < kMaxTries) return Round();
     End({.code = Code::kAborted,
          .message = fmt::format("others changed the same items during each of {} tries; apply the "
                                 "list again ({})",
-                                kMostTries, failure.error.message)});
+                                kMaxTries, failure.error.message)});
   }
 
   // After the transaction: erases the other records of deleted entities, one entity after the
@@ -164,7 +150,7 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
       plan_.deleted_items.pop_back();
       return DropNext();
     }
-    if (kind == FailureClass::kConflict && ++tries_ < kMostTries) return DropNext();
+    if (kind == FailureClass::kConflict && ++tries_ < kMaxTries) return DropNext();
     const std::string& pk = plan_.deleted_items.back().key.pk;
     EndErasing(pk.substr(pk.find('#') + 1), answer.error().error);
   }
@@ -231,6 +217,17 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
 };
 
 }  // namespace
+
+bool IsWorthAnotherTry(const WriteFailure& failure) {
+  if (failure.kind == FailureClass::kConflict) return true;
+  if (failure.kind != FailureClass::kConditional) return false;
+  static constexpr std::array<std::string_view, 5> kPassing = {
+      "None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError",
+      "ProvisionedThroughputExceeded"};
+  return std::ranges::all_of(failure.reasons, [](const CancellationReason& reason) {
+    return std::ranges::find(kPassing, reason.code) != kPassing.end();
+  });
+}
 
 void ApplyConfig(Table& table, const Keys& keys, const ConfigSources& sources,
                  std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {

@@ -7,16 +7,22 @@
 
 namespace weir::dynamo {
 
+/// Returns true if another writer has changed one of the items of a transaction, or the table is
+/// busy. Nothing was written then. That is certain even if the response of an earlier attempt was
+/// lost, because all attempts have the same transaction token and are applied once.
+bool IsWorthAnotherTry(const WriteFailure& failure);
+
 /// Reads the items that the changes concern, applies the changes to a copy, and writes the
 /// difference in one transaction, on the condition that none of these items has changed since. If
 /// one has, starts again, up to ten tries in all; then kAborted. So all changes are made, or none,
 /// with these exceptions:
 ///
-/// * A list that needs more than kMostActions actions: one for each level and each entity, one for
-///   the audit event of each change, up to two for the registries, and one for each ancestor of an
-///   entity that gets a new parent. Such a list is checked as a whole, then made in several
-///   transactions, in order, each of which contains whole changes. If a later one fails, the error
-///   says which changes are made; PutLimits and PutEntity may be applied again.
+/// * A list that needs more than kMaxActions actions: one for each level and each entity, one for
+///   the audit event of each change, up to two for the registries, one for each ancestor of an
+///   entity that gets a new parent, and one for the version record (RaiseClientMin). Such a list is
+///   checked as a whole, then made in several transactions, in order, each of which contains whole
+///   changes. If a later one fails, the error says which changes are made; PutLimits and PutEntity
+///   may be applied again.
 /// * The transaction that deletes an entity contains only the entity's limits. Its other records
 ///   and its buckets are deleted after it, page by page, and its own item last. If that fails,
 ///   deleting the entity again continues. If the limits do not fit into one transaction, they are

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "weir/zae_table/testing/config_fixture.h"
+#include "weir/zae_table/version.h"
 
 namespace weir::dynamo {
 namespace {
@@ -183,6 +184,73 @@ TEST(ConfigApplyPartsTest, ATooLongChainOfParentsIsRefusedWithTheBound) {
   EXPECT_EQ(status.error().code, Code::kInvalidArgument);
   EXPECT_THAT(status.error().message, HasSubstr("a transaction holds 100"));
   ASSERT_TRUE(rig.Apply({CreateEntity{Named("last", "e50")}}));
+}
+
+// A table whose version record has this minimum of clients, and entity acme.
+void PutVersion(ConfigRig& rig, std::string_view client_min, Value aggregator = Value{Null{}}) {
+  Item record = NewVersionRecord({0}, "");
+  record.insert_or_assign("client_min_version", Of(client_min));
+  record.insert_or_assign("lambda_version", std::move(aggregator));
+  rig.Put(VersionRecord(), record);
+  ASSERT_TRUE(rig.Apply({PutEntity{Named("acme", "globex")}}));
+}
+std::string ClientMinOf(ConfigRig& rig) { return ReadVersion(rig.At(VersionRecord())).client_min; }
+
+// Fails if: a client that does not know that entities move may still open the table.
+TEST(ClientMin, IsRaisedWithTheFirstMoveOfAnEntity) {
+  ConfigRig rig;
+  PutVersion(rig, "0.15.0");
+  ASSERT_TRUE(rig.Apply({PutEntity{Named("acme", "globex")}, PutEntity{Named("new", "acme")},
+                         PutLimits{kAcme, Rpm(1)}, DeleteEntity{"new"}}));
+  EXPECT_EQ(ClientMinOf(rig), "0.15.0");
+  ASSERT_TRUE(rig.Apply({PutEntity{Named("acme")}}));
+  EXPECT_EQ(ClientMinOf(rig), "0.17.0");
+  ASSERT_TRUE(rig.Apply({PutEntity{Named("acme", "other")}}));
+  EXPECT_EQ(ClientMinOf(rig), "0.17.0");
+}
+
+// Fails if: an entity moves and earlier clients may still open the table.
+TEST(ClientMin, WithoutAVersionRecordNoEntityMoves) {
+  ConfigRig rig;
+  ASSERT_TRUE(rig.Apply({PutEntity{Named("acme", "globex")}}));
+  ASSERT_TRUE(Await<void>(
+      [&](auto done) { rig.table.DeleteAll({VersionRecord()}, kNever, std::move(done)); }));
+  const Status moved = rig.Apply({PutEntity{Named("acme", "other")}});
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(moved.error().message, HasSubstr("no version record"));
+}
+
+TEST(ClientMin, IsNeverLowered) {
+  ConfigRig rig;
+  PutVersion(rig, "0.18.0");
+  ASSERT_TRUE(rig.Apply({PutEntity{Named("acme", "other")}}));
+  EXPECT_EQ(ClientMinOf(rig), "0.18.0");
+}
+
+// Fails if: the condition on the minimum as it was read is missing.
+TEST(ClientMin, AMinimumThatIsRaisedMeanwhileStays) {
+  ConfigRig rig;
+  PutVersion(rig, "0.0.0");
+  Interfere(rig, 1, [&] {
+    Item record = rig.At(VersionRecord());
+    record.insert_or_assign("client_min_version", Of("0.18.0"));
+    rig.Put(VersionRecord(), record);
+  });
+  ASSERT_TRUE(rig.Apply({PutEntity{Named("acme", "other")}}));
+  EXPECT_EQ(ClientMinOf(rig), "0.18.0");
+}
+
+TEST(ClientMin, AnOlderAggregatorRefusesTheMove) {
+  ConfigRig rig;
+  PutVersion(rig, "0.0.0", Of("0.16.2"));
+  const Status moved = rig.Apply({PutEntity{Named("acme", "other")}});
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(moved.error().message, HasSubstr("0.16.2"));
+  EXPECT_EQ(ClientMinOf(rig), "0.0.0");
+  PutVersion(rig, "0.0.0", Of("0.17.0"));
+  EXPECT_TRUE(rig.Apply({PutEntity{Named("acme", "other")}}));
 }
 
 }  // namespace

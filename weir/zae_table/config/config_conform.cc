@@ -14,6 +14,7 @@
 #include "weir/dynamodb/done_chain.h"
 #include "weir/dynamodb/start_all.h"
 #include "weir/store/config/limit_levels.h"
+#include "weir/zae_table/config/config_fields.h"
 #include "weir/zae_table/config/config_reader.h"
 
 namespace weir::dynamo {
@@ -21,13 +22,22 @@ namespace {
 
 constexpr std::size_t kConformedAtOnce = 25;
 constexpr std::size_t kBucketsInAPage = 100;
-constexpr std::size_t kMostNamed = 10;
-constexpr std::size_t kMostFailures = 10;
+constexpr std::size_t kMaxNamed = 10;
+constexpr std::size_t kMaxFailures = 10;
 
 // Returns true for errors that are caused by one bucket or its configuration alone.
 bool ConcernsOne(Code code) {
   return code == Code::kFailedPrecondition || code == Code::kDataLoss || code == Code::kAborted ||
          code == Code::kInvalidArgument;
+}
+
+// Returns the limits with those that block as their level's item has them. Clients of zae-limiter
+// and the aggregator go by the bucket's parameters.
+LevelLimits AsStored(LevelLimits limits) {
+  for (Limit& limit : limits.limits) {
+    if (Blocks(limit)) limit.quota = FromStored(ToStored(limit.quota));
+  }
+  return limits;
 }
 
 // One call of ConformBuckets. Pending requests own it. It alternates between pages of the entities'
@@ -71,7 +81,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
 
   // Conforms the buckets that are found before it reads further pages, to bound the memory.
   void EraseNext() {
-    if (failed_ >= kMostFailures) return End();
+    if (failed_ >= kMaxFailures) return End();
     if (!found_.empty()) return ConformSome();
     if (!listings_.empty()) return ListSome();
     End();
@@ -134,8 +144,8 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
                                                        LevelAnswers set, Done<void> next) {
                  const auto level = FirstWithLimits(set, {0, 1, 2, 3});
                  if (!level || (found.by_default && *level == 0)) return next({});
-                 self->buckets_.Conform(TargetOf(found.key, *set[*level]), self->deadline_,
-                                        std::move(next));
+                 TargetPtr target = TargetOf(found.key, AsStored(*std::move(set[*level])));
+                 self->buckets_.Conform(std::move(target), self->deadline_, std::move(next));
                }));
   }
 
@@ -159,7 +169,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
 
   // Notes a failure.
   void NoteFailure(std::string what, const Error& error) {
-    if (missed_++ < kMostNamed) named_.push_back(std::move(what));
+    if (missed_++ < kMaxNamed) named_.push_back(std::move(what));
     if (!first_) first_ = error;
     if (!ConcernsOne(error.code)) ++failed_;
   }

@@ -8,8 +8,8 @@ namespace weir::dynamo {
 namespace {
 
 // zae-limiter refuses larger numbers.
-constexpr std::int64_t kMostTokens = 1'000'000'000'000'000;
-constexpr std::int64_t kMostSeconds = 1'000'000'000;
+constexpr std::int64_t kMaxTokens = 1'000'000'000'000'000;
+constexpr std::int64_t kMaxSeconds = 1'000'000'000;
 constexpr std::int64_t kMillisPerSecond = 1000;
 
 std::int64_t CeilDivide(std::int64_t number, std::int64_t by) { return (number + by - 1) / by; }
@@ -17,18 +17,22 @@ std::int64_t CeilDivide(std::int64_t number, std::int64_t by) { return (number +
 }  // namespace
 
 StoredQuota ToStored(const Quota& quota) {
+  // zae-limiter refuses to read a capacity of 0.
+  if (quota.amount == 0) {
+    return {.capacity = 1, .amount = 1, .seconds = kMaxPeriodMillis / kMillisPerSecond};
+  }
   StoredQuota stored{
-      .capacity = std::clamp(quota.capacity / kMillitokens, std::int64_t{1}, kMostTokens),
+      .capacity = std::clamp(quota.capacity / kMillitokens, std::int64_t{1}, kMaxTokens),
       .amount = 0,
       .seconds = CeilDivide(quota.period, kMillisPerSecond)};
   // amount * seconds / period, without the product, which may overflow. (A millitoken in 1 ms is a
   // token in 1 s.)
   stored.amount = quota.amount / quota.period * stored.seconds +
                   quota.amount % quota.period * stored.seconds / quota.period;
-  stored.amount = std::min(stored.amount, kMostTokens);
+  stored.amount = std::min(stored.amount, kMaxTokens);
   if (stored.amount > 0) return stored;
   stored.amount = 1;
-  stored.seconds = std::min(CeilDivide(quota.period, quota.amount), kMostSeconds);
+  stored.seconds = std::min(CeilDivide(quota.period, quota.amount), kMaxSeconds);
   return stored;
 }
 

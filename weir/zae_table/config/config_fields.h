@@ -30,6 +30,9 @@ inline constexpr std::string_view kOrder = "wx_order";
 inline constexpr std::string_view kManaged = "wx_managed";
 inline constexpr std::string_view kRevision = "wx_rev";
 inline constexpr std::string_view kOnUnavailable = "on_unavailable";
+/// In the system's item: the retention of audit events. Neither a limit nor content of the level:
+/// changes of the level do not change it.
+inline constexpr std::string_view kAuditRetention = "audit_retention_days";
 
 /// The numbers of one limit as they are stored.
 struct StoredQuota {
@@ -43,7 +46,8 @@ struct StoredQuota {
 /// Returns the quota in whole tokens and seconds: exactly, if it can be expressed so. Otherwise the
 /// capacity is rounded down, to at least 1 token, and the rate is not above the quota's: the period
 /// is rounded up to seconds and the amount in it rounded down to tokens; if that is 0, it is one
-/// token in the number of seconds, rounded up, that it takes.
+/// token in the number of seconds, rounded up, that it takes. A quota of 0 (Blocks) is the least
+/// one that zae-limiter's clients accept: one token in 366 days.
 StoredQuota ToStored(const Quota& quota);
 /// Returns the quota of these numbers. REQUIRES: FitsOurs(stored).
 Quota FromStored(const StoredQuota& stored);

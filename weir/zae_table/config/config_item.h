@@ -26,6 +26,6 @@ std::optional<Level> LevelOf(std::string_view entity, std::string_view sort_key)
 /// The prefix of the sort key of each item with limits.
 inline constexpr std::string_view kConfigSort = "#CONFIG";
 /// The greatest number of levels that are read of one entity.
-inline constexpr std::size_t kMostConfigs = 1'000'000;
+inline constexpr std::size_t kMaxConfigs = 1'000'000;
 
 }  // namespace weir::dynamo

@@ -18,13 +18,14 @@
 #include "weir/zae_table/config/config_write.h"
 #include "weir/zae_table/config/entity_item.h"
 #include "weir/zae_table/records/audit.h"
+#include "weir/zae_table/version.h"
 
 namespace weir::dynamo {
 namespace {
 
 // The greatest number of limits that one part of a deletion removes. The rest of the transaction is
 // for the registries and the event.
-constexpr std::size_t kMostDrops = 90;
+constexpr std::size_t kMaxDrops = 90;
 
 template <class... Cases>
 struct Match : Cases... {
@@ -79,6 +80,7 @@ class ConfigPlanner {
         changes_, [this](const std::string& id) { return with_other_records_.contains(id); }));
     PlanLevels();
     PlanEntities();
+    WEIR_RETURN_IF_ERROR(PlanClientMin());
     const RegistryChanges::Read read{.resources = state_.Find(keys_.ResourceRegistry()),
                                      .counts = state_.Find(keys_.EntityConfigRegistry())};
     registries_.AppendTo(keys_, read, plan_.writes);
@@ -160,7 +162,7 @@ class ConfigPlanner {
   // rest is left for the next part.
   void Drop(const Level& level) {
     const Item& old = *state_.Find(keys_.Config(level));
-    if (changes_.size() == 1 && plan_.writes.size() == kMostDrops) {
+    if (changes_.size() == 1 && plan_.writes.size() == kMaxDrops) {
       plan_.partial = true;
       return;
     }
@@ -181,6 +183,7 @@ class ConfigPlanner {
       plan_.writes.push_back(anew ? CreateItem(*after, old) : ChangeEntity(keys_, *after, *old));
       const EntityRecord before = anew ? EntityRecord{} : *ReadEntity(*old);
       const bool moves = anew || before.entity.parent != after->entity.parent;
+      moves_an_entity_ |= moves && !anew;
       if (moves && after->entity.parent) RequireAncestors(*after->entity.parent);
       const bool flips = before.entity.cascade != after->entity.cascade;
       const bool concerns =
@@ -189,8 +192,26 @@ class ConfigPlanner {
     }
   }
 
+  // As zae-limiter does, keeps clients out that do not know that entities move. They would charge
+  // the parent that they have cached.
+  Status PlanClientMin() {
+    if (!moves_an_entity_) return {};
+    const Item* record = state_.Find(VersionRecord());
+    if (record == nullptr) {
+      return Fail(Code::kFailedPrecondition,
+                  "the table has no version record, which has to keep clients out that do not know "
+                  "that entities move: 'weir table create' makes it whole");
+    }
+    WEIR_RETURN_IF_ERROR(CheckAggregator(ReadVersion(*record), kParentMoves));
+    if (auto raise = RaiseClientMin(*record, kParentMoves)) {
+      plan_.writes.push_back(*std::move(raise));
+    }
+    return {};
+  }
+
   void PlanAudit() {
     UlidMaker ids;
+    const std::int64_t retention_days = RetentionIn(state_.Find(keys_.Config(Level::System())));
     const UnixMillis now = sources_.now();
     for (const ConfigChange& change : changes_.subspan(state_.first_is_audited ? 1 : 0)) {
       auto event = EventOf(change, EntityBefore(change));
@@ -198,7 +219,7 @@ class ConfigPlanner {
       event->at = now;
       event->principal = sources_.principal;
       event->id = ids.Next(now, {static_cast<std::uint16_t>(sources_.random()), sources_.random()});
-      plan_.writes.push_back(AuditWrite(keys_, *event, kAuditRetentionDays));
+      plan_.writes.push_back(AuditWrite(keys_, *event, retention_days));
     }
   }
 
@@ -239,9 +260,10 @@ class ConfigPlanner {
   ConfigTable table_;
   std::vector<ConfigChange> loads_;
   std::set<std::string>
-      with_other_records_;      // entities with records or limits that table_ does not contain
-  std::set<Level> dropped_;     // levels that are deleted with their entities
-  std::set<std::string> held_;  // entities that RequireAncestors has visited
+      with_other_records_;        // entities with records or limits that table_ does not contain
+  std::set<Level> dropped_;       // levels that are deleted with their entities
+  std::set<std::string> held_;    // entities that RequireAncestors has visited
+  bool moves_an_entity_ = false;  // an entity that exists gets another parent
   RegistryChanges registries_;
   ConfigPlan plan_;
 };
@@ -259,6 +281,7 @@ std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> cha
   for (const Level& level : touched.levels) found.insert(keys.Config(level));
   for (const std::string& id : touched.entities) found.insert(keys.Entity(id));
   for (const std::string& id : touched.parents) found.insert(keys.Entity(id));
+  if (!touched.entities.empty()) found.insert(VersionRecord());
   return {found.begin(), found.end()};
 }
 

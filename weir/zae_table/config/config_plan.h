@@ -20,7 +20,7 @@
 namespace weir::dynamo {
 
 /// The greatest number of actions in one transaction (AWS, "TransactWriteItems").
-inline constexpr std::size_t kMostActions = 100;
+inline constexpr std::size_t kMaxActions = 100;
 
 /// The sources of the time, the random numbers and the principal of writes. The functions are
 /// called from any thread.
@@ -38,7 +38,8 @@ struct ConfigSources {
 /// The stored state that a list of changes depends on.
 struct ConfigState {
   /// By key: the item, or nothing if it does not exist. Contains at least KeysOf(changes), the
-  /// registries, and all limits of the entities to be deleted.
+  /// registries, all limits of the entities to be deleted, and the system's item, which has the
+  /// retention of events.
   std::map<TableKey, std::optional<Item>> items;
   std::set<std::string> with_buckets;  ///< the entities to be deleted that have buckets
   /// An earlier part of the first change was made, and its event was stored (ConfigPlan::partial).
@@ -48,7 +49,9 @@ struct ConfigState {
   const Item* Find(const TableKey& key) const;
 };
 
-/// Returns the keys of the items that the changes name: levels, entities, and their parents.
+/// Returns the keys of the items that the changes name: levels, entities, and their parents; with
+/// entities also that of the version record, in which MakePlan raises client_min if an entity that
+/// exists gets another parent.
 std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> changes);
 
 /// The writes of a list of changes, in the order in which they are made: `writes`, then the erasure

@@ -1,5 +1,6 @@
 #include "weir/zae_table/config/config_reader.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -20,6 +21,8 @@ class Reader : public std::enable_shared_from_this<Reader> {
     next_ = KeysOf(keys_, changes);
     next_.push_back(keys_.ResourceRegistry());
     next_.push_back(keys_.EntityConfigRegistry());
+    const TableKey system = keys_.Config(Level::System());
+    if (std::ranges::find(next_, system) == next_.end()) next_.push_back(system);
     std::set<std::string> deleted;
     for (const ConfigChange& change : changes) {
       if (const auto* gone = std::get_if<DeleteEntity>(&change)) deleted.insert(gone->id);
@@ -38,7 +41,7 @@ class Reader : public std::enable_shared_from_this<Reader> {
                      .sort_prefix = std::string(kConfigSort),
                      .sort_from = {},
                      .start_after = {}},
-                    kMostConfigs, deadline_,
+                    kMaxConfigs, deadline_,
                     [self = shared_from_this(), id](Result<std::vector<Item>> items) {
                       if (!items) return self->done_(Fail(std::move(items.error())));
                       for (Item& item : *items) {

@@ -137,6 +137,14 @@ Write DropConfig(const Keys& keys, const Level& level, const Item& old) {
   return write;
 }
 
+Write SetAuditRetention(const Keys& keys, std::int64_t days) {
+  const Level system = Level::System();
+  Write write{.kind = Write::Kind::kUpdate, .key = keys.Config(system), .item = {}};
+  for (auto& [attribute, value] : Identity(keys, system)) write.expression.Set(attribute, value);
+  write.expression.Set(kAuditRetention, Of(days));
+  return write;
+}
+
 bool IsRegistered(const Level& level, const Item& item) {
   if (level.kind == Level::Kind::kSystem) return true;
   return item.contains(NamesEntity(level) ? "GSI3PK" : "config_version");

@@ -27,6 +27,10 @@ bool IsOurs(const Level& level, const Item& item);
 /// exist, or if it has been added to or removed from the registries since it was read.
 Write DropConfig(const Keys& keys, const Level& level, const Item& old);
 
+/// Returns the write that sets the retention of audit events in the system's item. It creates the
+/// item if there is none.
+Write SetAuditRetention(const Keys& keys, std::int64_t days);
+
 /// Returns true if the registries count the item. They do not count items that zae-limiter's
 /// provisioner has written.
 bool IsRegistered(const Level& level, const Item& item);

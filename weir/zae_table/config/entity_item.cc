@@ -87,22 +87,15 @@ void SetBirth(const Entity& entity, const Birth& birth, Expression& expression) 
       .Set("pinc", Of(Hex(birth.random)));
 }
 
-void RequireSame(const Item& old, std::string_view attribute, Expression& expression) {
-  const auto found = old.find(attribute);
-  expression.RequireSame(attribute,
-                         found == old.end() ? std::nullopt : std::optional(found->second));
-}
-
 // Requires the same incarnation. An item without pinc is identified by its created_at.
 void RequireIncarnation(const Item& old, Expression& expression) {
   expression.RequireExists("PK");
-  RequireSame(old, "pinc", expression);
-  if (!old.contains("pinc")) RequireSame(old, "created_at", expression);
+  expression.RequireSameAs(old, "pinc");
+  if (!old.contains("pinc")) expression.RequireSameAs(old, "created_at");
 }
 
 void RequireParent(const Item& old, Expression& expression) {
-  RequireSame(old, "pgen", expression);
-  RequireSame(old, "parent_id", expression);
+  expression.RequireSameAs(old, "pgen").RequireSameAs(old, "parent_id");
 }
 
 Write On(const Keys& keys, const std::string& id, Write::Kind kind) {

@@ -37,7 +37,7 @@ void ListLevelsOfEntity(Table& table, const Keys& keys, EntityLevelsPage page, D
                         Done<Page<LevelRecord>> done) {
   const QueryRequest query{.partition = keys.EntityPartition(*page.filter.entity),
                            .sort_prefix = std::string(kConfigSort)};
-  table.QueryAll(query, kMostConfigs, deadline,
+  table.QueryAll(query, kMaxConfigs, deadline,
                  [keys, page = std::move(page),
                   done = std::move(done)](Result<std::vector<Item>> items) mutable {
                    if (!items) return done(Fail(std::move(items.error())));

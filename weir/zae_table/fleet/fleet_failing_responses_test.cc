@@ -30,13 +30,13 @@ class FailingResponses {
     return StoredTakes(fleet_, "rps") / kMillitokens - callers_.Sum().admitted;
   }
   /// Returns the maximum of unreported() during the outage.
-  std::int64_t most_unreported() const { return most_unreported_; }
+  std::int64_t max_unreported() const { return max_unreported_; }
   const FleetCallers& callers() const { return callers_; }
 
  private:
   void Watch() {
     auto& scheduler = fleet_.scheduler();
-    most_unreported_ = std::max(most_unreported_, unreported());
+    max_unreported_ = std::max(max_unreported_, unreported());
     if (scheduler.clock().Now() >= callers_.end()) return;
     scheduler.At(scheduler.clock().Now() + milliseconds(5), [this] { Watch(); });
   }
@@ -44,14 +44,14 @@ class FailingResponses {
   Fleet fleet_{3};
   FleetProcess& process_ = fleet_.Join();
   FleetCallers callers_;
-  std::int64_t most_unreported_ = 0;
+  std::int64_t max_unreported_ = 0;
 };
 
 // Each pending caller may have one take, and the takes of one write may have lost their callers.
 void ExpectEachChargedOnce(int callers) {
   const FailingResponses run(callers);
   EXPECT_GE(run.callers().Sum().failed, callers);
-  EXPECT_LE(run.most_unreported(), 2 * callers);
+  EXPECT_LE(run.max_unreported(), 2 * callers);
   EXPECT_EQ(run.unreported(), 0) << "a second after the responses returned";
   EXPECT_LE(run.callers().Sum().longest, seconds(1) + milliseconds(1));
 }

@@ -82,7 +82,7 @@ TEST(FleetNames, C2MoreThanTwentyNamesMintNothing) {
         return attribute.first.starts_with("b_") && attribute.first.ends_with("_tk") &&
                attribute.first != "b_wcu_tk";
       });
-      ASSERT_LE(meters, static_cast<std::ptrdiff_t>(kMostMeters)) << "seed " << seed;
+      ASSERT_LE(meters, static_cast<std::ptrdiff_t>(kMaxMeters)) << "seed " << seed;
     }
   }
   EXPECT_GT(removed, 0U);

@@ -12,7 +12,7 @@ namespace weir::dynamo {
 namespace {
 
 constexpr std::size_t kPageOfKeys = 1000;
-constexpr std::size_t kMostSystemItems = 100'000;
+constexpr std::size_t kMaxSystemItems = 100'000;
 
 void AddNames(const List& list, std::vector<std::string>& names) {
   for (const Value& value : list) {
@@ -178,7 +178,7 @@ void PurgeCall::EndSweep() {
 
 void PurgeCall::DeleteSystem() {
   table.QueryAll(
-      {.index = {}, .partition = keys.SystemPartition(), .sort_prefix = {}}, kMostSystemItems,
+      {.index = {}, .partition = keys.SystemPartition(), .sort_prefix = {}}, kMaxSystemItems,
       deadline, OrEnd<std::vector<Item>>([](PurgeCall& self, const std::vector<Item>& items) {
         self.Delete(KeysOf(items),
                     self.OrEnd<void>([](PurgeCall& purging) { purging.done(purging.deleted); }));

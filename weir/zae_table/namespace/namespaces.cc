@@ -18,8 +18,8 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr int kMostTries = 5;
-constexpr std::size_t kMostRecords = 100'000;
+constexpr int kMaxTries = 5;
+constexpr std::size_t kMaxRecords = 100'000;
 
 // The orphans after the cursor, in a page.
 Page<Namespace> PageOf(std::vector<Namespace> orphans, const PageRequest& request) {
@@ -44,7 +44,7 @@ Result<std::vector<Namespace>> ReadAll(const std::vector<Item>& records) {
 void ListRecords(Table& table, std::string_view prefix, Deadline deadline,
                  Done<std::vector<Namespace>> done) {
   table.QueryAll({.index = {}, .partition = VersionRecord().pk, .sort_prefix = std::string(prefix)},
-                 kMostRecords, deadline,
+                 kMaxRecords, deadline,
                  Then<std::vector<Item>>(std::move(done), [](const std::vector<Item>& records,
                                                              Done<std::vector<Namespace>> told) {
                    told(ReadAll(records));
@@ -99,7 +99,7 @@ void ReadById(Table& table, std::string_view id, Deadline deadline, Done<Namespa
 }
 
 // A change of both records. Another process may change them between the read and the write; then
-// the write fails, and the change begins again, at most kMostTries times.
+// the write fails, and the change begins again, at most kMaxTries times.
 //
 //   Begin (read) --> DecideAndWrite (decide, write) --> done
 //        ^                   |
@@ -130,7 +130,7 @@ void DecideAndWrite(std::unique_ptr<Change> owned, NamespaceRecords records) {
     const FailureClass kind = answer.error().kind;
     const bool lost = kind == FailureClass::kConditional || kind == FailureClass::kConflict;
     if (!lost) return owned->done(Fail(std::move(answer.error().error)));
-    if (++owned->tries < kMostTries) return Begin(std::move(owned));
+    if (++owned->tries < kMaxTries) return Begin(std::move(owned));
     owned->done(Fail(Code::kAborted,
                      fmt::format("namespace {}: others change it at the same time; try again",
                                  Quoted(owned->name_or_id))));
@@ -199,6 +199,7 @@ void Namespaces::List(const PageRequest& page, Deadline deadline, Done<Page<Name
   query.read = [](const Item& record) -> Result<std::optional<Namespace>> {
     return ReadNamespace(record);
   };
+  query.lists_unreadable = true;
   query.cursor = [](const Namespace& last) { return last.name; };
   if (!page.cursor.empty()) query.request.start_after = ToItem(NamespaceForward(page.cursor));
   ReadPage(table_, std::move(query), deadline, std::move(done));

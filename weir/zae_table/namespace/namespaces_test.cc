@@ -274,6 +274,22 @@ TEST(Namespaces, ADamagedRecordIsNamed) {
   EXPECT_THAT(found.error().message, HasSubstr("#NAMESPACE#team-a"));
 }
 
+// Fails if: one namespace that cannot be read hides all others.
+TEST(Namespaces, ADamagedRecordIsListedAsSuch) {
+  NamespaceRig t;
+  ASSERT_TRUE(t.Register("team-b"));
+  Item record = ToItem(NamespaceForward("team-a"));
+  record.emplace("namespace_id", Of("x"));
+  t.sim.Put(record);
+  const auto page = t.sim.Ask<Page<Namespace>>(
+      [&](auto done) { t.spaces.List({}, Deadline::Never(), std::move(done)); });
+  ASSERT_TRUE(page) << page.error().message;
+  ASSERT_EQ(page->items.size(), 1U);
+  EXPECT_EQ(page->items[0].name, "team-b");
+  ASSERT_EQ(page->unreadable.size(), 1U);
+  EXPECT_THAT(page->unreadable[0], HasSubstr("#NAMESPACE#team-a"));
+}
+
 // At whatever call a change is interrupted, both records agree: it happened or it did not.
 TEST(Namespaces, NoChangeIsEverHalfDone) {
   for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {

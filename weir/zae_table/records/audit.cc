@@ -2,17 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "weir/codec/iso_time.h"
 #include "weir/dynamodb/done_chain.h"
 #include "weir/dynamodb/paging.h"
 #include "weir/model/quoted.h"
+#include "weir/zae_table/config/config_fields.h"
+#include "weir/zae_table/config/config_write.h"
+#include "weir/zae_table/records/record_ttl.h"
 
 namespace weir::dynamo {
 namespace {
-
-constexpr std::int64_t kSecondsOfDay = 86'400;
 
 Value ToValue(const AuditDetail& detail);
 
@@ -97,7 +99,7 @@ Item AuditItem(const Keys& keys, const AuditEvent& event, std::int64_t retention
   item.emplace("principal", TextOrNull(event.principal));
   item.emplace("resource", TextOrNull(event.resource));
   item.emplace("details", Value{ToParts(event.details)});
-  item.emplace("ttl", Of(WholeSeconds(event.at) + retention_days * kSecondsOfDay));
+  item.emplace("ttl", Of(TtlAfter(event.at, retention_days)));
   item.emplace("GSI4PK", Of(keys.namespace_id()));
   item.emplace("GSI4SK", Of(key.pk));
   return item;
@@ -131,7 +133,7 @@ Result<AuditEvent> ReadAuditEvent(const Item& item) {
 
 void AuditTrail::Append(const AuditEvent& event, Deadline deadline, Done<void> done) {
   if (Status valid = Check(event); !valid) return done(Fail(std::move(valid.error())));
-  RetentionDays(
+  GetRetention(
       deadline, Then<std::int64_t>(std::move(done), [this, event, deadline](std::int64_t days,
                                                                             Done<void> told) {
         Write put = AuditWrite(keys_, event, days);
@@ -161,6 +163,7 @@ void AuditTrail::List(std::string_view subject, const PageRequest& page, Deadlin
   query.read = [](const Item& item) -> Result<std::optional<AuditEvent>> {
     return ReadAuditEvent(item);
   };
+  query.lists_unreadable = true;
   query.cursor = [](const AuditEvent& last) { return last.id; };
   if (!page.cursor.empty()) {
     query.request.start_after = ToItem(keys_.AuditEvent(subject, page.cursor));
@@ -168,13 +171,30 @@ void AuditTrail::List(std::string_view subject, const PageRequest& page, Deadlin
   ReadPage(table_, std::move(query), deadline, std::move(done));
 }
 
-void AuditTrail::RetentionDays(Deadline deadline, Done<std::int64_t> done) {
+std::int64_t RetentionIn(const Item* system) {
+  const auto days = system == nullptr ? std::nullopt : GetNumber(*system, kAuditRetention);
+  return days && *days > 0 ? std::min(*days, kMaxAuditRetentionDays) : kAuditRetentionDays;
+}
+
+void AuditTrail::GetRetention(Deadline deadline, Done<std::int64_t> done) {
   table_.Get(keys_.Config(Level::System()), deadline,
-             Then<std::optional<Item>>(std::move(done), [](const std::optional<Item>& config,
-                                                           Done<std::int64_t> told) {
-               const auto days = config ? GetNumber(*config, "audit_retention_days") : std::nullopt;
-               told(days && *days > 0 ? *days : kAuditRetentionDays);
-             }));
+             Then<std::optional<Item>>(
+                 std::move(done), [](const std::optional<Item>& config, Done<std::int64_t> told) {
+                   told(RetentionIn(config ? &*config : nullptr));
+                 }));
+}
+
+void AuditTrail::SetRetention(std::int64_t days, const AuditEvent& event, Deadline deadline,
+                              Done<void> done) {
+  Status valid = CheckRetention(days).and_then([&] { return Check(event); });
+  if (!valid) return done(std::move(valid));
+  // A repeated attempt has the same token, made of the event's id, so it is applied once.
+  table_.TransactPatiently(
+      {SetAuditRetention(keys_, days), AuditWrite(keys_, event, days)}, event.id, deadline,
+      [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
+        if (kept) return done({});
+        done(Fail(std::move(kept.error().error)));
+      });
 }
 
 }  // namespace weir::dynamo

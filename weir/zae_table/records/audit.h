@@ -28,20 +28,26 @@ Write AuditWrite(const Keys& keys, const AuditEvent& event, std::int64_t retenti
 /// types that AuditDetail does not have, are returned as text.
 [[nodiscard]] Result<AuditEvent> ReadAuditEvent(const Item& item);
 
+/// Returns the retention in days that the item with the system's configuration sets: at most
+/// kMaxAuditRetentionDays, and kAuditRetentionDays if it sets none, or one that is not positive.
+/// `system` may be null: there is no such item.
+std::int64_t RetentionIn(const Item* system);
+
 /// The audit log of one namespace. Thread-safe. `table` must outlive it and every call.
 class AuditTrail final : public AuditLog {
  public:
   AuditTrail(Table& table, Keys keys) : table_(table), keys_(std::move(keys)) {}
 
-  /// Reads RetentionDays, and then stores the event. An event that is stored already counts as
+  /// Reads the retention, and then stores the event. An event that is stored already counts as
   /// stored, so a call may be repeated.
   void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
   void List(std::string_view subject, const PageRequest& page, Deadline deadline,
             Done<Page<AuditEvent>> done) override;
 
-  /// Returns `audit_retention_days` of the system's configuration, or kAuditRetentionDays if it is
-  /// not set or not positive.
-  void RetentionDays(Deadline deadline, Done<std::int64_t> done);
+  /// Returns RetentionIn(the system's configuration).
+  void GetRetention(Deadline deadline, Done<std::int64_t> done) override;
+  void SetRetention(std::int64_t days, const AuditEvent& event, Deadline deadline,
+                    Done<void> done) override;
 
  private:
   Table& table_;

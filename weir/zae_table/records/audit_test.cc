@@ -50,9 +50,8 @@ class AuditTest : public testing::Test {
     return sim_.Ask<Page<AuditEvent>>(
         [&](auto done) { trail_.List(subject, page, kNever, std::move(done)); });
   }
-  Result<std::int64_t> RetentionDays() {
-    return sim_.Ask<std::int64_t>(
-        [&](auto done) { trail_.RetentionDays(kNever, std::move(done)); });
+  Result<std::int64_t> GetRetention() {
+    return sim_.Ask<std::int64_t>([&](auto done) { trail_.GetRetention(kNever, std::move(done)); });
   }
 
   ZaeSimTable sim_;
@@ -207,13 +206,47 @@ TEST_F(AuditTest, AnEventJoinsATransaction) {
 }
 
 TEST_F(AuditTest, EventsAreKeptAsLongAsTheNamespaceSays) {
-  EXPECT_EQ(*RetentionDays(), 90);
+  EXPECT_EQ(*GetRetention(), 90);
   Item config = ToItem(keys_.Config(Level::System()));
   sim_.Put(config);
-  EXPECT_EQ(*RetentionDays(), 90);
+  EXPECT_EQ(*GetRetention(), 90);
   config.emplace("audit_retention_days", Of(std::int64_t{7}));
   sim_.Put(config);
-  EXPECT_EQ(*RetentionDays(), 7);
+  EXPECT_EQ(*GetRetention(), 7);
+}
+
+// Fails if: a change of the configuration keeps its event for 90 days whatever the namespace says.
+TEST_F(AuditTest, AChangeOfTheConfigurationIsKeptAsLongAsTheNamespaceSays) {
+  std::uint64_t drawn = 7;  // shared by the copies of the function
+  DynamoBackend backend({.client = sim_.client,
+                         .scheduler = sim_.scheduler,
+                         .table = sim_.table.name(),
+                         .namespace_id = "ns",
+                         .sources = {.random = [&drawn] { return ++drawn; }}});
+  Item config = ToItem(keys_.Config(Level::System()));
+  config.emplace("audit_retention_days", Of(std::int64_t{7}));
+  sim_.Put(config);
+  for (const Level& level : {Level::Entity("acme", "api"), Level::System()}) {
+    const auto put = sim_.Ask<void>([&](Done<void> done) {
+      backend.config().Apply({PutLimits{level, {.limits = {{"rpm", PerMinute(9)}}}}}, kNever,
+                             std::move(done));
+    });
+    ASSERT_TRUE(put) << Describe(level) << ": " << put.error().message;
+  }
+  for (const std::string_view subject : {std::string_view("acme"), kSystemSubject}) {
+    const auto events = List(subject);
+    ASSERT_THAT(events->items, SizeIs(1)) << subject;
+    const Item item = *sim_.Get(keys_.AuditEvent(subject, events->items[0].id));
+    EXPECT_EQ(GetNumber(item, "ttl"), events->items[0].at.value / 1000 + 7 * 86'400) << subject;
+  }
+}
+
+// Fails if: a number that another client wrote becomes a time that no ttl holds.
+TEST_F(AuditTest, ARetentionOfAnotherClientIsCutToTheLongest) {
+  Item config = ToItem(keys_.Config(Level::System()));
+  config.emplace("audit_retention_days", Of(std::int64_t{INT64_MAX}));
+  sim_.Put(config);
+  EXPECT_EQ(*GetRetention(), kMaxAuditRetentionDays);
 }
 
 // D5. Fails if: events expire by a clock that can be set.
@@ -236,6 +269,19 @@ TEST_F(AuditTest, D5ChangesAreDatedByTheTablesTimeWhateverTheWallClockShows) {
   EXPECT_EQ(events->items[0].at, UnixMillis{opened.value / 1000 * 1000}) << "whole seconds";
   const Item item = *sim_.Get(keys_.AuditEvent("acme", events->items[0].id));
   EXPECT_EQ(GetNumber(item, "ttl"), opened.value / 1000 + 90 * 86'400);
+}
+
+// Fails if: one event that cannot be read hides all others.
+TEST_F(AuditTest, AnEventThatCannotBeReadIsListedAsSuch) {
+  const std::vector<std::string> ids = LogMany("acme", 3);
+  Item damaged = *sim_.Get(keys_.AuditEvent("acme", ids[1]));
+  damaged.erase("action");
+  sim_.Put(damaged);
+  const auto page = List("acme");
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_THAT(page->items, SizeIs(2));
+  ASSERT_THAT(page->unreadable, SizeIs(1));
+  EXPECT_THAT(page->unreadable[0], HasSubstr(ids[1]));
 }
 
 }  // namespace

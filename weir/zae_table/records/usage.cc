@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,67 +11,66 @@
 #include "weir/dynamodb/paging.h"
 #include "weir/model/identifier.h"
 #include "weir/model/quoted.h"
+#include "weir/zae_table/records/usage_gap.h"
 
 namespace weir::dynamo {
 namespace {
 
 constexpr std::string_view kSortPrefix = "#USAGE#";
 constexpr std::string_view kIndexPrefix = "USAGE#";
-constexpr std::string_view kOverdrawn = "#od";
-// 90 days, the default of zae-limiter's aggregator.
-constexpr std::int64_t kKeptSeconds = 90 * 86'400;
 constexpr std::size_t kAtOnceFiltered = 100;
-constexpr std::array<std::string_view, 2> kOwnNumbers = {"total_events", "ttl"};
+constexpr std::string_view kMixedWord = "mixed";
 
-TableKey KeyOfSnapshot(const Keys& keys, std::string_view entity, std::string_view resource,
-                       std::string_view start) {
-  return {keys.EntityPartition(entity), fmt::format("{}{}#{}", kSortPrefix, resource, start)};
+UsageKey UsageKeyOf(const UsageSnapshot& snapshot) {
+  return {snapshot.entity, snapshot.resource, snapshot.window, snapshot.start};
 }
 
-// A cursor identifies the last snapshot of the previous page by the fields that the filter leaves
-// open: `resource start` of one entity, `entity start` of one resource.
+// A cursor identifies the last snapshot of the previous page by its key without the names of the
+// filter: `<resource> <start> <window>` of one entity, `<entity> <start> <window>` of one resource.
 std::string CursorOf(const UsageFilter& filter, const UsageSnapshot& last) {
-  return fmt::format("{} {}", filter.entity ? last.resource : last.entity, FormatIso(last.start));
+  return fmt::format("{} {} {}", filter.entity ? last.resource : last.entity, FormatIso(last.start),
+                     last.mixed ? kMixedWord : Name(last.window));
+}
+
+// Removes the text up to the first space, or all of it, and returns it.
+std::string CutWord(std::string_view& text) {
+  const std::size_t space = std::min(text.find(' '), text.size());
+  std::string word(text.substr(0, space));
+  text.remove_prefix(std::min(space + 1, text.size()));
+  return word;
 }
 
 Result<Item> StartAfter(const Keys& keys, const UsageFilter& filter, const std::string& cursor) {
-  const std::size_t space = cursor.find(' ');
-  const std::string open = cursor.substr(0, space);
-  const std::string start = space == cursor.npos ? "" : cursor.substr(space + 1);
+  std::string_view rest = cursor;
+  const std::string open = CutWord(rest);
+  const auto start = ParseIso(CutWord(rest));
+  const bool is_mixed = rest == kMixedWord;
+  const auto window = is_mixed ? UsageWindow::kHourly : UsageWindowNamed(rest);
   const bool is_named =
       filter.entity ? CheckResource(open).has_value() : CheckEntityId(open).has_value();
   const bool is_of_this = !filter.entity || !filter.resource || open == *filter.resource;
-  if (!is_named || !is_of_this || !ParseIso(start)) {
+  if (!is_named || !is_of_this || !start || !window) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("cursor {} is none of this listing; begin with an empty one, go on "
                             "with `next`",
                             Quoted(cursor)));
   }
-  if (filter.entity) return ToItem(KeyOfSnapshot(keys, *filter.entity, open, start));
-  Item item = ToItem(KeyOfSnapshot(keys, open, *filter.resource, start));
+  const UsageKey usage = filter.entity ? UsageKey{*filter.entity, open, *window, *start}
+                                       : UsageKey{open, *filter.resource, *window, *start};
+  Item item = ToItem(KeyOfUsage(keys, usage, is_mixed));
+  if (filter.entity) return item;
   item.emplace("GSI2PK", Of(keys.OfResource(*filter.resource)));
-  item.emplace("GSI2SK", Of(fmt::format("{}{}#{}", kIndexPrefix, start, open)));
+  item.emplace("GSI2SK", Of(IndexSortOfUsage(usage, is_mixed)));
   return item;
 }
 
 // The update that the aggregator would make.
-Write AddWrite(const Keys& keys, const UsageSnapshot& added) {
-  const std::string start = FormatIso(added.start);
-  const TableKey key = KeyOfSnapshot(keys, added.entity, added.resource, start);
-  Write write{.kind = Write::Kind::kUpdate, .key = key, .item = {}, .expression = {}};
-  write.expression.Set("entity_id", Of(added.entity));
-  write.expression.Set("resource", Of(added.resource));
-  write.expression.Set("window", Of(Name(added.window)));
-  write.expression.Set("window_start", Of(start));
-  write.expression.Set("ttl", Of(WholeSeconds(added.start) + kKeptSeconds));
-  write.expression.Set("GSI2PK", Of(keys.OfResource(added.resource)));
-  write.expression.Set("GSI2SK", Of(fmt::format("{}{}#{}", kIndexPrefix, start, added.entity)));
-  write.expression.Set("GSI4PK", Of(keys.namespace_id()));
-  write.expression.Set("GSI4SK", Of(key.pk));
+Write AddWrite(const Keys& keys, const UsageSnapshot& added, UsageOrigin origin) {
+  Write write = UsageUpdate(keys, UsageKeyOf(added), kUsageRetentionDays, origin);
   write.expression.Add("total_events", added.events);
-  for (const auto& [limit, used] : added.used) write.expression.Add(limit, used);
+  for (const auto& [limit, used] : added.used) write.expression.Add(CounterAttribute(limit), used);
   for (const auto& [limit, times] : added.overdrawn) {
-    write.expression.Add(limit + std::string(kOverdrawn), times);
+    write.expression.Add(OverdrawnAttribute(limit), times);
   }
   return write;
 }
@@ -94,36 +92,22 @@ QueryRequest RequestFor(const Keys& keys, const UsageFilter& filter) {
 
 }  // namespace
 
-std::optional<UsageSnapshot> ReadUsage(const Item& item) {
-  const std::string* entity = GetText(item, "entity_id");
-  const std::string* resource = GetText(item, "resource");
-  const std::string* window = GetText(item, "window");
-  const std::string* start = GetText(item, "window_start");
-  if (entity == nullptr || resource == nullptr || window == nullptr || start == nullptr) return {};
-  const auto kind = UsageWindowNamed(*window);
-  const auto at = ParseIso(*start);
-  if (!kind || !at) return std::nullopt;
-  UsageSnapshot snapshot{.entity = *entity, .resource = *resource, .window = *kind, .start = *at};
-  snapshot.events = GetNumber(item, "total_events").value_or(0);
-  for (const auto& [name, value] : item) {
-    const std::optional<std::int64_t> number = GetNumber(item, name);
-    if (!number || std::ranges::find(kOwnNumbers, name) != kOwnNumbers.end()) continue;
-    if (name.ends_with(kOverdrawn)) {
-      snapshot.overdrawn[name.substr(0, name.size() - kOverdrawn.size())] = *number;
-    } else {
-      snapshot.used[name] = *number;
-    }
-  }
-  return snapshot;
-}
-
 void UsageTable::Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) {
   if (Status valid = Check(added); !valid) return done(std::move(valid));
-  table_.Apply(AddWrite(keys_, added), /*repeatable=*/false, deadline,
-               [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
-                 if (kept) return done({});
-                 done(Fail(std::move(kept.error().error)));
-               });
+  AddTo(UsageOrigin::kOwn, added, deadline, std::move(done));
+}
+
+void UsageTable::AddTo(UsageOrigin origin, const UsageSnapshot& added, Deadline deadline,
+                       Done<void> done) {
+  auto applied = [this, origin, added, deadline,
+                  done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
+    if (kept) return done({});
+    const bool is_other = kept.error().kind == FailureClass::kConditional &&
+                          OriginOf(UsageKeyOf(added), kept.error().old_item) != origin;
+    if (is_other) return AddTo(UsageOrigin::kMixed, added, deadline, std::move(done));
+    done(Fail(std::move(kept.error().error)));
+  };
+  table_.Apply(AddWrite(keys_, added, origin), /*repeatable=*/false, deadline, std::move(applied));
 }
 
 void UsageTable::List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
@@ -152,6 +136,18 @@ void UsageTable::List(const UsageFilter& filter, const PageRequest& page, Deadli
     };
   }
   ReadPage(table_, std::move(query), deadline, std::move(done));
+}
+
+void UsageTable::ListUncounted(UnixMillis from, UnixMillis until, Deadline deadline,
+                               Done<UncountedTimes> done) {
+  constexpr std::size_t kMaxGaps = 1'000;
+  ListGaps(table_, from, until, kMaxGaps, deadline,
+           [done = std::move(done)](Result<UsageGaps> found) mutable {
+             if (!found) return done(Fail(std::move(found.error())));
+             UncountedTimes times{.spans = {}, .has_more = found->has_more};
+             for (const UsageGap& gap : found->gaps) times.spans.push_back({gap.from, gap.until});
+             done(std::move(times));
+           });
 }
 
 }  // namespace weir::dynamo

@@ -27,11 +27,13 @@ UsageSnapshot Hour(const std::string& entity, const std::string& resource, int h
           .events = 1 + hour};
 }
 
-// Returns the item that the aggregator would write.
+// Returns the item that the aggregator would write: Weir's or, if it is mixed, zae-limiter's.
 Item UsageItem(const Keys& keys, const UsageSnapshot& snapshot) {
   const std::string start = FormatIso(snapshot.start);
+  const bool is_daily = snapshot.window == UsageWindow::kDaily && !snapshot.mixed;
+  const std::string suffix = is_daily ? "#daily" : "";
   Item item = ToItem({keys.EntityPartition(snapshot.entity),
-                      fmt::format("#USAGE#{}#{}", snapshot.resource, start)});
+                      fmt::format("#USAGE#{}#{}{}", snapshot.resource, start, suffix)});
   item.emplace("entity_id", Of(snapshot.entity));
   item.emplace("resource", Of(snapshot.resource));
   item.emplace("window", Of(Name(snapshot.window)));
@@ -39,7 +41,7 @@ Item UsageItem(const Keys& keys, const UsageSnapshot& snapshot) {
   item.emplace("total_events", Of(snapshot.events));
   item.emplace("ttl", Of(std::int64_t{1'800'000'000}));
   item.emplace("GSI2PK", Of(keys.OfResource(snapshot.resource)));
-  item.emplace("GSI2SK", Of(fmt::format("USAGE#{}#{}", start, snapshot.entity)));
+  item.emplace("GSI2SK", Of(fmt::format("USAGE#{}#{}{}", start, snapshot.entity, suffix)));
   item.emplace("GSI4PK", Of(keys.namespace_id()));
   item.emplace("GSI4SK", Of(keys.EntityPartition(snapshot.entity)));
   for (const auto& [limit, used] : snapshot.used) item.emplace(limit, Of(used));
@@ -53,6 +55,9 @@ struct Usage {
   Result<Page<UsageSnapshot>> List(const UsageFilter& filter, const PageRequest& page = {}) {
     return sim.Ask<Page<UsageSnapshot>>(
         [&](auto done) { reader.List(filter, page, kNever, std::move(done)); });
+  }
+  Status Add(const UsageSnapshot& added) {
+    return sim.Ask<void>([&](auto done) { reader.Add(added, kNever, std::move(done)); });
   }
   // Reads all pages. The test fails on an empty page that is not the first.
   std::vector<UsageSnapshot> All(const UsageFilter& filter, std::size_t limit) {
@@ -157,11 +162,34 @@ TEST(UsageTable, BadRequestsAreRefused) {
   EXPECT_EQ(code({.resource = "a b"}, {}), Code::kInvalidArgument);
   EXPECT_EQ(code({.entity = "acme"}, {.cursor = "", .limit = 0}), Code::kInvalidArgument);
   for (const char* cursor : {"x", "api", "api ", "api yesterday", " 2026-01-01T00:00:00Z",
-                             "other 2026-01-01T00:00:00Z"}) {
+                             "other 2026-01-01T00:00:00Z daily", "api 2026-01-01T00:00:00Z",
+                             "api 2026-01-01T00:00:00Z weekly"}) {
     EXPECT_EQ(code({.entity = "acme", .resource = "api"}, {.cursor = cursor, .limit = 1}),
               Code::kInvalidArgument)
         << cursor;
   }
+}
+
+// Fails if: the day's counts of zae-limiter's aggregator pass for those of the hour, or an hour
+// that Weir created for mixed ones.
+TEST(UsageTable, AnHourAtMidnightIsMixedOnlyInAnItemOfAnotherAggregator) {
+  Usage t;
+  UsageSnapshot peer = Hour("acme", "api", 0);
+  peer.mixed = true;
+  t.Put(peer);
+  UsageSnapshot hour = Hour("acme", "api", 0);
+  hour.window = UsageWindow::kHourly;
+  ASSERT_TRUE(t.Add(hour));
+  hour.entity = "bolt";
+  ASSERT_TRUE(t.Add(hour));
+  const auto of = [&](const std::string& entity) { return t.List({.entity = entity})->items; };
+  ASSERT_THAT(of("acme"), SizeIs(1));
+  EXPECT_TRUE(of("acme")[0].mixed);
+  EXPECT_EQ(of("acme")[0].used.at("rpm"), 2);
+  EXPECT_EQ(of("bolt"), std::vector{hour});
+  UsageSnapshot day = Hour("bolt", "api", 0);
+  ASSERT_TRUE(t.Add(day));
+  EXPECT_THAT(of("bolt"), testing::UnorderedElementsAre(hour, day));
 }
 
 // Fails if: a cursor skips or repeats a snapshot at the border of two pages, or the search for the
@@ -174,7 +202,12 @@ RC_GTEST_PROP(UsageTable, PagesTogetherAreWhatMatches, ()) {
       for (int hour = 20; hour < 32; ++hour) {
         if (*rc::gen::inRange(0, 3) > 0) continue;
         stored.push_back(Hour(entity, resource, hour));
+        stored.back().mixed = hour == 24 && *rc::gen::arbitrary<bool>();
         t.Put(stored.back());
+        if (hour != 24 || stored.back().mixed) continue;
+        stored.push_back(stored.back());  // the hour at 00:00, and its day
+        stored.back().window = UsageWindow::kHourly;
+        RC_ASSERT(t.Add(stored.back()).has_value());
       }
     }
   }
@@ -187,7 +220,8 @@ RC_GTEST_PROP(UsageTable, PagesTogetherAreWhatMatches, ()) {
   if (*rc::gen::arbitrary<bool>()) filter.until = kNewYear + *rc::gen::inRange(19, 33) * kHour;
   std::erase_if(stored, [&](const UsageSnapshot& one) { return !Matches(filter, one); });
   const auto less = [](const UsageSnapshot& a, const UsageSnapshot& b) {
-    return std::tie(a.entity, a.resource, a.start) < std::tie(b.entity, b.resource, b.start);
+    return std::tie(a.entity, a.resource, a.start, a.window) <
+           std::tie(b.entity, b.resource, b.start, b.window);
   };
   auto read = t.All(filter, *rc::gen::inRange<std::size_t>(1, 8));
   std::ranges::sort(read, less);

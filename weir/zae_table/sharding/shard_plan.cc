@@ -16,7 +16,7 @@ namespace {
 // tokens that came back since, so that it need not move rf: that would hardly succeed.
 constexpr milliseconds kFresh{50};
 
-constexpr std::uint32_t kMostInTransaction = 99;
+constexpr std::uint32_t kMaxInTransaction = 99;
 
 /// One shard that exists, and the missing ones that split from it.
 struct Donor {
@@ -106,11 +106,7 @@ class Splitter {
     }
   }
 
-  void RequireUnchanged(std::string_view attribute) {
-    const auto found = donor_.item->find(attribute);
-    const bool is_there = found != donor_.item->end();
-    e().RequireSame(attribute, is_there ? std::optional(found->second) : std::nullopt);
-  }
+  void RequireUnchanged(std::string_view attribute) { e().RequireSameAs(*donor_.item, attribute); }
 
   // Never less than the stored count: other clients only raise theirs.
   std::int64_t Count() const {
@@ -237,7 +233,7 @@ bool IsThere(const ShardsSeen& seen, std::uint32_t shard) {
 
 std::optional<std::uint32_t> DoubleOf(const BucketImage& image) {
   const std::uint32_t doubled = 2 * image.shards;
-  if (doubled > kMostShards) return std::nullopt;
+  if (doubled > kMaxShards) return std::nullopt;
   const bool enough = std::ranges::all_of(
       image.stored, [&](const Quota& quota) { return quota.capacity / doubled >= kLeastShare; });
   return enough ? std::optional(doubled) : std::nullopt;
@@ -248,11 +244,11 @@ Result<std::vector<Write>> PlanShards(const Keys& keys, const ShardsSeen& seen,
   std::vector<Write> writes;
   WEIR_ASSIGN_OR_RETURN(std::vector<Donor> donors, ReadDonors(seen));
   if (donors.empty()) return writes;
-  if (shards > kMostInTransaction) {
+  if (shards > kMaxInTransaction) {
     return Fail(Code::kFailedPrecondition,
                 fmt::format("{}/{} is divided into {} shards and some are missing; at most {} can "
                             "be made whole",
-                            seen.key.entity, seen.key.resource, shards, kMostInTransaction));
+                            seen.key.entity, seen.key.resource, shards, kMaxInTransaction));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     if (!IsThere(seen, shard)) DonorOf(shard, donors).heirs.push_back(shard);

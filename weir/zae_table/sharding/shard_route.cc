@@ -9,7 +9,7 @@ namespace weir::dynamo {
 namespace {
 
 // A request looks at no more than this number of shards. No client creates more than 32.
-constexpr std::uint32_t kMostLookedAt = 64;
+constexpr std::uint32_t kMaxLookedAt = 64;
 
 Charge PartAt(const Charge& charge, std::uint32_t shard) {
   if (shard == 0) return charge;
@@ -66,7 +66,7 @@ class Router {
   std::uint32_t CountShards(const ShardView& view) const {
     BucketKey key = charge_.target->key;
     std::uint32_t shards = std::max<std::uint32_t>(view.ShardsOf(key), 1);
-    for (key.shard = 1; key.shard < std::min(shards, kMostLookedAt); ++key.shard) {
+    for (key.shard = 1; key.shard < std::min(shards, kMaxLookedAt); ++key.shard) {
       shards = std::max(shards, view.ShardsOf(key));
     }
     return shards;
@@ -84,7 +84,7 @@ class Router {
   // To the first shard that can pay, from a random one on; if none can, to the one with the least
   // wait.
   void TakeFromOne(std::uint32_t shards, const ShardView& view, const DrawBelow& draw) {
-    const std::uint32_t among = std::min(shards, kMostLookedAt);
+    const std::uint32_t among = std::min(shards, kMaxLookedAt);
     const auto start = static_cast<std::uint32_t>(draw(among));
     std::uint32_t best = start;
     milliseconds least = kLongestWait + milliseconds(1);

@@ -25,7 +25,7 @@ std::uint32_t CountOf(const ShardsSeen& seen) {
   for (const auto& item : seen.items) {
     if (item) shards = std::max(shards, GetNumber(*item, "shard_count").value_or(1));
   }
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(shards, 0, kMostShards));
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(shards, 0, kMaxShards));
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ struct ShardSplitter::Job {
   const Deadline deadline;
   UnixMillis now;
   std::uint32_t shards = 1;  ///< to be read
-  Done<bool> done;           ///< null for a doubling
+  bool doubles = false;
+  Done<bool> done;  ///< null only for a doubling
   ShardsSeen seen;
   std::map<std::uint32_t, Item> made;  ///< shards that this job has created, and need not read
   /// A transaction succeeded or lost to another process: the next read is the last one.
@@ -48,7 +49,6 @@ struct ShardSplitter::Job {
   Mutex mutex;
   std::optional<Error> error WEIR_GUARDED_BY(mutex);
 
-  bool doubles() const { return !done; }
   std::optional<Error> ReadError() {
     const MutexLock lock(mutex);
     return error;
@@ -114,13 +114,16 @@ bool ShardSplitter::ReserveDoubling(const BucketKey& bucket) {
 }
 
 void ShardSplitter::End(const JobPtr& job, Result<bool> is_there) {
-  if (!job->doubles()) return job->done(std::move(is_there));
+  if (!job->doubles) return job->done(std::move(is_there));
   Report(*job, is_there);
   const milliseconds rest =
       kLeastRest + milliseconds(static_cast<std::int64_t>(Draw() % kMoreRest));
   const Instant until = scheduler_.clock().Now() + rest;
-  const MutexLock lock(mutex_);
-  not_before_[job->seen.key] = until;
+  {
+    const MutexLock lock(mutex_);
+    not_before_[job->seen.key] = until;
+  }
+  if (job->done) job->done(std::move(is_there));
 }
 
 void ShardSplitter::Report(const Job& job, const Result<bool>& is_there) {
@@ -135,11 +138,14 @@ void ShardSplitter::Report(const Job& job, const Result<bool>& is_there) {
   log_.Write(LogLevel::kInfo, "bucket.divided", fields);
 }
 
-void ShardSplitter::Double(const BucketImage& seen) {
+void ShardSplitter::Double(const BucketImage& seen, Done<bool> ended) {
   BucketKey bucket{seen.key.entity, seen.key.resource, 0};
   if (!DoubleOf(seen) || !ReserveDoubling(bucket)) return;
-  Read(NewJob(std::move(bucket), seen.shards, table_.Now(),
-              Deadline::After(scheduler_.clock(), kDoublingTime)));
+  const JobPtr job = NewJob(std::move(bucket), seen.shards, table_.Now(),
+                            Deadline::After(scheduler_.clock(), kDoublingTime));
+  job->doubles = true;
+  job->done = std::move(ended);
+  Read(job);
 }
 
 // Begins with the highest number of shards in any image; the items may show more.
@@ -200,13 +206,13 @@ void ShardSplitter::OnRead(const JobPtr& job) {
   Learn(job->seen);
   const std::uint32_t shards = CountOf(job->seen);
   if (job->changed || shards == 0) return End(job, shards > 0);
-  if (shards > job->shards && !job->doubles()) {
+  if (shards > job->shards && !job->doubles) {
     job->shards = shards;
     return Read(job);
   }
   // Another process has divided it, so nothing is to be done.
-  if (job->doubles() && shards != job->shards) return End(job, true);
-  Change(job, job->doubles() ? 2 * shards : shards);
+  if (job->doubles && shards != job->shards) return End(job, true);
+  Change(job, job->doubles ? 2 * shards : shards);
 }
 
 void ShardSplitter::Change(const JobPtr& job, std::uint32_t shards) {

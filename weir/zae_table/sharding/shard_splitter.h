@@ -39,9 +39,10 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
 
   /// Doubles the shards of this image's bucket in the background. There is one attempt at a time
   /// for each bucket, and no other for 0.2 to 1 s after it. An attempt that fails changes nothing.
-  void Double(const BucketImage& seen);
+  /// `ended`, if any, is called as that of Complete, or dropped if no attempt begins.
+  void Double(const BucketImage& seen, Done<bool> ended = nullptr);
   /// Creates the missing shards, and stores the number of shards in the others. Reports whether the
-  /// bucket exists; it is no error if other processes created the shards meanwhile. After Stop,
+  /// bucket exists; it is not an error if other processes created the shards meanwhile. After Stop,
   /// `done` is dropped without a call.
   void Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline, Done<bool> done);
   /// Waits for threads that run jobs. Jobs in flight end without a result.

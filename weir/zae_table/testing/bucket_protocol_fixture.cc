@@ -8,7 +8,7 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr std::uint32_t kMostShardsStored = 8;
+constexpr std::uint32_t kMaxShardsStored = 8;
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void BucketProtocolTest::Delete(const std::string& entity, std::uint32_t shard) 
 
 std::int64_t BucketProtocolTest::Taken(const std::string& entity) {
   std::int64_t taken = 0;
-  for (std::uint32_t shard = 0; shard < kMostShardsStored; ++shard) {
+  for (std::uint32_t shard = 0; shard < kMaxShardsStored; ++shard) {
     const auto item = Stored(entity, shard);
     if (item) taken += GetNumber(*item, "b_rpm_tc").value_or(0);
   }

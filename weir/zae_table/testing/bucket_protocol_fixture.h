@@ -109,7 +109,8 @@ class BucketProtocolTest : public testing::Test {
 
   std::vector<Request> writes_;
   std::vector<BucketKey> reads_;
-  std::map<std::string, std::int64_t> reported_;  // by entity: tokens taken, by the results
+  // Tokens taken according to the results, keyed by entity.
+  std::map<std::string, std::int64_t> reported_;
 };
 
 }  // namespace weir::dynamo

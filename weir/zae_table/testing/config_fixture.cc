@@ -1,4 +1,5 @@
 #include "weir/zae_table/testing/config_fixture.h"
+#include "weir/zae_table/version.h"
 
 #include <gtest/gtest.h>
 
@@ -61,7 +62,15 @@ int SimClient::Count(std::string_view operation) const {
   return found == counts_.end() ? 0 : found->second;
 }
 
-ConfigRig::ConfigRig() { CreateTableIn(server, table.name(), ZaeLayout()); }
+ConfigRig::ConfigRig() {
+  CreateTableIn(server, table.name(), ZaeLayout());
+  SimClient owner(server);  // its request is not counted
+  Table opened(owner, scheduler, "limits", 1, ZaeLayout());
+  Item record = NewVersionRecord({0}, "");
+  record.insert_or_assign("client_min_version", Of(kCompatibility));
+  const Write write{.kind = Write::Kind::kPut, .item = std::move(record)};
+  opened.Apply(write, true, kNever, [](const auto& put) { EXPECT_TRUE(put); });
+}
 
 Result<std::vector<std::optional<LevelLimits>>> ConfigRig::GetLimits(std::vector<Level> levels) {
   using Limits = std::vector<std::optional<LevelLimits>>;
@@ -134,8 +143,9 @@ void ConfigRig::Change(const TableKey& key, Expression change) {
 std::size_t ConfigRig::CountItems() const {
   std::size_t count = 0;
   for (const auto& [key, stored] : server.Table("limits")->items()) {
-    const bool is_audit = stored.now && stored.now->contains("event_id");
-    if (stored.now && !is_audit) ++count;
+    const bool is_other = stored.now && (stored.now->contains("event_id") ||
+                                         stored.now->contains("client_min_version"));
+    if (stored.now && !is_other) ++count;
   }
   return count;
 }

@@ -57,7 +57,7 @@ class SimClient final : public JsonClient {
   std::map<std::string, int, std::less<>> counts_;
 };
 
-/// An empty table, and the store on it.
+/// A table with a version record alone, and the store on it.
 class ConfigRig {
  public:
   ConfigRig();
@@ -77,7 +77,7 @@ class ConfigRig {
   /// Write as another client does.
   void Put(const TableKey& key, Item attributes);
   void Change(const TableKey& key, Expression change);
-  /// Returns the number of items, without audit events.
+  /// Returns the number of items, without audit events and the version record.
   std::size_t CountItems() const;
 
   sim::SimClock clock;

@@ -11,7 +11,7 @@ namespace weir::dynamo {
 namespace {
 
 constexpr std::uint32_t kShardsLookedAt = 32;
-constexpr std::int64_t kMostTokens = 12;
+constexpr std::int64_t kMaxTokens = 12;
 // More than the capacity of one of two shards.
 constexpr std::int64_t kSpreadTokens = 52;
 
@@ -134,7 +134,7 @@ void ConservedFleet::AskForTakes(int calls) {
 }
 
 void ConservedFleet::Ask() {
-  std::vector<Charge> charges = DrawCharges(rng_.Between(1, kMostTokens));
+  std::vector<Charge> charges = DrawCharges(rng_.Between(1, kMaxTokens));
   const bool is_of_team = charges.back().target->key.entity == "team";
   if (is_of_team && rng_.Chance(0.05)) charges.back().amounts = {kSpreadTokens * kMillitokens};
   const bool keeps = rng_.Chance(terms_.keeps);

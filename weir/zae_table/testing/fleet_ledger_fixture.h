@@ -23,11 +23,11 @@ struct LedgerCall {
 
   const FleetProcess* process = nullptr;  ///< null: a client of zae-limiter
   std::vector<Charge> charges;
-  std::optional<AdjustId> token;  ///< of an adjust; the same for each repetition
+  std::optional<AdjustId> token;  ///< the token of an adjust; the same for each repetition
   Instant began;
   Deadline deadline;
   End end = End::kOpen;                 ///< an adjust that succeeded is admitted
-  Instant answered{};                   ///< of the first result
+  Instant answered{};                   ///< the time of the first result
   int answers = 0;                      ///< number of results
   bool is_doubtful = false;             ///< Decision::maybe_charged_twice
   std::vector<std::uint32_t> shards{};  ///< Decision::shards

@@ -15,7 +15,7 @@ namespace weir::dynamo {
 
 /// The parameters of a run.
 struct NamesTerms {
-  std::size_t names = 10;  ///< more than kMostMeters: some are removed before they are full
+  std::size_t names = 10;  ///< more than kMaxMeters: some are removed before they are full
   bool variants = true;    ///< each name has three sets of parameters; false: one
   int buckets = 2;
   /// A process learns of a change up to this much later; the last process up to five times as late.
@@ -30,10 +30,10 @@ struct NamesTally {
   int answered = 0;
   int refused = 0;
   int failed = 0;
-  std::string failure;  ///< of the last one that failed
+  std::string failure;  ///< the message of the latest failure
   int no_room = 0;      ///< overrides that were refused because all limits were in debt
   int overrides = 0;    ///< admitted
-  int changes = 0;      ///< of the configured limits
+  int changes = 0;      ///< how often the configured limits change
   int stale = 0;        ///< requests by limits that were configured before
   int departed = 0;     ///< adjusts of a limit that the configuration no longer names
   /// The admitted amounts, by (bucket's entity, limit).
@@ -68,7 +68,7 @@ class FleetNames {
   Rng rng_;
   Instant end_;
   std::vector<Limit> configured_;           // now
-  std::vector<std::vector<Limit>> cached_;  // by process
+  std::vector<std::vector<Limit>> cached_;  // indexed by process
   NamesTally tally_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 using LimitKey = std::pair<std::string, std::string>;
 using End = LedgerCall::End;
 
-constexpr std::size_t kMostMessages = 10;
+constexpr std::size_t kMaxMessages = 10;
 
 // The bounds of the consumption that the calls on one limit may have caused.
 struct Interval {
@@ -68,7 +68,7 @@ class Comparison {
     }
     for (const auto& [token, calls] : adjusts_) CountAdjust(calls);
     Compare(Consumed(fleet));
-    if (findings_.broken.size() > kMostMessages) findings_.broken.resize(kMostMessages);
+    if (findings_.broken.size() > kMaxMessages) findings_.broken.resize(kMaxMessages);
   }
   LedgerFindings findings_;
 
@@ -103,7 +103,7 @@ class Comparison {
         if (high == 0 && low == 0) continue;
         LimitAccount& account = limits_[{whole, charge.target->limits[i].name}];
         account.all.Add(low, high);
-        account.takers += 2;  // so the limit is no probe
+        account.takers += 2;  // so the limit is not a probe
       }
       CountOnShards(charge, charge.shard, least);
     }
@@ -214,8 +214,8 @@ class Comparison {
 
   const LedgerTerms& terms_;
   std::map<AdjustId, std::vector<const LedgerCall*>> adjusts_;
-  std::map<LimitKey, LimitAccount> limits_;  // by the partition without the shard
-  std::map<LimitKey, std::int64_t> least_;   // by the partition of a shard
+  std::map<LimitKey, LimitAccount> limits_;  // keyed by the partition without the shard
+  std::map<LimitKey, std::int64_t> least_;   // keyed by the partition of a shard
 };
 
 }  // namespace

@@ -23,13 +23,15 @@ namespace weir::dynamo {
 
 /// The promises of the protocol under the conditions of a run.
 struct LedgerTerms {
-  /// The most charges of a decision that may have been charged again: it says so, or it failed. The
-  /// protocol repeats a write whose response was lost, 50 times at most.
+  /// Maximum number of charges of a decision that may have been charged again: it says so, or it
+  /// failed. The protocol repeats a write whose response was lost, 50 times at most.
   int charges = 51;
-  /// The same for an admitted decision that does not say so. More than 1 only on a network that
-  /// delivers a request twice, or if a compensation can fail.
+  /// Maximum number of charges of an admitted decision that does not say that it may have been
+  /// charged again. More than 1 only on a network that delivers a request twice, or if a
+  /// compensation can fail.
   int plain_charges = 1;
-  /// The same for a refused decision that does not say so. More than 0 as above.
+  /// Maximum number of charges of a refused decision that does not say so. More than 0 only under
+  /// the conditions of `plain_charges`.
   int refused_charges = 0;
   /// Items or limits leave during the run: returns to them are dropped, and a repetition of an
   /// adjust may count again.

@@ -9,7 +9,11 @@
 #include "weir/zae_table/testing/fleet_fixture.h"
 
 namespace weir::dynamo {
-namespace {
+
+std::string TextIn(const sim::Item& item, const std::string& name) {
+  const auto* text = item.at(name).As<std::string>();
+  return text == nullptr ? "" : *text;
+}
 
 std::int64_t NumberIn(const sim::Item& item, const std::string& name) {
   const auto found = item.find(name);
@@ -18,7 +22,9 @@ std::int64_t NumberIn(const sim::Item& item, const std::string& name) {
   return number == nullptr ? 0 : number->ToInt64().value_or(0);
 }
 
-std::int64_t NumberIn(const std::optional<sim::Item>& item, const std::string& name) {
+namespace {
+
+std::int64_t NumberInImage(const std::optional<sim::Item>& item, const std::string& name) {
   return item ? NumberIn(*item, name) : 0;
 }
 
@@ -41,18 +47,13 @@ std::optional<FenceValue> SlotWrittenBy(const sim::StreamRecord& record) {
   return ReadSlots(slots)[0];
 }
 
-std::string TextIn(const sim::Item& item, const std::string& name) {
-  const auto* text = item.at(name).As<std::string>();
-  return text == nullptr ? "" : *text;
-}
-
 // Returns the partition key without the shard.
 std::string WholeBucket(const sim::Item& item) {
   const std::string key = TextIn(item, "PK");
   return key.substr(0, key.rfind('#'));
 }
 
-using Shards = std::map<std::string, sim::Item>;  // by partition key
+using Shards = std::map<std::string, const sim::Item*>;  // by partition key
 
 // The number of shards of a bucket, and the tokens of each limit in all of them.
 struct Divided {
@@ -75,12 +76,12 @@ std::int64_t BalanceOf(const sim::Item& item, const std::string& limit, UnixMill
 Divided DividedAt(const Shards& shards, UnixMillis now) {
   Divided divided;
   for (const auto& [key, item] : shards) {
-    divided.shards = std::max(divided.shards, NumberIn(item, "shard_count"));
-    for (const auto& [name, value] : item) {
+    divided.shards = std::max(divided.shards, NumberIn(*item, "shard_count"));
+    for (const auto& [name, value] : *item) {
       if (!name.starts_with("b_") || !name.ends_with("_tk") || name == "b_wcu_tk") continue;
       const std::string limit = name.substr(2, name.size() - 5);
-      if (!item.contains("b_" + limit + "_cp")) continue;
-      divided.tokens[limit] += BalanceOf(item, limit, now);
+      if (!item->contains("b_" + limit + "_cp")) continue;
+      divided.tokens[limit] += BalanceOf(*item, limit, now);
     }
   }
   return divided;
@@ -97,8 +98,8 @@ std::int64_t ConsumedIn(const sim::StreamRecord& record, const std::string& name
   if (!record.before && !is_whole(record.after)) return 0;
   const bool is_seeded =
       is_whole(record.after) && !is_whole(record.before) &&
-      NumberIn(record.after, stem + "tk") != NumberIn(record.before, stem + "tk");
-  return NumberIn(record.after, name) - (is_seeded ? 0 : NumberIn(record.before, name));
+      NumberInImage(record.after, stem + "tk") != NumberInImage(record.before, stem + "tk");
+  return NumberInImage(record.after, name) - (is_seeded ? 0 : NumberInImage(record.before, name));
 }
 
 // Returns the tokens that a client of zae-limiter created: its new shards and limits are full, even
@@ -106,13 +107,13 @@ std::int64_t ConsumedIn(const sim::StreamRecord& record, const std::string& name
 std::int64_t MintedByPeer(const sim::StreamRecord& record, const std::string& limit) {
   const std::string tokens = "b_" + limit + "_tk";
   if (record.before && record.before->contains(tokens)) return 0;
-  return NumberIn(record.after, tokens) + ConsumedIn(record, "b_" + limit + "_tc");
+  return NumberInImage(record.after, tokens) + ConsumedIn(record, "b_" + limit + "_tc");
 }
 
 // Returns true if a shard is new, or has another number of shards than before.
 bool Divides(const sim::StreamRecord& record) {
   return !record.before ||
-         NumberIn(record.before, "shard_count") != NumberIn(record.after, "shard_count");
+         NumberInImage(record.before, "shard_count") != NumberInImage(record.after, "shard_count");
 }
 
 // Returns true if all shards exist and agree on their number. Otherwise sums of balances do not
@@ -120,12 +121,12 @@ bool Divides(const sim::StreamRecord& record) {
 // tokens above the new shares, and the shares of missing shards are not refilled.
 bool IsWhole(const Shards& shards) {
   return !shards.empty() && std::ranges::all_of(shards, [&](const auto& shard) {
-    return NumberIn(shard.second, "shard_count") == std::ssize(shards);
+    return NumberIn(*shard.second, "shard_count") == std::ssize(shards);
   });
 }
 
 UnixMillis LatestRefill(const Shards& shards, UnixMillis at) {
-  for (const auto& [key, item] : shards) at = std::max(at, UnixMillis{NumberIn(item, "rf")});
+  for (const auto& [key, item] : shards) at = std::max(at, UnixMillis{NumberIn(*item, "rf")});
   return at;
 }
 
@@ -145,7 +146,7 @@ std::vector<Division> Fleet::ReadDivisions() const {
       if (!record.after || !record.after->contains("rf")) continue;
       const std::string bucket = WholeBucket(*record.after);
       before.try_emplace(bucket, buckets[bucket]);
-      buckets[bucket][TextIn(*record.after, "PK")] = *record.after;
+      buckets[bucket][TextIn(*record.after, "PK")] = &*record.after;
       if (Divides(record) && !peers().Made(record)) divided.insert(bucket);
     }
     for (const std::string& bucket : divided) {

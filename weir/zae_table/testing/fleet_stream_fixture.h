@@ -9,6 +9,7 @@
 
 #include "weir/base/time.h"
 #include "weir/bucket/bucket.h"
+#include "weir/sim/dynamodb/expression/dynamo_value.h"
 
 namespace weir::dynamo {
 
@@ -21,6 +22,11 @@ struct Movement {
   bool is_adjust = false;
 };
 using Movements = std::map<std::pair<std::string, std::string>, std::vector<Movement>>;
+
+/// Returns an attribute of the item that exists; empty if it is not a text.
+std::string TextIn(const sim::Item& item, const std::string& name);
+/// Returns an attribute of the item; 0 if it does not exist or is not a whole number.
+std::int64_t NumberIn(const sim::Item& item, const std::string& name);
 
 class Fleet;
 /// Returns takes less returns in millitokens, by (partition key of a shard, limit).

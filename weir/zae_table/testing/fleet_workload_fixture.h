@@ -28,7 +28,7 @@ struct WorkloadOdds {
   double hasty = 0;  ///< has 40 to 400 ms instead of 3 s
   /// After half of the run no process sends requests for this duration.
   nanoseconds lull{0};
-  double repeated = 0.2;  ///< of the adjusts: sent again, with the same token
+  double repeated = 0.2;  ///< the part of the adjusts that is sent again, with the same token
 };
 
 /// The number of calls by their results.
@@ -38,7 +38,7 @@ struct FleetTally {
   int admitted = 0;
   int refused = 0;
   int failed = 0;
-  std::string failure;  ///< of the last one that failed
+  std::string failure;  ///< the message of the latest failure
   int doubtful = 0;     ///< admitted, and possibly charged twice
   int repeated = 0;     ///< adjusts
   int probed = 0;       ///< probes that were admitted
@@ -87,7 +87,7 @@ class FleetWorkload {
   std::int64_t longest_wait_;  ///< ms
   TargetPtr parent_;
   std::vector<TargetPtr> children_;
-  Instant lull_;  ///< when it begins
+  Instant lull_;  ///< the time at which the lull begins
   Instant end_;
   FleetTally tally_;
   FleetLedger ledger_;

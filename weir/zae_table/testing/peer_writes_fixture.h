@@ -27,7 +27,7 @@ class PeerWrites final : public sim::SimServer {
  private:
   sim::SimDynamo& server_;
   std::string_view table_;
-  std::map<std::uint64_t, bool> writes_;  // by sequence: whether it is an adjust
+  std::map<std::uint64_t, bool> writes_;  // whether a write is an adjust, keyed by sequence
 };
 
 }  // namespace weir::dynamo

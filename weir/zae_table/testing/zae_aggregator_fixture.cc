@@ -6,6 +6,7 @@
 
 #include "weir/dynamodb/response_parser.h"
 #include "weir/zae_table/bucket/bucket_image.h"
+#include "weir/zae_table/testing/fleet_stream_fixture.h"
 
 namespace weir::dynamo {
 namespace {
@@ -15,10 +16,6 @@ constexpr std::int64_t kBusyPart = 5;  // busy if less than a fifth of `wcu` is 
 Item ToDynamoItem(const sim::Item& item) {
   const nlohmann::json body = {{"Item", sim::WriteItem(item)}};
   return ReadItem(body.dump(), "Item").value().value_or(Item{});
-}
-
-std::int64_t ConsumedIn(const Item& item, const std::string& limit) {
-  return GetNumber(item, LimitAttribute(limit, "tc")).value_or(0);
 }
 
 Write UpdateTo(TableKey key) {
@@ -51,7 +48,8 @@ void ZaeAggregator::Run() {
   const auto& stream = fleet_.table().stream();
   std::map<std::string, Change> changes;
   for (; read_ < stream.size(); ++read_) Collect(stream[read_], changes);
-  for (const auto& [partition, change] : changes) {
+  for (auto& [partition, change] : changes) {
+    change.last = ToDynamoItem(*change.last_image);
     const auto key = ParseBucketPartition(partition);
     if (!key) continue;
     Refill(*key, change);
@@ -68,14 +66,17 @@ void ZaeAggregator::Run() {
 void ZaeAggregator::Collect(const sim::StreamRecord& record,
                             std::map<std::string, Change>& changes) const {
   if (!record.before || !record.after || !record.after->contains("rf")) return;
-  const Item before = ToDynamoItem(*record.before);
-  Item after = ToDynamoItem(*record.after);
-  Change& change = changes[*GetText(after, "PK")];
-  if (change.shards_before == 0) change.shards_before = ZaeShards(before);
-  for (const std::string& limit : ZaeLimits(after)) {
-    change.consumed[limit] += ConsumedIn(after, limit) - ConsumedIn(before, limit);
+  Change& change = changes[TextIn(*record.after, "PK")];
+  if (change.shards_before == 0) {
+    change.shards_before = std::max<std::int64_t>(NumberIn(*record.before, "shard_count"), 1);
   }
-  change.last = std::move(after);
+  for (const auto& [name, value] : *record.after) {
+    if (!name.starts_with("b_") || !name.ends_with("_tk")) continue;
+    const std::string limit = name.substr(2, name.size() - 5);
+    const std::string counter = LimitAttribute(limit, "tc");
+    change.consumed[limit] += NumberIn(*record.after, counter) - NumberIn(*record.before, counter);
+  }
+  change.last_image = &*record.after;
 }
 
 void ZaeAggregator::Refill(const BucketKey& key, const Change& change) {
@@ -85,6 +86,7 @@ void ZaeAggregator::Refill(const BucketKey& key, const Change& change) {
   bool qualifies = false;
   for (const auto& [limit, consumed] : change.consumed) {
     const auto meter = ReadZaeMeter(change.last, limit);
+    if (!meter) continue;
     const std::int64_t gain = ZaeRefillUntil(change.last, *meter, now);
     if (gain <= 0 || meter->tokens + gain >= std::max<std::int64_t>(consumed, 0)) continue;
     qualifies = true;
@@ -105,7 +107,7 @@ void ZaeAggregator::Refill(const BucketKey& key, const Change& change) {
 void ZaeAggregator::Double(const BucketKey& key, const Change& change) {
   const auto writes = ReadZaeMeter(change.last, kWriteLimit);
   const std::int64_t shards = ZaeShards(change.last);
-  if (!writes || 2 * shards > kMostZaeShards) return;
+  if (!writes || 2 * shards > kMaxZaeShards) return;
   const std::int64_t left = writes->tokens + ZaeRefillUntil(change.last, *writes, sender_.now());
   if (left * kBusyPart >= writes->capacity) return;
   ++tally_.bumps;
@@ -113,7 +115,7 @@ void ZaeAggregator::Double(const BucketKey& key, const Change& change) {
 }
 
 void ZaeAggregator::Propagate(const BucketKey& key, const Change& change) {
-  const std::int64_t shards = std::min(ZaeShards(change.last), kMostZaeShards);
+  const std::int64_t shards = std::min(ZaeShards(change.last), kMaxZaeShards);
   for (std::int64_t shard = 1; shard < shards; ++shard) {
     const BucketKey other{key.entity, key.resource, static_cast<std::uint32_t>(shard)};
     if (shard < change.shards_before) {

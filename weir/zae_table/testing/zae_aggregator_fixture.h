@@ -29,7 +29,8 @@ class ZaeAggregator {
  private:
   /// The changes of one shard in one batch.
   struct Change {
-    Item last;
+    const sim::Item* last_image = nullptr;  ///< in the stream
+    Item last;                              ///< the same; set when all changes are collected
     std::map<std::string, std::int64_t> consumed;
     std::int64_t shards_before = 0;
   };

@@ -55,7 +55,7 @@ std::uint32_t ZaeClient::DrawShard(const BucketKey& key) {
 void ZaeClient::Learn(const BucketKey& key, const std::optional<Item>& item) {
   if (!item) return;
   shards_[{key.entity, key.resource}] =
-      std::max(ShardsOf(key), std::min(ZaeShards(*item), kMostZaeShards));
+      std::max(ShardsOf(key), std::min(ZaeShards(*item), kMaxZaeShards));
 }
 
 void ZaeClient::Acquire(std::span<const Charge> charges, ZaeDone done) {
@@ -104,7 +104,7 @@ void ZaeClient::Speculated(const AcquiringPtr& acquiring, std::size_t i, const Z
 }
 
 void ZaeClient::Bump(const BucketKey& key, std::int64_t shards) {
-  if (2 * shards > kMostZaeShards) return;
+  if (2 * shards > kMaxZaeShards) return;
   ++tally_.bumps;
   shards_[{key.entity, key.resource}] = 2 * shards;
   sender_.Send({ZaeBump(sender_.Pass(), key, shards)}, {}, [](const ZaeAnswer&) {});

@@ -28,7 +28,7 @@ std::optional<ZaeMeter> ReadZaeMeter(const Item& item, std::string_view limit);
 std::vector<std::string> ZaeLimits(const Item& item);
 std::int64_t ZaeShards(const Item& item);
 /// zae-limiter creates no more shards.
-inline constexpr std::int64_t kMostZaeShards = 32;
+inline constexpr std::int64_t kMaxZaeShards = 32;
 /// Returns the gain of one of `shards` shards in `elapsed` ms; negative if it holds more than its
 /// capacity. A fraction of a millitoken is lost.
 std::int64_t ZaeRefill(const ZaeMeter& meter, std::int64_t shards, std::int64_t elapsed);

@@ -7,7 +7,7 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr int kMostAttempts = 4;
+constexpr int kMaxAttempts = 4;
 constexpr milliseconds kAttemptLimit{2'000};
 constexpr milliseconds kPauseOfBotocore{50};
 
@@ -54,7 +54,7 @@ void ZaeSender::Answered(const std::shared_ptr<Sending>& sending, const ZaeAnswe
   if (!answer && answer.error().maybe_applied) ++sending->doubts;
   const bool is_final = answer || answer.error().kind == FailureClass::kConditional ||
                         answer.error().kind == FailureClass::kPermanent;
-  if (!is_final && sending->attempts < kMostAttempts) {
+  if (!is_final && sending->attempts < kMaxAttempts) {
     ++repeated_;
     auto& scheduler = process_.scheduler();
     scheduler.At(scheduler.clock().Now() + kPauseOfBotocore, [this, sending] { Try(sending); });

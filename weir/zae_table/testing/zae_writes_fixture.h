@@ -19,7 +19,7 @@ namespace weir::dynamo {
 struct ZaePass {
   const Keys& keys;
   UnixMillis now;
-  std::int64_t write_capacity = 0;  ///< of `wcu` in an item that is created, in millitokens
+  std::int64_t write_capacity = 0;  ///< `wcu` of an item that is created, in millitokens
 };
 
 /// Takes from stored balances, without a read. Limits with an amount of 0 are not named.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "weir/aws/http/http_wire.h"
+#include "weir/runtime/callback_scope.h"
 
 namespace weir::internal {
 namespace {
@@ -219,6 +220,7 @@ HttpFailure CrtExchange::MakeFailure(bool maybe_sent, std::string_view what) con
 void CrtExchange::RunDone(HttpResult answer) {
   if (done_ == nullptr) return;
   HttpDone done = std::exchange(done_, nullptr);
+  const CallbackScope scope;
   done(std::move(answer));
   // Destroy the callback before the pool is released: a thread that waits for that may free objects
   // that the callback refers to.

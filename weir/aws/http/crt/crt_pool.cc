@@ -29,7 +29,7 @@ aws_socket_options SocketOptions(milliseconds connect_timeout) {
   // aws-c-io sets TCP_KEEPIDLE from the "interval" and TCP_KEEPINTVL from the "timeout".
   socket.keep_alive_interval_sec = kProbeAfterSeconds;
   socket.keep_alive_timeout_sec = kProbeEverySeconds;
-  socket.keep_alive_max_failed_probes = kMostFailedProbes;
+  socket.keep_alive_max_failed_probes = kMaxFailedProbes;
   return socket;
 }
 

@@ -35,7 +35,7 @@ constexpr std::array<Function, 5> kFunctions = {{{"attribute_exists", Kind::kExi
                                                  {"begins_with", Kind::kBeginsWith, 2},
                                                  {"contains", Kind::kContains, 2}}};
 
-constexpr std::size_t kMostIn = 100;
+constexpr std::size_t kMaxIn = 100;
 
 /// Returns the operand if it is a value of the request, otherwise null.
 const Value* Given(const Operand& operand) { return std::get_if<Value>(&operand.of); }
@@ -207,7 +207,7 @@ class ConditionParser {
 
   Status CheckComparison(const Condition& condition, const std::string& symbol) const {
     const auto& operands = condition.operands;
-    if (condition.kind == Kind::kIn && operands.size() > kMostIn + 1) {
+    if (condition.kind == Kind::kIn && operands.size() > kMaxIn + 1) {
       return reader_.Invalid(
           "The IN operator is provided with too many operands; number of "
           "operands: " +

@@ -250,7 +250,7 @@ TEST(Condition, KnowsItsPaths) {
 /// A boolean expression over three flags: its text and its meaning, built together.
 struct Formula {
   std::string text;
-  int binding = 0;  ///< of its outermost operator: 0 OR, 1 AND, 2 NOT, 3 none
+  int binding = 0;  ///< the binding strength of the outermost operator: 0 OR, 1 AND, 2 NOT, 3 none
   std::function<bool(unsigned)> meaning;
 };
 

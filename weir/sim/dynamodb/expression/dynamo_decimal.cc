@@ -6,7 +6,7 @@
 namespace weir::sim {
 namespace {
 
-constexpr int kMostDigits = 38;
+constexpr int kMaxDigits = 38;
 constexpr int kLargestPower = 125;
 constexpr int kSmallestPower = -130;
 
@@ -74,7 +74,7 @@ Result<Decimal> Decimal::Parse(std::string_view text) {
   const auto dropped = static_cast<int>(digits.size() - 1 - last);
   digits.resize(last + 1);
   digits.erase(0, digits.find_first_not_of('0'));
-  if (digits.size() > kMostDigits) return TooPrecise();
+  if (digits.size() > kMaxDigits) return TooPrecise();
   Digits value = 0;
   for (const char c : digits) value = value * 10 + static_cast<unsigned>(c - '0');
   return Make(negative, value, *exponent - static_cast<int>(places) + dropped);
@@ -85,7 +85,7 @@ Result<Decimal> Decimal::Make(bool negative, Digits digits, int exponent) {
   if (digits == 0) return made;
   for (; digits % 10 == 0; ++exponent) digits /= 10;
   const int count = CountDigits(digits);
-  if (count > kMostDigits) return TooPrecise();
+  if (count > kMaxDigits) return TooPrecise();
   if (exponent + count - 1 > kLargestPower) {
     return Fail(Code::kInvalidArgument,
                 "Number overflow. Attempting to store a number with magnitude larger than "

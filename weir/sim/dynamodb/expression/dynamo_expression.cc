@@ -10,7 +10,7 @@ namespace weir::sim {
 namespace {
 
 constexpr std::size_t kLongestExpression = 4096;
-constexpr int kMostOperators = 300;
+constexpr int kMaxOperators = 300;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 bool StartsWord(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -191,7 +191,7 @@ Result<Value> ExpressionReader::ReadValue() {
 }
 
 Status ExpressionReader::CountOperator() {
-  if (++operators_ <= kMostOperators) return {};
+  if (++operators_ <= kMaxOperators) return {};
   return Invalid("The expression contains too many operators; operator count: " +
                  std::to_string(operators_));
 }

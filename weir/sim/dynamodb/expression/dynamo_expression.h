@@ -51,7 +51,7 @@ class ExpressionReader {
   void Next();
   /// Returns whether the current token is this symbol, or this word in any case.
   bool At(std::string_view token) const;
-  /// As At, and moves to the next token if so.
+  /// Like At, but also moves to the next token if the result is true.
   bool Take(std::string_view token);
   /// Returns whether the current token is a word followed by an opening parenthesis.
   bool AtFunction() const;

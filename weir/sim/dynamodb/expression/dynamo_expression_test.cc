@@ -71,7 +71,7 @@ std::string PathIn(std::string_view text) {
 TEST(ExpressionReader, ReadsPathsThroughPlaceholders) {
   EXPECT_EQ(PathIn("#a"), "[first]");
   EXPECT_EQ(PathIn("#0.b[3][0].#a"), "[second, b, [3], [0], first]");
-  EXPECT_EQ(PathIn("#dot"), "[x.y]") << "a dot in a name is no step";
+  EXPECT_EQ(PathIn("#dot"), "[x.y]") << "a dot in a name is not a step";
   EXPECT_EQ(PathIn("a . b [ 1 ]"), "[a, b, [1]]");
   EXPECT_THAT(PathIn("#nowhere"), HasSubstr("attribute name: #nowhere"));
   EXPECT_THAT(PathIn("a.size"), HasSubstr("reserved keyword: size"));

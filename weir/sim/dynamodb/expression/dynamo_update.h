@@ -15,8 +15,8 @@ namespace weir::sim {
 struct NewValue {
   enum class Kind { kValue, kPath, kIfNotExists, kListAppend, kPlus, kMinus };
   Kind kind = Kind::kValue;
-  Value value;                  ///< of kValue
-  Path path;                    ///< of kPath, kIfNotExists
+  Value value;                  ///< the value of kValue
+  Path path;                    ///< the path of kPath, kIfNotExists
   std::vector<NewValue> parts;  ///< one for kIfNotExists, two for the last three kinds
 };
 

@@ -17,7 +17,7 @@
 
 namespace weir::sim {
 
-/// DynamoDB's types, except sets of binaries (BS), which are not simulated.
+/// DynamoDB's types, except binary sets (BS), which are not simulated.
 enum class ValueType {
   kString,
   kNumber,
@@ -37,7 +37,7 @@ struct Value;
 /// An item, by attribute name; also the content of an attribute of type M.
 using Item = std::map<std::string, Value, std::less<>>;
 
-/// An attribute value. Two values are equal if DynamoDB's `=` says so.
+/// An attribute value. Equality follows DynamoDB's `=` operator.
 struct Value {
   using Null = std::monostate;
   using List = std::vector<Value>;
@@ -73,7 +73,7 @@ struct Value {
   Content content;
 };
 
-/// Returns an error of the request, with AWS's message.
+/// Returns an invalid-request error; `message` is the text that AWS uses.
 inline tl::unexpected<Error> BadRequest(std::string message) {
   return Fail(Code::kInvalidArgument, std::move(message));
 }
@@ -85,8 +85,9 @@ nlohmann::json WriteValue(const Value& value);
 Result<Item> ReadItem(const nlohmann::json& json);
 nlohmann::json WriteItem(const Item& item);
 
-/// Returns the size that AWS uses for limits and bills: names and contents, 3 bytes for a map or
-/// list and 1 more for each element. (AWS: "DynamoDB item sizes and formats".)
+/// Returns the size that counts towards AWS's limits and billing: the bytes of names and values,
+/// plus 3 bytes for each map or list, plus 1 byte for each of their elements. (AWS: "DynamoDB item
+/// sizes and formats".)
 std::size_t SizeOf(const Value& value);
 std::size_t SizeOf(const Item& item);
 

@@ -18,7 +18,7 @@ class ReservationHarness {
  public:
   virtual ~ReservationHarness() = default;
   virtual ReservationBackend& backend() = 0;
-  /// As BackendHarness::Pump.
+  /// See BackendHarness::Pump.
   virtual bool Pump() { return false; }
   /// Returns another client of the same store, as another process would have; null if that is not
   /// possible. Its calls also complete by Pump. It is destroyed before this one.

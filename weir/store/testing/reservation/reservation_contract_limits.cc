@@ -105,7 +105,7 @@ TEST_P(AccountLimitContract, RowsOfAServiceAreListedInOrderOfTheirKeys) {
 
 TEST_P(AccountLimitContract, LimitsAreKeptAsFarAsTheyAreExact) {
   for (const AccountLimit& limit :
-       {AccountLimit{.limit = kMostAccountTokens, .window = kLongestWindow},
+       {AccountLimit{.limit = kMaxAccountTokens, .window = kLongestWindow},
         AccountLimit{.limit = -1, .window = 0s}, AccountLimit{.limit = 1, .window = 1s}}) {
     AccountLimitRow row = FreshRow("");
     row.limit = limit;
@@ -120,7 +120,7 @@ TEST_P(AccountLimitContract, BadRowsAndKeysAreRefusedAndChangeNothing) {
   bad[0].key.resource = "";
   bad[1].key.account = "";
   bad[2].key.account = std::string(256, 'a');
-  bad[3].limit.limit = kMostAccountTokens + 1;
+  bad[3].limit.limit = kMaxAccountTokens + 1;
   bad[4].limit.window = -1s;
   bad[5].limit.window = kLongestWindow + 1s;
   bad[6].service = std::string(2049, 's');

@@ -63,7 +63,7 @@ TEST_P(TokenContract, RetryAfterIsExact) {
 TEST_P(TokenContract, TimeThatRunsBackwardsGivesNothing) {
   const AccountKey key = FreshKey();
   ASSERT_TRUE(Take(key, kTen, 10, start_).taken);
-  for (const milliseconds back : {1ms, 10'000ms, kMostAhead}) {
+  for (const milliseconds back : {1ms, 10'000ms, kMaxAhead}) {
     EXPECT_FALSE(Take(key, kTen, 1, start_ - back).taken);
   }
   // Tokens do not come back twice when the clock is right again.
@@ -85,8 +85,8 @@ TEST_P(TokenContract, AnotherLimitKeepsWhatIsUsed) {
 
 TEST_P(TokenContract, HugeLimitsAreExact) {
   const AccountKey key = FreshKey();
-  const AccountLimit huge{.limit = kMostAccountTokens, .window = kLongestWindow};
-  EXPECT_EQ(Take(key, huge, kMostAccountTokens, start_).available, 0);
+  const AccountLimit huge{.limit = kMaxAccountTokens, .window = kLongestWindow};
+  EXPECT_EQ(Take(key, huge, kMaxAccountTokens, start_).available, 0);
   // 284,609 tokens and a fraction come back in a second.
   EXPECT_EQ(Take(key, huge, 1, start_ + 1s).available, 284'607);
 }
@@ -110,14 +110,14 @@ TEST_P(TokenContract, BadTakesAreRefusedAndChangeNothing) {
   EXPECT_EQ(code(key, {.limit = 10, .window = -1s}, 1), Code::kInvalidArgument);
   EXPECT_EQ(code(key, {.limit = 0, .window = 10s}, 1), Code::kInvalidArgument) << "blocked";
   EXPECT_EQ(code(key, {.limit = -5, .window = 10s}, 1), Code::kInvalidArgument) << "blocked";
-  EXPECT_EQ(code(key, {.limit = kMostAccountTokens + 1, .window = 10s}, 1), Code::kInvalidArgument);
+  EXPECT_EQ(code(key, {.limit = kMaxAccountTokens + 1, .window = 10s}, 1), Code::kInvalidArgument);
   EXPECT_EQ(code({.resource = "", .account = "a"}, kTen, 1), Code::kInvalidArgument);
   EXPECT_TRUE(Take(key, kTen, 10, start_).taken);
 }
 
 struct Ask {
   milliseconds wait;  // since the request before
-  int per_mille;      // of the limit, in thousandths
+  int per_mille;      // a part of the limit, in thousandths
 };
 
 std::ostream& operator<<(std::ostream& out, const Ask& ask) {
@@ -135,7 +135,7 @@ rc::Gen<std::vector<Ask>> AnyAsks() {
 
 AccountLimit AnyAccountLimit() {
   return {.limit = *rc::gen::element<std::int64_t>(1, 2, 3, 5, 7, 10, 100, 999, 86'400,
-                                                   kMostAccountTokens),
+                                                   kMaxAccountTokens),
           .window = *rc::gen::element(std::chrono::seconds(1), std::chrono::seconds(3),
                                       std::chrono::seconds(7), std::chrono::seconds(60),
                                       std::chrono::seconds(86'400), kLongestWindow)};

@@ -1,0 +1,23 @@
+// The limits of buckets at an instant, in the form that `weir buckets` and others print.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weir/store/bucket/bucket_store.h"
+
+namespace weir::app {
+
+/// One limit of one bucket at an instant.
+struct ShownMeter {
+  std::string limit;
+  Meter meter;  ///< refilled to the instant; millitokens
+  UnixMillis full_at;
+  bool configured = true;
+};
+
+/// Returns the limits of the bucket, the configured ones first. A bucket that was written after
+/// `at` is returned as it was written.
+std::vector<ShownMeter> MetersAt(const BucketRecord& record, UnixMillis at);
+
+}  // namespace weir::app

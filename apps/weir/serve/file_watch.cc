@@ -1,0 +1,42 @@
+#include "apps/weir/serve/file_watch.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+namespace weir::app {
+namespace {
+
+constexpr nanoseconds kReportPause = std::chrono::seconds(10);
+
+}  // namespace
+
+FileWatch::FileWatch(std::string path) : path_(std::move(path)), read_(Read()), seen_(read_) {}
+
+FileWatch::Attributes FileWatch::Read() const {
+  struct stat found = {};
+  if (stat(path_.c_str(), &found) != 0) return {};
+  return {.device = found.st_dev,
+          .inode = found.st_ino,
+          .size = found.st_size,
+          .modified = found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec};
+}
+
+bool FileWatch::HasChanged() {
+  seen_ = Read();
+  return seen_ != Attributes() && seen_ != read_;
+}
+
+void FileWatch::Acknowledge() {
+  read_ = seen_;
+  report_again_ = {};
+}
+
+bool FileWatch::NoteFailure(Instant now) {
+  if (seen_ == failed_ && now < report_again_) return false;
+  failed_ = seen_;
+  report_again_ = now + kReportPause;
+  return true;
+}
+
+}  // namespace weir::app

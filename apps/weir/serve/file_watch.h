@@ -1,0 +1,45 @@
+// Notices that a file has changed, by its attributes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weir/base/time.h"
+
+namespace weir::app {
+
+/// Looks at the file that the path leads to, so that a link that is replaced counts as a change (as
+/// Kubernetes updates a ConfigMap). A change remains one until the caller has read the file: look
+/// with HasChanged, read, and Acknowledge if the read succeeded. What changes in between is a
+/// change at the next look. Not thread-safe.
+class FileWatch {
+ public:
+  /// The file as it is now counts as read: construct the watch before the first read.
+  explicit FileWatch(std::string path);
+  /// Looks, and returns whether the file differs from the one that was read last. A file that is
+  /// missing is not a change: it may be about to be replaced.
+  bool HasChanged();
+  /// The file that the last HasChanged saw, or a later one, has been read.
+  void Acknowledge();
+  /// The file that the last HasChanged saw cannot be used. Returns whether to report that: for each
+  /// such file at once, and again after 10 s at the earliest.
+  bool NoteFailure(Instant now);
+
+ private:
+  struct Attributes {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::int64_t size = 0;
+    std::int64_t modified = 0;  // ns
+    friend bool operator==(const Attributes&, const Attributes&) = default;
+  };
+  Attributes Read() const;
+
+  const std::string path_;
+  Attributes read_;    // of the file that was read last
+  Attributes seen_;    // by the last HasChanged
+  Attributes failed_;  // of the last failure that was reported
+  Instant report_again_{};
+};
+
+}  // namespace weir::app

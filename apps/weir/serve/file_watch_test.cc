@@ -1,0 +1,87 @@
+#include "apps/weir/serve/file_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace weir::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileWatchTest : public testing::Test {
+ protected:
+  FileWatchTest() {
+    fs::create_directories(folder_ / "v1");
+    fs::create_directories(folder_ / "v2");
+    Write("v1/rules", "1");
+    Write("v2/rules", "22");
+    fs::create_directory_symlink("v1", folder_ / "data");
+    fs::create_symlink("data/rules", folder_ / "rules");
+  }
+  ~FileWatchTest() override { fs::remove_all(folder_); }
+
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+  }
+
+  // Tests run at the same time, each in a process of its own.
+  const fs::path folder_ =
+      fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(FileWatchTest, AChangeRemainsOneUntilItIsAcknowledged) {
+  FileWatch watch(folder_ / "v1/rules");
+  EXPECT_FALSE(watch.HasChanged());
+  Write("v1/rules", "other");
+  EXPECT_TRUE(watch.HasChanged());
+  EXPECT_TRUE(watch.HasChanged());
+  watch.Acknowledge();
+  EXPECT_FALSE(watch.HasChanged());
+}
+
+TEST_F(FileWatchTest, AChangeDuringTheReadIsNotAcknowledged) {
+  FileWatch watch(folder_ / "v1/rules");
+  Write("v1/rules", "other");
+  EXPECT_TRUE(watch.HasChanged());
+  Write("v1/rules", "and another");
+  watch.Acknowledge();
+  EXPECT_TRUE(watch.HasChanged());
+}
+
+TEST_F(FileWatchTest, AFailureIsReportedAtOnceForEachFileAndElseEvery10Seconds) {
+  using std::chrono::seconds;
+  const Instant start{100'000'000'000};
+  FileWatch watch(folder_ / "v1/rules");
+  Write("v1/rules", "bad");
+  EXPECT_TRUE(watch.HasChanged() && watch.NoteFailure(start));
+  EXPECT_TRUE(watch.HasChanged() && !watch.NoteFailure(start + seconds(9)));
+  EXPECT_TRUE(watch.HasChanged() && watch.NoteFailure(start + seconds(10)));
+  Write("v1/rules", "worse");
+  EXPECT_TRUE(watch.HasChanged() && watch.NoteFailure(start + seconds(11)));
+  EXPECT_TRUE(watch.HasChanged() && !watch.NoteFailure(start + seconds(20)));
+  watch.Acknowledge();
+  Write("v1/rules", "as bad");
+  EXPECT_TRUE(watch.HasChanged() && watch.NoteFailure(start + seconds(20)));
+}
+
+// As a mounted ConfigMap changes: the link of a folder is replaced.
+TEST_F(FileWatchTest, ALinkThatIsReplacedIsNoticed) {
+  FileWatch watch(folder_ / "rules");
+  fs::create_directory_symlink("v2", folder_ / "next");
+  EXPECT_FALSE(watch.HasChanged());
+  fs::rename(folder_ / "next", folder_ / "data");
+  EXPECT_TRUE(watch.HasChanged());
+}
+
+TEST_F(FileWatchTest, AMissingFileIsNoChangeAndItsReturnIs) {
+  FileWatch watch(folder_ / "v1/rules");
+  fs::remove(folder_ / "v1/rules");
+  EXPECT_FALSE(watch.HasChanged());
+  Write("v1/rules", "33");
+  EXPECT_TRUE(watch.HasChanged());
+}
+
+}  // namespace
+}  // namespace weir::app

@@ -1,0 +1,226 @@
+#include "apps/weir/serve/serve_run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "apps/weir/files.h"
+#include "apps/weir/limits/limits_plan.h"
+#include "apps/weir/serve/file_watch.h"
+#include "apps/weir/serve/process_setup.h"
+#include "apps/weir/serve/service_manager.h"
+#include "apps/weir/serve/service_options.h"
+#include "apps/weir/terminal/signal_pipe.h"
+#include "weir/limiter/limiter_metrics.h"
+#include "weir/model/limits_file.h"
+#include "weir/rules/rules_file.h"
+#include "weir/runtime/await.h"
+#include "weir/service/rate_limit_server.h"
+
+namespace weir::app {
+namespace {
+
+constexpr nanoseconds kServeLook = std::chrono::milliseconds(100);
+constexpr nanoseconds kFileLook = std::chrono::seconds(1);
+
+Status ApplyLimitsFile(const ServeOptions& options, Context& context, Backend& backend) {
+  if (options.limits.empty()) return {};
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.limits));
+  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ParseLimitsFile(text, options.limits));
+  WEIR_ASSIGN_OR_RETURN(const Declared live,
+                        ReadDeclared(backend.config(), context.RequestDeadlines()));
+  const Plan plan = MakePlan(file, live, backend.buckets().Now());
+  return ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size()));
+}
+
+/// The service between its start and its end.
+class ServiceRun {
+ public:
+  ServiceRun(const ServeOptions& options, Context& context, Backend& backend,
+             const service::RateLimitServerOptions& server)
+      : options_(options),
+        context_(context),
+        process_(context.process()),
+        backend_(backend),
+        limiter_(backend, process_.scheduler, {.log = &context.log()}),
+        server_(limiter_, process_.clock, server, context.log()),
+        manager_(process_),
+        rules_file_(options.rules),
+        tokens_file_(options.tokens) {}
+
+  /// Reads the files, whose later changes the watches notice.
+  Status Start() {
+    WEIR_ASSIGN_OR_RETURN(rules::RuleSet rules, ReadRules(options_));
+    WEIR_ASSIGN_OR_RETURN(const service::AccessTokensPtr tokens, ReadTokens(options_));
+    WEIR_RETURN_IF_ERROR(ApplyLimitsFile(options_, context_, backend_));
+    const std::size_t count = rules.rules().size();
+    WEIR_RETURN_IF_ERROR(server_.Start(std::move(rules), tokens));
+    WEIR_RETURN_IF_ERROR(server_.RegisterMetrics(registry_));
+    WEIR_RETURN_IF_ERROR(weir::RegisterMetrics(registry_, limiter_));
+    WEIR_RETURN_IF_ERROR(backend_.RegisterMetrics(registry_));
+    WEIR_RETURN_IF_ERROR(registry_.Add({.name = "weir_service_rules_loads_total",
+                                        .help = "Readings of the rules.",
+                                        .labels = {{"result", "ok"}}},
+                                       loads_));
+    WEIR_RETURN_IF_ERROR(registry_.Add({.name = "weir_service_rules_loads_total",
+                                        .help = "Readings of the rules.",
+                                        .labels = {{"result", "error"}}},
+                                       failed_loads_));
+    server_.ExportMetrics(registry_);
+    loads_.Add();
+    Announce(count);
+    manager_.NotifyReady();
+    return {};
+  }
+
+  Status RunUntilSignal() {
+    Instant look_at_file = process_.clock.Now() + kFileLook;
+    while (!process_.interrupted()) {
+      const Instant now = process_.clock.Now();
+      manager_.NotifyAlive(now);
+      bool is_asked = false;
+      while (const auto caught = ReadSignal()) is_asked |= caught->number == SIGHUP;
+      const bool looks = now >= look_at_file;
+      if (looks) look_at_file = now + kFileLook;
+      if (is_asked) ReloadTls();
+      if (looks || is_asked) ReloadRules(now, is_asked);
+      if (looks || is_asked) ReloadTokens(now, is_asked);
+      WEIR_RETURN_IF_ERROR(SleepUntil(process_.scheduler, now + kServeLook));
+    }
+    return {};
+  }
+
+  /// Ends the connections, and then the decisions that are in flight.
+  Status Drain() {
+    manager_.NotifyStopping();
+    const Deadline deadline = Deadline::After(process_.clock, options_.drain_timeout);
+    WEIR_ASSIGN_OR_RETURN(const transport::DrainResult drained, server_.Drain(deadline));
+    const Deadline idle_by = Deadline::After(process_.clock, options_.store_timeout);
+    while (!server_.IsIdle() && !idle_by.ExpiredAt(process_.clock.Now())) {
+      WEIR_RETURN_IF_ERROR(SleepUntil(process_.scheduler, process_.clock.Now() + kServeLook));
+    }
+    const std::array fields = {LogField{"ended", static_cast<std::int64_t>(drained.ended)},
+                               LogField{"cut", static_cast<std::int64_t>(drained.cut)}};
+    context_.log().Write(LogLevel::kInfo, "service.drained", fields);
+    // What the store still works on completes here: the limiter outlives all of its calls.
+    return server_.IsIdle() ? Status() : backend_.Close();
+  }
+
+ private:
+  void Announce(std::size_t rules) {
+    process_.out << fmt::format("serving gRPC on {}", fmt::join(server_.grpc_addresses(), ", "));
+    const auto admin = server_.admin_addresses();
+    if (!admin.empty()) process_.out << fmt::format("; metrics on {}", fmt::join(admin, ", "));
+    process_.out << fmt::format("; store {}; {} rules\n", backend_.Describe(), rules) << std::flush;
+    if (rules == 0) Warn("service.no_rules", "without rules every request passes: give --rules");
+    if (backend_.Describe().starts_with("memory")) {
+      Warn("service.memory_store",
+           "each process counts by itself: several replicas admit the sum of their limits");
+    }
+  }
+
+  void Warn(std::string_view event, std::string_view message) {
+    const std::array fields = {LogField{"message", message}};
+    context_.log().Write(LogLevel::kWarning, event, fields);
+  }
+
+  // A file that cannot be used keeps the rules in force, and is read again at each look.
+  void ReloadRules(Instant now, bool is_asked) {
+    if ((!rules_file_.HasChanged() && !is_asked) || options_.rules.empty()) return;
+    auto rules = ReadRules(options_);
+    if (!rules) {
+      if (!rules_file_.NoteFailure(now) && !is_asked) return;
+      failed_loads_.Add();
+      return Warn("service.rules_refused", rules.error().message);
+    }
+    rules_file_.Acknowledge();
+    loads_.Add();
+    const std::array fields = {LogField{"rules", static_cast<std::int64_t>(rules->rules().size())}};
+    server_.SetRules(*std::move(rules));
+    context_.log().Write(LogLevel::kInfo, "service.rules_loaded", fields);
+  }
+
+  void ReloadTokens(Instant now, bool is_asked) {
+    if ((!tokens_file_.HasChanged() && !is_asked) || options_.tokens.empty()) return;
+    auto tokens = ReadTokens(options_);
+    if (!tokens) {
+      if (!tokens_file_.NoteFailure(now) && !is_asked) return;
+      return Warn("service.tokens_refused", tokens.error().message);
+    }
+    tokens_file_.Acknowledge();
+    const std::array fields = {LogField{"tokens", static_cast<std::int64_t>((*tokens)->size())}};
+    server_.SetTokens(*tokens);
+    context_.log().Write(LogLevel::kInfo, "service.tokens_loaded", fields);
+  }
+
+  void ReloadTls() {
+    const Status reloaded = server_.ReloadTls();
+    if (!reloaded) Warn("service.tls_refused", reloaded.error().message);
+  }
+
+  const ServeOptions& options_;
+  Context& context_;
+  const ProcessContext& process_;
+  Backend& backend_;
+  Limiter limiter_;
+  Registry registry_;
+  Counter loads_;
+  Counter failed_loads_;
+  service::RateLimitServer server_;
+  ServiceManager manager_;
+  FileWatch rules_file_;
+  FileWatch tokens_file_;
+};
+
+}  // namespace
+
+Result<rules::RuleSet> ReadRules(const ServeOptions& options) {
+  if (options.rules.empty()) return rules::RuleSet();
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.rules));
+  return rules::ParseRules(text, options.rules);
+}
+
+Result<service::AccessTokensPtr> ReadTokens(const ServeOptions& options) {
+  if (options.tokens.empty()) return service::AccessTokensPtr();
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.tokens));
+  WEIR_ASSIGN_OR_RETURN(service::AccessTokens tokens,
+                        service::ParseAccessTokens(text, options.tokens));
+  return std::make_shared<const service::AccessTokens>(std::move(tokens));
+}
+
+namespace {
+
+// Fewer connections are open than the operator expects.
+void WarnOfBound(std::size_t configured, std::size_t bound, Log& log) {
+  if (configured <= bound) return;
+  const std::array fields = {LogField{"configured", static_cast<std::int64_t>(configured)},
+                             LogField{"bound", static_cast<std::int64_t>(bound)},
+                             LogField{"descriptors", static_cast<std::int64_t>(DescriptorLimit())}};
+  log.Write(LogLevel::kWarning, "service.connections_bounded", fields);
+}
+
+}  // namespace
+
+Result<Exit> RunService(const ServeOptions& options, Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const auto server,
+                        ServiceOptionsOf(options, context.process(), DescriptorLimit()));
+  // The handlers exist before the announcement, which its reader may answer with a signal.
+  if (context.process().interrupted()) return Exit::kDone;
+  ServiceRun run(options, context, backend, server);
+  Status served = run.Start();
+  if (served) WarnOfBound(options.max_connections, server.grpc.max_connections, context.log());
+  if (served) served = run.RunUntilSignal();
+  if (served) served = run.Drain();
+  if (served) return Exit::kDone;
+  // The decisions in flight must end before the loops on which they respond are gone.
+  static_cast<void>(backend.Close());
+  return Fail(std::move(served.error()));
+}
+
+}  // namespace weir::app

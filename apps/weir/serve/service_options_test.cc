@@ -1,0 +1,37 @@
+#include "apps/weir/serve/service_options.h"
+
+#include <gtest/gtest.h>
+
+#include "apps/weir/testing/process_context_fixture.h"
+
+namespace weir::app {
+namespace {
+
+class ServiceOptionsTest : public WorldTest {
+ protected:
+  service::RateLimitServerOptions Make(const ServeTexts& texts, std::size_t descriptors = 1'024) {
+    return *ServiceOptionsOf(*MakeServeOptions(texts), process_, descriptors);
+  }
+};
+
+TEST_F(ServiceOptionsTest, AConnectionKeepsFourOfTheLargestRequests) {
+  const grpc::ServerBounds usual = Make({}).calls;
+  EXPECT_EQ(usual.max_message, 1'048'576U);
+  EXPECT_EQ(usual.max_kept, 4'194'304U);
+  EXPECT_EQ(Make({{"max-message", "65536"}}).calls.max_kept, 1'048'576U);
+  EXPECT_EQ(Make({{"max-message", "16777216"}}).calls.max_kept, 67'108'864U);
+}
+
+TEST_F(ServiceOptionsTest, AConnectionHasTheCallsOfItsStreams) {
+  EXPECT_EQ(Make({}).calls.max_calls, 1'024U);
+  EXPECT_EQ(Make({{"max-streams", "2000"}}).calls.max_calls, 8'000U);
+}
+
+TEST_F(ServiceOptionsTest, ConnectionsFitIntoTheDescriptors) {
+  EXPECT_EQ(Make({}).grpc.max_connections, 860U);
+  EXPECT_EQ(Make({{"max-connections", "0"}}).grpc.max_connections, 860U);
+  EXPECT_EQ(Make({}, 65'536).grpc.max_connections, 20'000U);
+}
+
+}  // namespace
+}  // namespace weir::app

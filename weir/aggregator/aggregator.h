@@ -1,0 +1,109 @@
+// Counts the usage in the change records of a table's stream: a protocol without I/O.
+// Mechanism and proof: docs/design/aggregator.md.
+//
+//   Start --> usage updates, archive objects, refills --> done: the checkpoint, or the first record
+//             (bounded in flight, retried)             |        that is not applied
+//                                                      |
+//             deadline, lost lease --------------------+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "weir/aggregator/lease/aggregator_lease.h"
+#include "weir/aggregator/protocol/aggregator_batch.h"
+#include "weir/aggregator/protocol/batch_plan.h"
+#include "weir/base/rng.h"
+#include "weir/telemetry/log.h"
+#include "weir/telemetry/repeated_event.h"
+#include "weir/zae_table/bucket/take_judge.h"
+#include "weir/zae_table/records/usage_gap.h"
+
+namespace weir::dynamo {
+
+/// What the aggregators of a process share. All must outlive them.
+struct AggregatorTerms {
+  const AggregatorOptions& options;
+  const AggregatorLease& lease;
+  /// Receives "aggregator.batch_failed" (error: stream_shard, sequence, message),
+  /// "aggregator.refused" (warning: entity, resource, message, suppressed; at most one in 10 s) and
+  /// "aggregator.gap" (error: stream_shard, from, until).
+  Log& log;
+};
+
+/// Processes the batches of one shard of the stream, one after the other. Not thread-safe.
+///
+/// The caller makes each request of a step, reports its result to OnWrite or OnArchived, and calls
+/// OnTime at wake(). Each of these may complete the batch. Records may be delivered any number of
+/// times, in any batches, but the records of an item in their order: a batch begins at the latest
+/// with the record after the last checkpoint, and a shard that was split off is read only after all
+/// of its ancestors, those without records included, are processed to their ends.
+class Aggregator {
+ public:
+  /// `seed` is that of the random pauses.
+  Aggregator(const AggregatorTerms& terms, std::uint64_t seed);
+
+  /// REQUIRES: no batch is in progress.
+  AggregatorStep Start(const RecordBatch& batch, const ProtocolTime& moment);
+  /// Stores a gap instead of a batch. The caller must not go on after the gap before it is stored.
+  AggregatorStep StartGap(const UsageGap& gap, Deadline deadline, const ProtocolTime& moment);
+
+  AggregatorStep OnWrite(RequestId request, tl::expected<WriteAnswer, WriteFailure> outcome,
+                         const ProtocolTime& moment);
+  AggregatorStep OnArchived(RequestId request, Status outcome, const ProtocolTime& moment);
+  AggregatorStep OnTime(const ProtocolTime& moment);
+  /// Returns when OnTime is to be called; the end of time if no batch is in progress.
+  Instant wake() const;
+
+ private:
+  using Kind = BatchTask::Kind;
+  /// The progress of one usage group.
+  struct UsageProgress {
+    std::optional<Item> seen;
+    bool settled = false;  ///< counted, or failed
+  };
+
+  void Begin(const RecordBatch& batch);
+  void PlanUpkeeps(const ProtocolTime& moment, AggregatorStep& step);
+  void NoteRefusal(const RefusedShard& refused, Instant now);
+
+  // Sends the requests that may be sent; ends the batch if none is left.
+  AggregatorStep Continue(AggregatorStep step, const ProtocolTime& moment);
+  // Sends the task's next request, or settles it.
+  void Run(const BatchTask& task, AggregatorStep& step);
+  void RunUsage(const BatchTask& task, AggregatorStep& step);
+  void RunArchive(const BatchTask& task, AggregatorStep& step);
+  void Send(const BatchTask& task, std::variant<Write, ArchiveObject> body, AggregatorStep& step);
+
+  void OnApplied(const BatchTask& task);
+  void Settle(const BatchTask& task);
+  void OnConditional(const BatchTask& task, std::optional<Item> item, Instant now);
+  // Tries again after a pause, unless that has no prospect or the task's tries are used up.
+  void OnFailure(const BatchTask& task, Error error, bool is_final, Instant now);
+  // The records from this one on are not applied.
+  void FailFrom(std::size_t record, Error error);
+  void FailUnsettled(const Error& error);
+  std::size_t FirstRecordOf(const BatchTask& task) const;
+  BatchResult End();
+
+  const AggregatorTerms terms_;
+  Rng rng_;
+  RepeatedEvent refusals_;
+
+  // Of the batch in progress.
+  bool busy_ = false;
+  RecordBatch batch_{.stream_shard = {}, .records = {}, .deadline = Deadline::Never()};
+  BatchPlan plan_;
+  std::vector<UsageProgress> usage_;
+  std::vector<bool> archived_;  ///< by event; settled, as in UsageProgress
+  std::vector<Write> refills_;
+  std::optional<UsageGap> gap_;
+  std::size_t applied_ = 0;  ///< records before the first that failed
+  std::optional<Error> error_;
+  BatchCounts counts_;
+  TaskQueue queue_;
+};
+
+}  // namespace weir::dynamo

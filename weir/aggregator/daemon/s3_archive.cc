@@ -1,0 +1,15 @@
+#include "weir/aggregator/daemon/s3_archive.h"
+
+namespace weir::dynamo {
+
+void S3Archive::Put(ArchiveObject object, Deadline deadline, Done<void> done) {
+  bucket_.Put({.key = prefix_ + object.key,
+               .body = std::move(object.body),
+               .content_type = std::move(object.content_type),
+               .content_encoding = std::move(object.content_encoding)},
+              deadline, [done = std::move(done)](tl::expected<void, AwsFailure> put) mutable {
+                done(put ? Status() : Fail(ToError(put.error())));
+              });
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,188 @@
+#include "weir/aggregator/usage/usage_write.h"
+
+#include <fmt/compile.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/base/integer_text.h"
+#include "weir/bucket/quota.h"
+#include "weir/model/quoted.h"
+#include "weir/zae_table/keys.h"
+
+namespace weir::dynamo {
+namespace {
+
+using Millitokens = std::map<std::string, std::int64_t, std::less<>>;  // by limit
+
+__extension__ using WideSum = __int128;
+
+tl::unexpected<Error> DamagedUsage(const UsageGroup& group, std::string_view attribute,
+                                   std::string_view value) {
+  return Fail(Code::kDataLoss,
+              fmt::format("usage of {} on {}: {} is {}, which no aggregator writes; correct it",
+                          group.usage.entity, group.usage.resource, attribute, Quoted(value)));
+}
+
+// The changes of one source that the item has not counted.
+struct NewChanges {
+  std::uint32_t shard = 0;
+  std::span<const BucketChange* const> changes;
+};
+
+Result<NewChanges> ChangesAbove(const UsageGroup& group, const UsageSource& source,
+                                const std::optional<Item>& seen) {
+  NewChanges above{source.shard, source.changes};
+  const std::string name = WatermarkAttribute(source.shard);
+  const auto found = seen ? seen->find(name) : Item::const_iterator();
+  if (!seen || found == seen->end()) return above;
+  const std::string* text = GetText(*seen, name);
+  const auto counted = text == nullptr ? std::nullopt : ReadSequence(*text);
+  if (!counted || counted->text() != *text) {
+    return DamagedUsage(group, name, text == nullptr ? "" : *text);
+  }
+  const auto first =
+      std::ranges::upper_bound(source.changes, *counted, {}, &BucketChange::sequence);
+  above.changes = above.changes.subspan(static_cast<std::size_t>(first - source.changes.begin()));
+  return above;
+}
+
+// Reads "<limit>=<millitokens>;...", each from 1 to 999.
+std::optional<Millitokens> ReadRemainders(std::string_view text) {
+  Millitokens remainders;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(';'), text.size());
+    const std::string_view entry = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t mark = entry.find('=');
+    if (mark == entry.npos) return std::nullopt;
+    const auto remainder = ReadInteger<std::int64_t>(entry.substr(mark + 1));
+    if (!remainder || *remainder <= 0 || *remainder >= kMillitokens) return std::nullopt;
+    remainders.emplace(entry.substr(0, mark), *remainder);
+  }
+  return remainders;
+}
+
+std::string FormatUsageRemainders(const Millitokens& remainders) {
+  std::string text;
+  for (const auto& [limit, remainder] : remainders) {
+    if (remainder == 0) continue;
+    text += fmt::format(FMT_COMPILE("{}{}={}"), text.empty() ? "" : ";", limit, remainder);
+  }
+  return text;
+}
+
+// Composes one update.
+class UsageWriter {
+ public:
+  UsageWriter(const UsageGroup& group, const std::optional<Item>& seen, std::int64_t retention_days)
+      : group_(group),
+        seen_(seen),
+        write_(UsageUpdate(Keys(std::string(group.namespace_id)), group.usage, retention_days,
+                           OriginOf(group.usage, seen))) {}
+
+  void Count(const NewChanges& source) {
+    RequireBelow(WatermarkAttribute(source.shard), source.changes.front()->sequence);
+    e().Set(WatermarkAttribute(source.shard), Of(source.changes.back()->sequence.text()));
+    for (const BucketChange* change : source.changes) {
+      for (const auto& [limit, millitokens] : change->deltas) sums_[limit] += millitokens;
+      events_ += static_cast<std::int64_t>(change->deltas.size());
+    }
+  }
+
+  Result<Write> Finish() {
+    WEIR_RETURN_IF_ERROR(AddTokens());
+    e().Add("total_events", events_);
+    return std::move(write_);
+  }
+
+ private:
+  Expression& e() { return write_.expression; }
+
+  void RequireBelow(const std::string& watermark, const SequenceNumber& first) {
+    e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({0}) OR {0} < {1})"),
+                            e().Name(watermark), e().Of(Of(first.text()))));
+  }
+
+  // Whole tokens are added, whatever the item contains. Other amounts depend on the remainders, so
+  // the update requires those that were seen.
+  Status AddTokens() {
+    const bool are_whole =
+        std::ranges::all_of(sums_, [](const auto& sum) { return sum.second % kMillitokens == 0; });
+    Millitokens remainders;
+    if (!are_whole) {
+      WEIR_ASSIGN_OR_RETURN(remainders, SeenRemainders());
+    }
+    for (const auto& [limit, millitokens] : sums_) {
+      std::int64_t& remainder = remainders[std::string(limit)];
+      const WideSum total = millitokens + remainder;
+      const auto tokens = static_cast<std::int64_t>((total - Mod(total)) / kMillitokens);
+      remainder = Mod(total);
+      if (tokens != 0) e().Add(CounterAttribute(limit), tokens);
+    }
+    if (!are_whole) StoreRemainders(remainders);
+    return {};
+  }
+
+  // Returns the remainder of a division that rounds down.
+  static std::int64_t Mod(WideSum amount) {
+    const auto remainder = static_cast<std::int64_t>(amount % kMillitokens);
+    return remainder < 0 ? remainder + kMillitokens : remainder;
+  }
+
+  std::optional<Value> SeenValue() const {
+    if (!seen_) return std::nullopt;
+    const auto found = seen_->find(kUsageRemainders);
+    return found == seen_->end() ? std::nullopt : std::optional(found->second);
+  }
+
+  Result<Millitokens> SeenRemainders() const {
+    if (!SeenValue()) return Millitokens{};
+    const std::string* text = GetText(*seen_, kUsageRemainders);
+    auto remainders = text == nullptr ? std::nullopt : ReadRemainders(*text);
+    if (remainders) return *std::move(remainders);
+    return DamagedUsage(group_, kUsageRemainders, text == nullptr ? "" : *text);
+  }
+
+  void StoreRemainders(const Millitokens& remainders) {
+    const std::optional<Value> seen = SeenValue();
+    e().RequireSame(kUsageRemainders, seen);
+    const std::string text = FormatUsageRemainders(remainders);
+    if (!text.empty()) {
+      e().Set(kUsageRemainders, Of(text));
+    } else if (seen) {
+      e().Remove(kUsageRemainders);
+    }
+  }
+
+  const UsageGroup& group_;
+  const std::optional<Item>& seen_;
+  Write write_;
+  std::map<std::string_view, WideSum> sums_;
+  std::int64_t events_ = 0;
+};
+
+}  // namespace
+
+std::string WatermarkAttribute(std::uint32_t shard) {
+  return fmt::format(FMT_COMPILE("w_s{}"), shard);
+}
+
+Result<std::optional<Write>> PlanUsage(const UsageGroup& group, const std::optional<Item>& seen,
+                                       std::int64_t retention_days) {
+  absl::InlinedVector<NewChanges, 1> sources;
+  for (const UsageSource& source : group.sources) {
+    WEIR_ASSIGN_OR_RETURN(const NewChanges above, ChangesAbove(group, source, seen));
+    if (!above.changes.empty()) sources.push_back(above);
+  }
+  if (sources.empty()) return std::nullopt;
+  UsageWriter writer(group, seen, retention_days);
+  for (const NewChanges& source : sources) writer.Count(source);
+  WEIR_ASSIGN_OR_RETURN(Write write, writer.Finish());
+  return write;
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,29 @@
+// The update of one usage item: it counts each change once, however often the change is delivered.
+// Mechanism and proof: docs/design/aggregator.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "weir/aggregator/usage/usage_group.h"
+#include "weir/base/result.h"
+#include "weir/dynamodb/table.h"
+
+namespace weir::dynamo {
+
+/// Plans the update that counts those changes of the group which the item has not counted. `seen`
+/// is the latest image of the item; nothing if it is absent or not known: the conditions of the
+/// update find a wrong image, and their failure returns the right one. Returns nothing if the image
+/// shows that all changes are counted. kDataLoss if the item has a watermark or a remainder that no
+/// aggregator writes.
+///
+/// The update may be repeated: it changes the item at most once.
+[[nodiscard]] Result<std::optional<Write>> PlanUsage(const UsageGroup& group,
+                                                     const std::optional<Item>& seen,
+                                                     std::int64_t retention_days);
+
+/// Returns the attribute with the watermark of this shard of the bucket.
+std::string WatermarkAttribute(std::uint32_t shard);
+inline constexpr std::string_view kUsageRemainders = "w_rem";
+
+}  // namespace weir::dynamo

@@ -1,0 +1,13 @@
+// Reads attribute values in responses.
+#pragma once
+
+#include "weir/codec/json_members.h"
+#include "weir/dynamodb/value.h"
+
+namespace weir::dynamo {
+
+/// Returns the item that an object of names and attribute values is. Throws as json_members.h
+/// describes.
+Item ReadAttributes(JsonObject fields);
+
+}  // namespace weir::dynamo

@@ -1,0 +1,70 @@
+// The handlers of gRPC calls.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weir/base/result.h"
+#include "weir/runtime/deadline.h"
+#include "weir/runtime/scheduler.h"
+
+namespace weir::grpc {
+
+struct CallState;
+
+/// What handlers need of a call's metadata. Valid during the call of the handler only.
+struct CallHead {
+  /// The end of the caller's patience (`grpc-timeout`), on the loop's clock.
+  Deadline deadline = Deadline::Never();
+  std::string_view authorization;  ///< empty if there is none
+  Scheduler& loop;
+};
+
+/// The response of a call. May outlive the call: then nothing is sent. Copies are for the same
+/// call. Used on the thread of the connection's loop only.
+///
+/// A call counts as in flight (ServerBounds::max_calls) until its last CallWriter is gone, also if
+/// the caller has gone before.
+class CallWriter {
+ public:
+  explicit CallWriter(std::shared_ptr<CallState> state) : state_(std::move(state)) {}
+
+  /// Sends a message. Messages that the peer does not take are kept, within
+  /// ServerBounds::max_pending and max_connection_pending; a call that exceeds them ends.
+  void Send(std::string_view message) const;
+  /// Ends the call. The message of an error is sent to the caller.
+  void Finish(const Status& status) const;
+  /// Sends the response of a unary call.
+  void Reply(std::string_view message) const {
+    Send(message);
+    Finish({});
+  }
+  /// Returns whether the caller still waits.
+  bool is_open() const;
+
+ private:
+  std::shared_ptr<CallState> state_;
+};
+
+/// The handler of a call with several messages, made for each call. Destroyed when the call is
+/// over, because of either side. Runs on the loop's thread.
+class CallHandler {
+ public:
+  virtual ~CallHandler() = default;
+  /// `message` is valid during the call only.
+  virtual void OnMessage(std::string_view message) = 0;
+  /// The caller sends no more messages.
+  virtual void OnHalfClose() = 0;
+};
+
+/// A unary method: one message, for which `writer` gets one Reply, or Finish with an error, at
+/// once or later. The views are valid during the call only.
+using UnaryMethod =
+    std::function<void(const CallHead& head, std::string_view message, CallWriter writer)>;
+/// A method with streams of messages in either direction.
+using StreamMethod =
+    std::function<std::unique_ptr<CallHandler>(const CallHead& head, CallWriter writer)>;
+
+}  // namespace weir::grpc

@@ -1,0 +1,195 @@
+#include "weir/grpc/grpc_stream.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "weir/grpc/status_text.h"
+#include "weir/grpc/timeout_text.h"
+
+namespace weir::grpc {
+namespace {
+
+// "application/grpc", alone or with a suffix such as "+proto" or a parameter.
+bool IsGrpc(std::string_view content_type) {
+  constexpr std::string_view kName = "application/grpc";
+  if (!content_type.starts_with(kName)) return false;
+  const std::string_view more = content_type.substr(kName.size());
+  return more.empty() || more.starts_with('+') || more.starts_with(';');
+}
+
+constexpr std::array kHeaders = {http2::Field{":status", "200"},
+                                 http2::Field{"content-type", "application/grpc"},
+                                 http2::Field{"grpc-accept-encoding", "identity,gzip"}};
+
+}  // namespace
+
+GrpcStream::GrpcStream(const StreamContext& context, http2::StreamWriter writer)
+    : context_(context), writer_(writer), reader_(context.bounds.max_message) {}
+
+GrpcStream::~GrpcStream() {
+  context_.calls->kept -= kept_;
+  if (deadline_timer_ != TimerId{}) context_.loop.Cancel(deadline_timer_);
+  if (state_ == nullptr) return;
+  if (!is_over_) context_.counts.abandoned.Add();
+  is_over_ = true;
+  state_->stream = nullptr;
+}
+
+void GrpcStream::OnField(std::string_view name, std::string_view value) {
+  if (name == ":path") {
+    method_ = context_.methods.Find(value);
+    if (method_ != nullptr) return;
+    unknown_path_ = value;
+    is_known_service_ = context_.methods.HasService(value);
+  } else if (name == ":method") {
+    is_post_ = value == "POST";
+  } else if (name == "content-type") {
+    is_grpc_ = IsGrpc(value);
+  } else if (name == "grpc-timeout") {
+    const Result<nanoseconds> timeout = ParseTimeout(value);
+    if (timeout) {
+      deadline_ = Deadline::After(context_.loop.clock(), *timeout);
+    } else {
+      bad_field_ = timeout.error();
+    }
+  } else if (name == "grpc-encoding") {
+    if (value == "gzip") reader_.AllowGzip();
+  } else if (name == "authorization") {
+    authorization_ = value;
+  }
+}
+
+CallHead GrpcStream::Head() const {
+  return {.deadline = deadline_, .authorization = authorization_, .loop = context_.loop};
+}
+
+void GrpcStream::RefuseRequest(std::string_view status, std::string_view text) {
+  http_status_ = status;
+  http_text_ = text;
+}
+
+void GrpcStream::OnHead() {
+  if (!is_grpc_) {
+    return RefuseRequest("415", "This port serves gRPC: content-type must be application/grpc.\n");
+  }
+  if (!is_post_) return RefuseRequest("405", "gRPC calls are POST requests.\n");
+  context_.counts.calls.Add();
+  if (bad_field_) return Finish(Fail(*bad_field_));
+  if (method_ == nullptr) {
+    context_.counts.unknown.Add();
+    return Finish(
+        Fail(Code::kUnimplemented, fmt::format("{}: there is no such {}", unknown_path_,
+                                               is_known_service_ ? "method" : "service")));
+  }
+  if (context_.calls->in_flight >= context_.bounds.max_calls) {
+    context_.counts.overloaded.Add();
+    return Finish(Fail(Code::kResourceExhausted,
+                       fmt::format("{} calls of this connection are in flight; at most {}",
+                                   context_.calls->in_flight, context_.bounds.max_calls)));
+  }
+  Begin();
+}
+
+void GrpcStream::Begin() {
+  state_ = std::make_shared<CallState>(this, context_.calls);
+  const auto* method = std::get_if<StreamMethod>(&method_->second);
+  if (method == nullptr) return;
+  if (!deadline_.is_never()) {
+    deadline_timer_ = context_.loop.At(deadline_.at(), [state = std::weak_ptr<CallState>(state_)] {
+      const auto alive = state.lock();
+      if (alive == nullptr || alive->stream == nullptr) return;
+      alive->stream->Finish(Fail(Code::kDeadlineExceeded, "the call's time is over"));
+    });
+  }
+  stream_handler_ = (*method)(Head(), CallWriter(state_));
+}
+
+void GrpcStream::OnData(std::string_view bytes) {
+  if (is_over_ || state_ == nullptr) return;
+  const Status read =
+      reader_.Add(bytes, [this](std::string_view message) { TakeMessage(message); });
+  NoteKept();
+  if (!read) return Finish(read);
+  if (context_.calls->kept <= context_.bounds.max_kept) return;
+  context_.counts.overloaded.Add();
+  Finish(Fail(Code::kResourceExhausted,
+              fmt::format("the incomplete requests of this connection have more than {} bytes",
+                          context_.bounds.max_kept)));
+}
+
+void GrpcStream::NoteKept() {
+  context_.calls->kept -= kept_;
+  kept_ = reader_.kept() + (message_ ? message_->size() : 0);
+  context_.calls->kept += kept_;
+}
+
+void GrpcStream::TakeMessage(std::string_view message) {
+  if (is_over_) return;
+  if (stream_handler_ != nullptr) return stream_handler_->OnMessage(message);
+  if (message_) return Finish(Fail(Code::kUnimplemented, "a unary call has one message"));
+  message_ = message;
+}
+
+void GrpcStream::OnEnd() {
+  if (!http_status_.empty()) {
+    context_.counts.not_grpc.Add();
+    writer_.Respond(std::array{http2::Field{":status", http_status_},
+                               http2::Field{"content-type", "text/plain"}},
+                    /*is_end=*/false);
+    writer_.Write(http_text_);
+    return writer_.Finish({});
+  }
+  if (is_over_ || state_ == nullptr) return;
+  if (!reader_.is_at_boundary()) {
+    return Finish(Fail(Code::kInternal, "the request ends within a message"));
+  }
+  if (stream_handler_ != nullptr) return stream_handler_->OnHalfClose();
+  if (!message_) return Finish(Fail(Code::kUnimplemented, "a unary call has one message"));
+  const std::string message = *std::exchange(message_, std::nullopt);
+  NoteKept();
+  std::get<UnaryMethod>(method_->second)(Head(), message, CallWriter(state_));
+}
+
+void GrpcStream::OnRequestTimeout() { is_over_ = true; }
+
+void GrpcStream::Send(std::string_view message) {
+  if (is_over_) return;
+  if (writer_.connection_pending() + message.size() > context_.bounds.max_connection_pending) {
+    context_.counts.overloaded.Add();
+    return Finish(Fail(Code::kResourceExhausted,
+                       "the caller takes the responses of its connection too slowly"));
+  }
+  if (!std::exchange(has_sent_, true)) writer_.Respond(kHeaders, /*is_end=*/false);
+  writer_.Write(MessagePrefix(message.size()));
+  writer_.Write(message);
+  if (writer_.pending() <= context_.bounds.max_pending) return;
+  Finish(Fail(Code::kResourceExhausted, "the caller takes its messages too slowly"));
+}
+
+void GrpcStream::Finish(const Status& status) {
+  if (std::exchange(is_over_, true)) return;
+  const std::string code = std::to_string(status ? 0 : static_cast<int>(status.error().code));
+  const std::string text = status ? std::string() : EscapeStatusMessage(status.error().message);
+  if (has_sent_) {
+    const std::array trailers = {http2::Field{"grpc-status", code},
+                                 http2::Field{"grpc-message", text}};
+    return writer_.Finish(std::span(trailers).first(status ? 1 : 2));
+  }
+  writer_.Respond(std::array{kHeaders[0], kHeaders[1], http2::Field{"grpc-status", code},
+                             http2::Field{"grpc-message", text}},
+                  /*is_end=*/true);
+}
+
+void CallWriter::Send(std::string_view message) const {
+  if (state_->stream != nullptr) state_->stream->Send(message);
+}
+
+void CallWriter::Finish(const Status& status) const {
+  if (state_->stream != nullptr) state_->stream->Finish(status);
+}
+
+bool CallWriter::is_open() const { return state_->stream != nullptr && !state_->stream->is_over(); }
+
+}  // namespace weir::grpc

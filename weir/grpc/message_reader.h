@@ -1,0 +1,45 @@
+// Messages in the body of a gRPC request: each has a flag byte and a length of four bytes before it
+// (gRPC over HTTP/2, section Length-Prefixed-Message).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "weir/base/result.h"
+
+namespace weir::grpc {
+
+/// Splits a body into messages, and decompresses those that are compressed. Not thread-safe.
+class MessageReader {
+ public:
+  /// `max_message`: of the message as received and as decompressed.
+  explicit MessageReader(std::size_t max_message) : max_message_(max_message) {}
+
+  /// The request names gzip as its encoding.
+  void AllowGzip() { gzip_ = true; }
+  /// Passes each message that is complete now to `receive`, in order; a view is valid during the
+  /// call. Fails with kResourceExhausted if a message is too large, with kUnimplemented if it is
+  /// compressed by an encoding that the request did not name, and with kInternal if it is damaged;
+  /// after that, nothing more may be added.
+  Status Add(std::string_view bytes, const std::function<void(std::string_view)>& receive);
+  /// Returns true between messages.
+  bool is_at_boundary() const { return kept_.empty(); }
+  /// Returns the bytes that wait for the rest of their message.
+  std::size_t kept() const { return kept_.size(); }
+
+ private:
+  // Takes one message from the front of `bytes`. Returns false if it is not complete.
+  Result<bool> TakeOne(std::string_view& bytes,
+                       const std::function<void(std::string_view)>& receive);
+
+  const std::size_t max_message_;
+  bool gzip_ = false;
+  std::string kept_;
+};
+
+/// Returns the flag and the length of a message that is not compressed.
+std::string MessagePrefix(std::size_t size);
+
+}  // namespace weir::grpc

@@ -1,0 +1,31 @@
+#include "weir/kinesis/pipeline/put_answer.h"
+
+#include <fmt/format.h>
+
+#include "weir/kinesis/pipeline/attempts.h"
+
+namespace weir::kinesis {
+
+std::vector<EntryAnswer> MatchEntries(std::vector<EntryAnswer> answered, std::size_t sent) {
+  if (answered.size() == sent) return answered;
+  const EntryAnswer mismatch{
+      .code = std::string(kCountMismatch),
+      .message = fmt::format("{} entries were sent and {} answered", sent, answered.size())};
+  return std::vector<EntryAnswer>(sent, mismatch);
+}
+
+bool MayBePoisoned(const AwsFailure& failure) {
+  return failure.code == "ValidationException" || failure.code == "InvalidArgumentException" ||
+         failure.code == "SerializationException" || failure.http_status == 413;
+}
+
+bool IsUnsent(const AwsFailure& failure) {
+  return failure.http_status == 0 && !failure.maybe_applied;
+}
+
+FailureClass ClassOfRequest(const AwsFailure& failure) {
+  if (failure.maybe_applied) return FailureClass::kAmbiguous;
+  return failure.kind == FailureClass::kDeadline ? FailureClass::kTransient : failure.kind;
+}
+
+}  // namespace weir::kinesis

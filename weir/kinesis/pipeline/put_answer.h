@@ -1,0 +1,38 @@
+// The response to a PutRecords request, and its meaning for the request as a whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weir/aws/failure.h"
+#include "weir/base/result.h"
+
+namespace weir::kinesis {
+
+/// The response of the service for one entry of a request.
+struct EntryAnswer {
+  std::string shard;  ///< its name, if the entry was stored
+  std::string sequence_number;
+  std::string code;  ///< if it was not
+  std::string message;
+};
+using PutAnswer = tl::expected<std::vector<EntryAnswer>, AwsFailure>;
+
+/// Returns one response for each of the `sent` entries of a request. If the service returned
+/// another number of them, no response can be assigned to an entry: each one has the code
+/// kCountMismatch.
+std::vector<EntryAnswer> MatchEntries(std::vector<EntryAnswer> answered, std::size_t sent);
+
+/// Returns whether the service may have refused the whole request for the content of one of its
+/// entries.
+bool MayBePoisoned(const AwsFailure& failure);
+
+/// Returns whether the service has received nothing of the request: there was no connection, or no
+/// time for it.
+bool IsUnsent(const AwsFailure& failure);
+
+/// Returns the failure class of the records of a request that failed as a whole. A request that may
+/// have been applied is ambiguous, whatever its error.
+FailureClass ClassOfRequest(const AwsFailure& failure);
+
+}  // namespace weir::kinesis

@@ -1,0 +1,54 @@
+// The failures of a reader's requests, and when they are retried.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "weir/aws/failure.h"
+#include "weir/base/result.h"
+#include "weir/base/rng.h"
+#include "weir/kinesis/reader/reader_step.h"
+#include "weir/runtime/backoff.h"
+
+namespace weir::kinesis {
+
+/// Consecutive failures of one kind of request.
+struct FailureSeries {
+  Backoff backoff;
+  std::uint32_t failures = 0;
+};
+
+/// Counts the series that have failures. Not thread-safe.
+class ReadFailures {
+ public:
+  ReadFailures(const ReaderOptions& options, std::uint64_t seed);
+
+  /// Returns a series without failures.
+  FailureSeries NewSeries() const { return {.backoff = Backoff(first_backoff_, longest_backoff_)}; }
+  /// Counts a failure, unless it is a throttle. Returns when to retry; an error if a retry cannot
+  /// succeed, or after max_tries consecutive failures.
+  Result<Instant> RetryAt(FailureSeries& series, const AwsFailure& failure, Instant now);
+  /// Ends the failures of a series; its waits go on from their present length.
+  void End(FailureSeries& series);
+  /// Returns the next random wait of a series, without a failure.
+  nanoseconds NextWait(FailureSeries& series) { return series.backoff.Next(rng_); }
+
+  /// Returns whether a series has failures.
+  bool any() const { return failing_ > 0; }
+  /// Removes and returns the first failure since all series had none.
+  std::optional<Error> TakeFirst() { return std::exchange(first_, std::nullopt); }
+
+ private:
+  nanoseconds first_backoff_;
+  nanoseconds longest_backoff_;
+  std::uint32_t max_tries_;
+  Rng rng_;
+  std::size_t failing_ = 0;  // number of series with failures
+  std::optional<Error> first_;
+};
+
+/// Returns the failure of a request whose response cannot be read: it counts as lost.
+AwsFailure UnreadableResponse(const Error& error);
+
+}  // namespace weir::kinesis

@@ -1,0 +1,81 @@
+#include "weir/kinesis/reader/shard_listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::kinesis {
+namespace {
+
+constexpr nanoseconds kListingGap = std::chrono::seconds(1);
+/// The most pages of a listing. A page has at most 1,000 shards.
+constexpr std::size_t kMaxPages = 1'000;
+
+}  // namespace
+
+void ShardListing::Want() {
+  const bool is_running = id_ != 0 || !token_.empty();
+  (is_running ? again_ : wanted_) = true;
+}
+
+std::optional<Instant> ShardListing::NextWake() const {
+  if (!wanted_ || id_ != 0) return std::nullopt;
+  return due_;
+}
+
+const std::string& ShardListing::Begin(std::uint64_t id) {
+  wanted_ = false;
+  id_ = id;
+  return token_;
+}
+
+Result<std::optional<ShardListing::Shards>> ShardListing::OnAnswer(const Answer& answer,
+                                                                   Instant now,
+                                                                   ReadFailures& failures) {
+  id_ = 0;
+  std::optional<Shards> all;
+  auto page = answer ? ReadListAllShards(*answer) : Result<ReadShards>();
+  if (!answer || !page) {
+    WEIR_RETURN_IF_ERROR(
+        OnFailed(answer ? UnreadableResponse(page.error()) : answer.error(), now, failures));
+    return all;
+  }
+  failures.End(series_);
+  if (++pages_ > kMaxPages) {
+    return Fail(Code::kResourceExhausted, fmt::format("ListShards: more than {} pages", kMaxPages));
+  }
+  std::ranges::move(page->shards, std::back_inserter(found_));
+  token_ = std::move(page->next_token);
+  wanted_ |= !token_.empty();
+  if (token_.empty()) all = std::exchange(found_, {});
+  return all;
+}
+
+Status ShardListing::OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures) {
+  wanted_ = true;
+  if (failure.code == "ExpiredNextTokenException") {
+    token_.clear();
+    found_.clear();
+    pages_ = 0;
+    due_ = now + kListingGap;
+    return {};
+  }
+  WEIR_ASSIGN_OR_RETURN(due_, failures.RetryAt(series_, failure, now));
+  return {};
+}
+
+void ShardListing::Finish(bool is_repeated, Instant now, ReadFailures& failures) {
+  pages_ = 0;
+  wanted_ = std::exchange(again_, false);
+  due_ = now + kListingGap;
+  if (!is_repeated) {
+    series_.backoff.Reset();
+    return;
+  }
+  wanted_ = true;
+  due_ = due_ + failures.NextWait(series_);
+}
+
+}  // namespace weir::kinesis

@@ -1,0 +1,62 @@
+// The listing of all shards of a stream for a reader, page by page.
+//
+//             Want, or due            Begin                 OnAnswer: last page
+//   idle -------------------> wanted ------> page in flight -------------------> Finish --> idle
+//                               ^                  |                                |
+//                               |                  | further page, or failed        | wanted again
+//                               +------------------+--------------------------------+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/kinesis/reader/read_failures.h"
+#include "weir/kinesis/wire/read_wire.h"
+
+namespace weir::kinesis {
+
+/// A state machine without I/O; not thread-safe. One page is requested at a time, and a listing
+/// begins at least a second after the end of the one before it.
+class ShardListing {
+ public:
+  using Answer = tl::expected<std::string, AwsFailure>;
+  using Shards = std::vector<ReadShard>;
+
+  /// The first listing is due at once. `series` is the series of its failures.
+  explicit ShardListing(FailureSeries series) : series_(series) {}
+
+  /// Requests a listing that begins after this call: the pages of a listing that runs may be older
+  /// than the shards that are needed.
+  void Want();
+  /// Returns whether a page is due or in flight.
+  bool is_pending() const { return wanted_ || id_ != 0; }
+  /// Returns when the next page must be requested; nothing if none must be.
+  std::optional<Instant> NextWake() const;
+  /// Notes that the page is requested now with this id. Returns the token of the page. REQUIRES:
+  /// NextWake has come; `id` is not 0.
+  const std::string& Begin(std::uint64_t id);
+  /// Returns whether the request with this id is the one in flight.
+  bool IsInFlight(std::uint64_t id) const { return id != 0 && id == id_; }
+  /// Handles the response to the request in flight. Returns all shards if the listing was read to
+  /// its end: Finish must follow. An error ends the reading.
+  Result<std::optional<Shards>> OnAnswer(const Answer& answer, Instant now, ReadFailures& failures);
+  /// Ends a listing. If `is_repeated`, the next one follows after a random wait, which grows with
+  /// each such listing.
+  void Finish(bool is_repeated, Instant now, ReadFailures& failures);
+
+ private:
+  Status OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures);
+
+  bool wanted_ = true;    ///< its first or next page must be requested
+  bool again_ = false;    ///< another listing must follow this one
+  std::uint64_t id_ = 0;  ///< the id of the request in flight; 0: none
+  Instant due_{};
+  std::string token_;
+  Shards found_;
+  std::size_t pages_ = 0;  ///< the number of pages of found_
+  FailureSeries series_;
+};
+
+}  // namespace weir::kinesis

@@ -1,0 +1,120 @@
+#include "weir/kinesis/reader/shard_listing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "weir/kinesis/testing/record_fixture.h"
+
+namespace weir::kinesis {
+namespace {
+
+using std::chrono::seconds;
+
+/// A listing, and the failures that it counts.
+struct Listed {
+  ReadFailures failures{{.max_tries = 2}, 1};
+  ShardListing listing{failures.NewSeries()};
+  std::uint64_t id = 0;
+  Instant now = kStart;
+
+  /// Requests the page that is due. Returns its token.
+  std::string Request() {
+    now = std::max(now, listing.NextWake().value());
+    return listing.Begin(++id);
+  }
+  Result<std::optional<ShardListing::Shards>> Answer(const ShardListing::Answer& answer) {
+    EXPECT_TRUE(listing.IsInFlight(id));
+    return listing.OnAnswer(answer, now, failures);
+  }
+};
+
+std::string PageOf(int shard, std::string_view token = "") {
+  std::string body = fmt::format(
+      R"({{"Shards":[{{"ShardId":"shardId-{:012}","HashKeyRange":{{"StartingHashKey":"0",)"
+      R"("EndingHashKey":"9"}},"SequenceNumberRange":{{"StartingSequenceNumber":"1"}}}}])",
+      shard);
+  if (!token.empty()) body += fmt::format(R"(,"NextToken":"{}")", token);
+  return body + "}";
+}
+
+AwsFailure ListingFailure(std::string code = "InternalFailure") {
+  return {.kind = FailureClass::kTransient, .code = std::move(code), .http_status = 500};
+}
+
+TEST(ShardListing, CollectsThePages) {
+  Listed listed;
+  EXPECT_TRUE(listed.listing.is_pending());
+  EXPECT_EQ(listed.Request(), "");
+  EXPECT_FALSE(listed.listing.NextWake()) << "one page at a time";
+  EXPECT_TRUE(listed.listing.is_pending());
+  EXPECT_FALSE(listed.Answer(PageOf(1, "t")).value());
+  EXPECT_EQ(listed.Request(), "t");
+  const auto shards = listed.Answer(PageOf(2)).value();
+  ASSERT_TRUE(shards);
+  ASSERT_EQ(shards->size(), 2U);
+  EXPECT_EQ((*shards)[1].id, ShardId{2});
+  listed.listing.Finish(false, listed.now, listed.failures);
+  EXPECT_FALSE(listed.listing.is_pending());
+  EXPECT_FALSE(listed.listing.NextWake());
+}
+
+// Fails if: a shard that is needed while a listing runs is not looked for again.
+TEST(ShardListing, AListingThatRunsIsFollowedByAnotherOne) {
+  Listed listed;
+  listed.Request();
+  listed.listing.Want();
+  EXPECT_TRUE(listed.Answer(PageOf(1)).value());
+  listed.listing.Finish(false, listed.now, listed.failures);
+  EXPECT_EQ(listed.listing.NextWake(), listed.now + seconds(1));
+  EXPECT_EQ(listed.Request(), "");
+}
+
+TEST(ShardListing, AListingThatIsRepeatedWaitsLonger) {
+  Listed listed;
+  listed.Request();
+  EXPECT_TRUE(listed.Answer(PageOf(1)).value());
+  listed.listing.Finish(true, listed.now, listed.failures);
+  EXPECT_GE(listed.listing.NextWake(), listed.now + seconds(1));
+}
+
+TEST(ShardListing, AFailedPageIsRequestedAgainWithItsToken) {
+  Listed listed;
+  listed.Request();
+  EXPECT_FALSE(listed.Answer(PageOf(1, "t")).value());
+  listed.Request();
+  EXPECT_FALSE(listed.Answer(tl::unexpected(ListingFailure())).value());
+  EXPECT_TRUE(listed.failures.any());
+  EXPECT_EQ(listed.Request(), "t");
+  EXPECT_TRUE(listed.Answer(PageOf(2)).value());
+  EXPECT_FALSE(listed.failures.any());
+}
+
+TEST(ShardListing, TooManyFailuresAreAnError) {
+  Listed listed;
+  listed.Request();
+  EXPECT_TRUE(listed.Answer("not a page")) << "it counts as lost";
+  listed.Request();
+  EXPECT_FALSE(listed.Answer(tl::unexpected(ListingFailure())));
+}
+
+// Fails if: the shards of the pages before are returned twice.
+TEST(ShardListing, AnExpiredTokenBeginsTheListingAgain) {
+  Listed listed;
+  listed.Request();
+  EXPECT_FALSE(listed.Answer(PageOf(1, "t")).value());
+  listed.Request();
+  EXPECT_FALSE(listed.Answer(tl::unexpected(ListingFailure("ExpiredNextTokenException"))).value());
+  EXPECT_EQ(listed.Request(), "");
+  EXPECT_EQ(listed.Answer(PageOf(1)).value()->size(), 1U);
+}
+
+TEST(ShardListing, IgnoresOtherIds) {
+  Listed listed;
+  EXPECT_FALSE(listed.listing.IsInFlight(0));
+  listed.Request();
+  EXPECT_FALSE(listed.listing.IsInFlight(listed.id + 1));
+}
+}  // namespace
+}  // namespace weir::kinesis

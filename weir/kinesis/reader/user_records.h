@@ -1,0 +1,15 @@
+// The user records of the Kinesis records that a reader got.
+#pragma once
+
+#include <vector>
+
+#include "weir/kinesis/reader/reader_step.h"
+
+namespace weir::kinesis {
+
+/// Appends the user records of a Kinesis record of this shard to `out`, by the consumer's rule
+/// (deaggregate.h), and counts them, or the aggregate that is dropped or damaged.
+void AppendUserRecords(const ReadShard& shard, const StoredRecord& stored, ReaderStats& stats,
+                       std::vector<StreamRecord>& out);
+
+}  // namespace weir::kinesis

@@ -1,0 +1,70 @@
+#include "weir/kinesis/reader/user_records.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weir/kinesis/testing/record_fixture.h"
+#include "weir/kinesis/wire/aggregate.h"
+#include "weir/kinesis/wire/md5.h"
+
+namespace weir::kinesis {
+namespace {
+
+const ReadShard kWholeShard{.id = {4}, .range = {0, kMaxHashKey}};
+
+std::string AggregateOf(std::vector<std::string> keys) {
+  AggregateWriter writer;
+  for (const std::string& key : keys) writer.Add({key, std::nullopt, "data of " + key});
+  return writer.Take();
+}
+
+TEST(UserRecords, AnAggregateComesApartInItsOrder) {
+  ReaderStats stats;
+  std::vector<StreamRecord> out;
+  AppendUserRecords(kWholeShard, {"7", "k", AggregateOf({"a", "b"})}, stats, out);
+  ASSERT_EQ(out.size(), 2U);
+  EXPECT_EQ(out[1].shard, ShardId{4});
+  EXPECT_EQ(out[1].sequence_number, "7");
+  EXPECT_EQ(out[1].sub_sequence_number, 1U);
+  EXPECT_EQ(out[1].partition_key, "b");
+  EXPECT_EQ(out[1].data, "data of b");
+  EXPECT_EQ(stats.kinesis_records, 1U);
+  EXPECT_EQ(stats.records, 2U);
+}
+
+TEST(UserRecords, ARecordThatIsNotAggregatedIsReturnedAsItIs) {
+  ReaderStats stats;
+  std::vector<StreamRecord> out;
+  AppendUserRecords(kWholeShard, {"7", "k", "plain"}, stats, out);
+  ASSERT_EQ(out.size(), 1U);
+  EXPECT_EQ(out[0].data, "plain");
+  EXPECT_EQ(out[0].sub_sequence_number, 0U);
+}
+
+TEST(UserRecords, AnAggregateOfAnotherShardIsDropped) {
+  ReaderStats stats;
+  std::vector<StreamRecord> out;
+  const ReadShard narrow{.id = {4}, .range = {0, 0}};
+  AppendUserRecords(narrow, {"7", "k", AggregateOf({"a", "b"})}, stats, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(stats.dropped, 1U);
+  EXPECT_EQ(stats.records, 0U);
+}
+
+// Fails if: damaged data are returned as a record, or a later damage replaces the first.
+TEST(UserRecords, TheFirstDamageIsKept) {
+  ReaderStats stats;
+  std::vector<StreamRecord> out;
+  // Magic, a message that ends within a field, and its checksum.
+  const std::string message("\x0a\x7f", 2);
+  std::string damaged = std::string(kAggregateMagic) + message;
+  for (const std::uint8_t byte : Md5Of({message})) damaged += static_cast<char>(byte);
+  AppendUserRecords(kWholeShard, {"7", "k", damaged}, stats, out);
+  AppendUserRecords(kWholeShard, {"8", "k", damaged}, stats, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(stats.damaged, 2U);
+  EXPECT_THAT(stats.first_damage.value().message,
+              testing::HasSubstr("shardId-000000000004, sequence number 7: "));
+}
+}  // namespace
+}  // namespace weir::kinesis

@@ -1,0 +1,24 @@
+// The results and deadlines of a producer's calls to the service. Inside of the producer only.
+#pragma once
+
+#include <vector>
+
+#include "weir/aws/json_client.h"
+#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/wire/record.h"
+#include "weir/kinesis/wire/wire.h"
+#include "weir/runtime/deadline.h"
+
+namespace weir::kinesis {
+
+/// Returns the response to PutRecords. A response that cannot be read is an ambiguous failure.
+PutAnswer PutAnswerOf(WireFormat format, tl::expected<JsonReply, AwsFailure> reply);
+/// Returns the response to ListShards.
+Result<ShardPage> ShardPageOf(WireFormat format, const tl::expected<JsonReply, AwsFailure>& reply);
+
+/// Returns the deadline of a PutRecords request with these records, whose deadline is otherwise
+/// `usual`. If no record of the request can be retried after that, the deadline is earlier.
+/// REQUIRES: there is a record.
+Deadline PutDeadline(Deadline usual, const std::vector<KinesisRecord>& records);
+
+}  // namespace weir::kinesis

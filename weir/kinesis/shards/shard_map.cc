@@ -1,0 +1,126 @@
+#include "weir/kinesis/shards/shard_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::kinesis {
+namespace {
+
+Status Check(const Shard& shard) {
+  if (shard.range.first <= shard.range.last) return {};
+  return Fail(Code::kDataLoss,
+              fmt::format("ListShards: {} begins behind its end", FormatShardId(shard.id)));
+}
+
+}  // namespace
+
+ShardMap::ShardMap(const ShardMapOptions& options, std::uint64_t seed)
+    : options_(options), rng_(seed), backoff_(options.first_backoff, options.longest_backoff) {}
+
+std::optional<HashRange> ShardMap::RangeOf(ShardId id) const {
+  const auto known = known_.find(id.number);
+  if (known == known_.end()) return std::nullopt;
+  return known->second.range;
+}
+
+void ShardMap::Doubt(Instant requested) {
+  // A listing that runs is newer than the one in use.
+  const bool under_way = asked_ || !next_token_.empty();
+  const std::optional<Instant> newest = under_way ? std::optional(begins_) : began_;
+  if (!newest || requested >= *newest) wanted_ = true;
+}
+
+ShardMap::Step ShardMap::Next(Instant now) {
+  if (asked_) return {};
+  const bool goes_on = !next_token_.empty();
+  if (!goes_on && !wanted_) return {};
+  // Only the first page waits for its time; the others follow at once.
+  if (now < begins_ && !goes_on) return {.wake = begins_};
+  if (!goes_on) {
+    wanted_ = false;
+    begins_ = now;
+  }
+  asked_ = true;
+  return {.list = true, .next_token = next_token_};
+}
+
+void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
+  asked_ = false;
+  Status taken = page ? Take(std::move(*page), now) : Status(Fail(std::move(page.error())));
+  if (!taken) {
+    error_ = std::move(taken.error());
+    // The next try begins at the first page. The ranges in use stay.
+    listing_.clear();
+    pages_ = 0;
+    next_token_.clear();
+    wanted_ = true;
+    begins_ = now + backoff_.Next(rng_);
+  } else if (next_token_.empty()) {
+    Finish(now);
+  }
+}
+
+Status ShardMap::Take(ShardPage page, Instant now) {
+  for (const Shard& shard : page.shards) WEIR_RETURN_IF_ERROR(Check(shard));
+  if (listing_.size() + page.shards.size() > options_.max_shards) {
+    return Fail(Code::kResourceExhausted,
+                fmt::format("ListShards: more than {} shards", options_.max_shards));
+  }
+  WEIR_RETURN_IF_ERROR(CheckNext(page, now));
+  listing_.insert(listing_.end(), page.shards.begin(), page.shards.end());
+  next_token_ = std::move(page.next_token);
+  return {};
+}
+
+// The pages of a listing could go on without end: a token may be followed by another one, or by
+// itself.
+Status ShardMap::CheckNext(const ShardPage& page, Instant now) {
+  if (++pages_ > options_.max_pages) {
+    return Fail(Code::kResourceExhausted,
+                fmt::format("ListShards: more than {} pages", options_.max_pages));
+  }
+  if (page.next_token.empty()) return {};
+  if (page.next_token == next_token_) {
+    return Fail(Code::kDataLoss, "ListShards: a page names itself as the next one");
+  }
+  if (now - begins_ < options_.longest_listing) return {};
+  const auto limit = std::chrono::duration_cast<milliseconds>(options_.longest_listing);
+  return Fail(
+      Code::kDeadlineExceeded,
+      fmt::format("ListShards: {} pages in {} ms, and not the last", pages_, limit.count()));
+}
+
+void ShardMap::Finish(Instant now) {
+  // Shards that this listing has are set to open again below.
+  for (auto& [number, known] : known_) {
+    if (!known.closed) known.closed = now;
+  }
+  // From the youngest shard to the oldest: keys of a child do not go to its parent.
+  std::ranges::sort(listing_, std::ranges::greater(), &Shard::id);
+  const auto ranges = std::make_shared<ShardRanges>();
+  for (const Shard& shard : listing_) {
+    known_[shard.id.number] = {.range = shard.range, .closed = std::nullopt};
+    ranges->PutUncovered(shard);
+  }
+  ranges_ = ranges;
+  listing_.clear();
+  pages_ = 0;
+  ForgetClosed(now);
+  ++listings_;
+  // The gap counts from the beginning of this listing.
+  began_ = begins_;
+  begins_ = begins_ + options_.least_gap;
+  error_.reset();
+  backoff_.Reset();
+}
+
+void ShardMap::ForgetClosed(Instant now) {
+  absl::erase_if(known_, [&](const auto& entry) {
+    const std::optional<Instant>& closed = entry.second.closed;
+    return closed && now - *closed >= options_.keep_closed;
+  });
+}
+
+}  // namespace weir::kinesis

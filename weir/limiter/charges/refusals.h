@@ -1,0 +1,35 @@
+// Refusals that are decided without a store: by limits that block, and behind other requests.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weir/base/time.h"
+#include "weir/limiter/charges/charges.h"
+#include "weir/model/tokens.h"
+#include "weir/store/bucket/bucket_store.h"
+#include "weir/store/bucket/charge.h"
+#include "weir/store/bucket/decision.h"
+
+namespace weir {
+
+/// Returns the statuses of the limits of these targets that block, in their order.
+std::vector<LimitStatus> BlockedLimits(std::span<const TargetPtr> targets, const Amounts& amounts);
+/// Returns the refusal by a limit that blocks; nothing if the amounts are 0 for all of these. It
+/// has one status for each limit that blocks, with the sum of the amounts.
+std::optional<Decision> BlockedRefusal(std::span<const PartView> parts);
+
+/// Returns the index of the charge whose bucket has the longest wait. REQUIRES: `refusal` is a
+/// refusal of these charges.
+std::size_t LongestRefusal(std::span<const Charge> charges, const Decision& refusal);
+
+/// Returns a refusal that was decided here and not by the store. Its statuses show the buckets at
+/// `now`; its wait is at least `at_least`. `records[i]` is the bucket of `charges[i]` as read, or
+/// nullopt for a bucket that does not exist, which is full.
+Decision RefusalOf(std::span<const Charge> charges,
+                   std::span<const std::optional<BucketRecord>> records, UnixMillis now,
+                   milliseconds at_least);
+
+}  // namespace weir

@@ -1,0 +1,88 @@
+#include "weir/rules/import/imported_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "weir/model/quoted.h"
+#include "weir/model/stored_text.h"
+#include "weir/rules/rules_file.h"
+#include "weir/rules/sort_in_order.h"
+
+namespace weir::rules {
+namespace {
+
+/// Returns why a rules file cannot have this text; empty if it can.
+std::string FaultOfText(std::string_view what, std::string_view text, std::size_t longest) {
+  const Status status = CheckText({.what = what, .longest = longest}, text);
+  return status ? "" : status.error().message;
+}
+
+std::string FaultOf(const Rule& rule) {
+  std::string fault = FaultOfText("domain", rule.domain, kMaxPatternText);
+  if (fault.empty()) fault = FaultOfText("rule name", rule.name, kMaxRuleName);
+  for (const EntryPattern& entry : rule.match) {
+    if (fault.empty()) fault = FaultOfEntry(entry);
+    for (const EntryPattern& other : rule.match) {
+      const bool both = other.key == entry.key && other.kind == EntryPattern::Kind::kPrefix;
+      if (!entry.shared || !both || other.shared) continue;
+      return fmt::format("only one of two values of {} shares its limit", Quoted(entry.key));
+    }
+  }
+  return fault;
+}
+
+}  // namespace
+
+std::string FaultOfEntry(const EntryPattern& entry) {
+  std::string fault = FaultOfText("key", entry.key, kMaxPatternText);
+  if (!fault.empty() || entry.text.empty()) return fault;
+  return FaultOfText("value", entry.text, kMaxPatternText - 1);
+}
+
+void ImportCollector::Add(Rule rule) {
+  if (rule.name.empty()) rule.name = DefaultName(rule);
+  std::string fault = FaultOf(rule);
+  text_bytes_ += TextBytesOf(rule);
+  if (text_bytes_ > kMaxRulesText)
+    fault = fmt::format("more than {} bytes of texts", kMaxRulesText);
+  if (imported_.rules.size() == kMaxRules) fault = fmt::format("more than {} rules", kMaxRules);
+  if (!fault.empty()) return LeaveOut(rule.line, std::move(fault));
+  for (const Limit& limit : rule.limits) rule.amounts.push_back({limit.name, 1});
+  if (!rule.unlimited) {
+    rule.entity = OwnEntity(rule.match);
+    rule.resource = OwnResource(rule.domain);
+  }
+  imported_.rules.push_back(std::move(rule));
+}
+
+void ImportCollector::AddNote(ImportNote note) {
+  if (note.is_left_out) ++imported_.left_out;
+  if (imported_.notes.size() == kMaxImportNotes) {
+    ++imported_.notes_away;
+    return;
+  }
+  imported_.notes.push_back(std::move(note));
+}
+
+ImportedRules ImportCollector::Finish() && {
+  std::set<std::pair<std::string, std::string>> names;
+  for (const Rule& rule : imported_.rules) names.insert({rule.domain, rule.name});
+  for (Rule& rule : imported_.rules) {
+    std::erase_if(rule.replaces, [&](const std::string& name) {
+      const bool is_own = name == rule.name;
+      if (!is_own && names.contains({rule.domain, name})) return false;
+      LeaveOut(rule.line,
+               fmt::format("replaces {}: {}", Quoted(name),
+                           is_own ? "the name of the rule itself" : "no rule has this name"));
+      return true;
+    });
+  }
+  SortInOrder(imported_.rules, &Rule::line);
+  SortInOrder(imported_.notes, &ImportNote::line);
+  return std::move(imported_);
+}
+
+}  // namespace weir::rules

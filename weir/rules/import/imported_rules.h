@@ -1,0 +1,59 @@
+// The result of an import: rules, and a report of everything that the import changes or leaves out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/rules/rule.h"
+
+namespace weir::rules {
+
+struct ImportNote {
+  int line;          ///< in the imported file
+  bool is_left_out;  ///< a part of the file has no counterpart in the rules
+  std::string what;  ///< one line of printable ASCII
+};
+
+/// The largest number of notes; the last one counts those that are left away.
+inline constexpr std::size_t kMaxImportNotes = 1000;
+
+struct ImportedRules {
+  std::vector<Rule> rules;  ///< valid for ParseRules
+  std::vector<ImportNote> notes;
+  std::size_t limits = 0;      ///< limits that the imported file has
+  std::size_t left_out = 0;    ///< notes with is_left_out, with those that are left away
+  std::size_t notes_away = 0;  ///< notes beyond kMaxImportNotes
+};
+
+/// Returns why a rules file cannot have the key or the text of this entry; empty if it can.
+std::string FaultOfEntry(const EntryPattern& entry);
+
+/// Collects rules and notes within the bounds of a rules file.
+class ImportCollector {
+ public:
+  void CountLimit() { ++imported_.limits; }
+  /// Reports a part of the file that has no counterpart.
+  void LeaveOut(int line, std::string what) { AddNote({line, true, std::move(what)}); }
+  /// Reports a difference of behaviour.
+  void Remark(int line, std::string what) { AddNote({line, false, std::move(what)}); }
+
+  /// Adds a rule, or reports why a rules file cannot have it. The function completes the name, the
+  /// amounts and the bucket. REQUIRES: no prefix of the pattern has a '*'.
+  void Add(Rule rule);
+  /// Returns the rules, of which others may change limits.
+  std::vector<Rule>& rules() { return imported_.rules; }
+
+  /// Returns the import in the order of the file. Leaves out names in `replaces` that no rule has,
+  /// or that are the rule's own.
+  ImportedRules Finish() &&;
+
+ private:
+  void AddNote(ImportNote note);
+
+  ImportedRules imported_;
+  std::size_t text_bytes_ = 0;
+};
+
+}  // namespace weir::rules

@@ -1,0 +1,47 @@
+// The pending tasks of a Scheduler.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "weir/runtime/scheduler.h"
+
+namespace weir {
+
+/// Keeps posted tasks and timers in the order that Scheduler promises. Not thread-safe: a scheduler
+/// calls it under its lock, and runs and destroys the tasks outside it.
+class TaskQueue {
+ public:
+  /// `now` must not go backwards from call to call.
+  void Post(Instant now, Task task);
+  TimerId At(Instant when, Task task);
+  /// Returns the task if it is still pending.
+  std::optional<Task> Cancel(TimerId id);
+  /// Removes and returns the first task in the order, if it is due.
+  std::optional<Task> TakeDue(const Clock& clock);
+  /// Returns the instant at which the first task is due; Instant{INT64_MAX} if there is none.
+  Instant first_due() const;
+  /// Returns an id for a timer that is not kept, because the scheduler stops.
+  TimerId SkipId() { return TimerId{next_id_++}; }
+
+ private:
+  /// The order of all tasks: the instant, then the number of the call. The instant of a posted task
+  /// is that of its Post.
+  using Key = std::pair<Instant, std::uint64_t>;
+
+  std::optional<Task> TakePost();
+  std::optional<Task> TakeTimer();
+
+  // In order, because the clock does not go backwards.
+  std::deque<std::pair<Key, Task>> posts_;
+  std::map<Key, Task> timers_;
+  /// The instants of timers_, by timer id, for Cancel.
+  std::unordered_map<std::uint64_t, Instant> instants_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace weir

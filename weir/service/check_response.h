@@ -1,0 +1,28 @@
+// Envoy's response to a request whose decisions have been made.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/service/active_rules.h"
+#include "weir/service/descriptor_plan.h"
+#include "weir/service/descriptor_status.h"
+
+namespace weir::service {
+
+/// The result of one descriptor.
+struct DescriptorResult {
+  bool is_over = false;       ///< a shadow rule's is not
+  bool is_undecided = false;  ///< of a shadow rule: it could not be decided
+  std::optional<DescriptorState> state;
+};
+
+/// Returns the bytes of a RateLimitResponse with a status for each result, or with the overall code
+/// alone. `plan[i]` belongs to `results[i]`. Overall it is OVER_LIMIT if `is_refused`.
+std::string ResponseBytes(std::span<const PlannedDescriptor> plan,
+                          std::span<const DescriptorResult> results, bool is_refused);
+std::string ResponseBytes(bool is_refused);
+
+}  // namespace weir::service

@@ -1,0 +1,59 @@
+// What the descriptors of one request ask of the limiter.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/limiter/group/group_request.h"
+#include "weir/rules/rule_set.h"
+
+namespace envoy::service::ratelimit::v3 {
+class RateLimitRequest;
+}  // namespace envoy::service::ratelimit::v3
+
+namespace weir::service {
+
+/// Which method a request was sent to.
+enum class CheckKind {
+  kShouldRateLimit,  ///< Envoy's
+  kCheck,            ///< Kuadrant's CheckRateLimit: looks for one hit, and charges nothing
+  kReport,           ///< Kuadrant's Report: always charges
+};
+
+struct PlannedDescriptor {
+  enum class Action {
+    kNone,      ///< no rule, or an unlimited one
+    kTake,      ///< with the other takes of the request, all or none
+    kLook,      ///< refused if less than one hit is available; takes nothing
+    kDebit,     ///< charged without a decision, into debt
+    kGiveBack,  ///< given back, up to the capacity
+  };
+  Action action = Action::kNone;
+  const rules::Rule* rule = nullptr;  ///< lives as long as the rules; null: none matches
+  bool is_shadow = false;             ///< it never refuses the request, and is decided apart
+  bool is_replaced = false;           ///< the rule of another descriptor replaces it
+  std::uint64_t hits = 0;             ///< 0: a look
+  std::string entity;
+  std::string resource;
+  Amounts amounts;     ///< of all hits, or of one for a look; not negative
+  TargetPtr target{};  ///< the rule's own limits, or those of the request
+
+  /// The views refer to this descriptor.
+  AcquirePart Part() const { return {entity, resource, amounts, target}; }
+  /// A part that reads the limits only.
+  AcquirePart Look() const;
+  /// A part for Limiter::Debit.
+  AcquirePart Correction() const;
+};
+
+/// Returns the plan of each descriptor, in order. Fails with kInvalidArgument if the domain is
+/// empty, if there are no descriptors or more than kMaxParts, or if a limit in the request is not
+/// valid. Values of entries may be any bytes. Semantics: docs/design/service.md.
+[[nodiscard]] Result<std::vector<PlannedDescriptor>> PlanDescriptors(
+    const envoy::service::ratelimit::v3::RateLimitRequest& request, const rules::RuleSet& rules,
+    CheckKind kind);
+
+}  // namespace weir::service

@@ -1,0 +1,244 @@
+#include "weir/service/pending_check.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::service {
+namespace {
+
+// A code that Envoy does not take for a decision, and that says whether a retry makes sense. The
+// code UNKNOWN passes requests in Envoy. DEADLINE_EXCEEDED is left to the caller's own deadline.
+Error ToCaller(Error error, bool caller_has_time) {
+  if (error.code == Code::kUnknown || error.code == Code::kDataLoss ||
+      (error.code == Code::kDeadlineExceeded && caller_has_time)) {
+    error.code = Code::kUnavailable;
+  }
+  return error;
+}
+
+// Returns whether the error says something of the request and the limits that are set, and nothing
+// of the store. Such an error must not reach Envoy: it lets requests with errors pass, and values
+// that a client chooses cause it.
+bool IsOfTheRequest(const Error& error) {
+  return error.code == Code::kInvalidArgument || error.code == Code::kFailedPrecondition ||
+         error.code == Code::kNotFound || error.code == Code::kOutOfRange;
+}
+
+bool IsDecided(const PlannedDescriptor& planned) {
+  return planned.action == PlannedDescriptor::Action::kTake ||
+         planned.action == PlannedDescriptor::Action::kLook;
+}
+
+bool IsCorrection(const PlannedDescriptor& planned) {
+  return planned.action == PlannedDescriptor::Action::kDebit ||
+         planned.action == PlannedDescriptor::Action::kGiveBack;
+}
+
+}  // namespace
+
+PendingCheck::PendingCheck(const Terms& terms, CheckKind kind, const grpc::CallHead& head,
+                           grpc::CallWriter writer)
+    : terms_(terms),
+      kind_(kind),
+      loop_(head.loop),
+      thread_(std::this_thread::get_id()),
+      caller_deadline_(head.deadline),
+      store_deadline_(Deadline::After(loop_.clock(), terms.store_timeout)),
+      writer_(std::move(writer)) {
+  terms_.counts.begun.Add();
+  terms_.in_flight.fetch_add(1, std::memory_order_relaxed);
+}
+
+PendingCheck::~PendingCheck() {
+  terms_.counts.ended.Add();
+  terms_.in_flight.fetch_sub(1, std::memory_order_relaxed);
+}
+
+template <class T, class Function>
+Done<T> PendingCheck::Here(Function function) {
+  return [self = shared_from_this(), function = std::move(function)](Result<T> result) mutable {
+    if (std::this_thread::get_id() == self->thread_) return function(*self, std::move(result));
+    Scheduler& loop = self->loop_;
+    loop.Post([self = std::move(self), function = std::move(function),
+               result = std::move(result)]() mutable { function(*self, std::move(result)); });
+  };
+}
+
+void PendingCheck::Start(std::vector<PlannedDescriptor> plan, ActiveRulesPtr rules) {
+  plan_ = std::move(plan);
+  rules_ = std::move(rules);
+  results_.resize(plan_.size());
+  Begin();
+  StartShadows();
+  StartCorrections(std::ranges::any_of(plan_, IsDecided));
+  StartTakes(Select(Action::kLook));
+  End();
+}
+
+PendingCheck::Indices PendingCheck::Select(Action action) const {
+  Indices indices;
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    if (plan_[i].action == action && !plan_[i].is_shadow) indices.push_back(i);
+  }
+  return indices;
+}
+
+void PendingCheck::StartShadows() {
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    const PlannedDescriptor& planned = plan_[i];
+    if (!planned.is_shadow || !IsDecided(planned)) continue;
+    Begin();
+    const AcquirePart part = planned.action == Action::kTake ? planned.Part() : planned.Look();
+    terms_.limiter.AcquireAll({.parts = {&part, 1}}, std::min(caller_deadline_, store_deadline_),
+                              Here<GroupOutcome>([i](PendingCheck& self, auto outcome) {
+                                self.OnShadow(i, outcome);
+                                self.End();
+                              }));
+  }
+}
+
+// All in one adjust. A decision does not wait for it: its caller is not to wait longer because of
+// a charge without a decision.
+void PendingCheck::StartCorrections(bool decides) {
+  std::vector<AcquirePart> parts;
+  for (const PlannedDescriptor& planned : plan_) {
+    if (IsCorrection(planned)) parts.push_back(planned.Correction());
+  }
+  if (parts.empty()) return;
+  if (!decides) Begin();
+  terms_.limiter.Debit(parts, store_deadline_,
+                       Here<void>([decides](PendingCheck& self, Status status) {
+                         if (!status) self.terms_.counts.lost_charges.Add();
+                         if (decides) return;
+                         if (!status) self.error_ = std::move(status.error());
+                         self.End();
+                       }));
+}
+
+// A look that finds too little refuses the takes as well: looks come first.
+void PendingCheck::StartTakes(const Indices& looks) {
+  const Indices takes = Select(Action::kTake);
+  Indices all = looks;
+  all.insert(all.end(), takes.begin(), takes.end());
+  if (!all.empty()) Acquire(all, /*only_look=*/!looks.empty());
+}
+
+void PendingCheck::Acquire(const Indices& indices, bool only_look) {
+  std::vector<AcquirePart> parts;
+  for (const std::size_t i : indices) {
+    parts.push_back(only_look ? plan_[i].Look() : plan_[i].Part());
+  }
+  Begin();
+  terms_.limiter.AcquireAll(
+      {.parts = parts}, std::min(caller_deadline_, store_deadline_),
+      Here<GroupOutcome>([indices, only_look](PendingCheck& self, auto outcome) {
+        self.OnOutcome(indices, only_look, std::move(outcome));
+        self.End();
+      }));
+}
+
+void PendingCheck::OnOutcome(const Indices& indices, bool only_look, Result<GroupOutcome> outcome) {
+  if (!outcome) {
+    if (IsOfTheRequest(outcome.error())) return OnUndecided(indices, outcome.error());
+    error_ = std::move(outcome.error());
+    return;
+  }
+  is_unprotected_ |= outcome->outcome.unprotected();
+  const bool is_over = Record(indices, *outcome);
+  if (is_over || !outcome->outcome.admitted()) {
+    is_refused_ = true;
+    // A refusal without a cause: other requests wait for a bucket, or other processes write to it.
+    if (!is_over) Refuse(indices);
+    return;
+  }
+  if (!only_look) return;
+  // The looks keep their results: the takes that follow decide for themselves.
+  if (const Indices takes = Select(Action::kTake); !takes.empty()) Acquire(takes, false);
+}
+
+void PendingCheck::OnUndecided(const Indices& indices, const Error& error) {
+  terms_.counts.undecided.Add();
+  const rules::Rule* rule = plan_[indices.front()].rule;
+  terms_.log.Write(rule == nullptr ? std::string_view() : rule->name, error.message,
+                   loop_.clock().Now());
+  is_refused_ = true;
+  Refuse(indices);
+}
+
+bool PendingCheck::Record(const Indices& indices, const GroupOutcome& outcome) {
+  if (outcome.targets.empty()) return false;  // admitted without a charge
+  bool is_over = false;
+  for (std::size_t n = 0; n < indices.size(); ++n) {
+    const PlannedDescriptor& planned = plan_[indices[n]];
+    DescriptorResult& result = results_[indices[n]];
+    result.state = StateOf(planned, outcome.targets[n], outcome.outcome.decision());
+    result.is_over = result.state && result.state->is_over && !planned.is_shadow;
+    is_over |= result.is_over;
+  }
+  return is_over;
+}
+
+void PendingCheck::Refuse(const Indices& indices) {
+  for (const std::size_t i : indices) results_[i].is_over = true;
+}
+
+// Nothing that happens to a shadow rule stops the others.
+void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outcome) {
+  const PlannedDescriptor& planned = plan_[index];
+  if (outcome) {
+    Record({index}, *outcome);
+    return;
+  }
+  results_[index].is_undecided = true;
+  terms_.log.Write(planned.rule == nullptr ? std::string_view() : planned.rule->name,
+                   outcome.error().message, loop_.clock().Now());
+}
+
+void PendingCheck::End() {
+  if (--awaited_ == 0) Respond();
+}
+
+void PendingCheck::Respond() {
+  if (error_) {
+    terms_.counts.errors.Add();
+    const bool caller_has_time = !caller_deadline_.ExpiredAt(loop_.clock().Now());
+    return writer_.Finish(Fail(ToCaller(*std::move(error_), caller_has_time)));
+  }
+  CountRules();
+  if (is_unprotected_) terms_.counts.unprotected.Add();
+  (is_refused_ ? terms_.counts.over_limit : terms_.counts.ok).Add();
+  writer_.Reply(kind_ == CheckKind::kShouldRateLimit ? ResponseBytes(plan_, results_, is_refused_)
+                                                     : ResponseBytes(is_refused_));
+}
+
+void PendingCheck::CountRules() {
+  bool has_counted_domain = false;
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    const PlannedDescriptor& planned = plan_[i];
+    if (planned.rule == nullptr || planned.is_replaced) continue;
+    CountRule(planned, results_[i]);
+    if (std::exchange(has_counted_domain, true)) continue;
+    DomainCounts& domain = *rules_->CountsOf(*planned.rule).domain;
+    (is_refused_ ? domain.refused : domain.admitted).Add();
+  }
+}
+
+void PendingCheck::CountRule(const PlannedDescriptor& planned, const DescriptorResult& result) {
+  RuleCounts& counts = *rules_->CountsOf(*planned.rule).rule;
+  if (result.is_undecided) return counts.undecided.Add();
+  if (result.is_over) {
+    counts.over.Add();
+    return counts.hits_over.Add(planned.hits);
+  }
+  if (planned.is_shadow && result.state && result.state->is_over) {
+    counts.shadow_over.Add();
+    return counts.hits_shadow_over.Add(planned.hits);
+  }
+  // In a request that is refused, the takes within their limits were not charged.
+  const bool is_left_out = is_refused_ && !planned.is_shadow && IsDecided(planned);
+  if (is_left_out || planned.action == Action::kGiveBack) return;
+  counts.within.Add();
+  counts.hits_within.Add(planned.hits);
+}
+
+}  // namespace weir::service

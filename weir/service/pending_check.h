@@ -1,0 +1,91 @@
+// One request of the rate limit service between its parts' decisions.
+//
+//   Start --> looks (if the request has looks and takes) --> takes, all or none --+
+//         +-> each take and look of a shadow rule, alone -------------------------+--> Respond
+//         +-> charges and returns without a decision --> (the response, if nothing is decided)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "weir/grpc/call.h"
+#include "weir/limiter/limiter.h"
+#include "weir/service/active_rules.h"
+#include "weir/service/check_response.h"
+#include "weir/service/descriptor_plan.h"
+#include "weir/service/service_counts.h"
+
+namespace weir::service {
+
+/// Made for each request, kept alive by the operations that are in flight. Runs on one thread; the
+/// limiter's results are brought there.
+class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
+ public:
+  /// What all requests of a loop use. Must outlive them.
+  struct Terms {
+    Limiter& limiter;
+    ServiceCounts& counts;
+    UndecidedLog& log;
+    std::atomic<std::size_t>& in_flight;  ///< of the loop
+    milliseconds store_timeout;
+  };
+
+  PendingCheck(const Terms& terms, CheckKind kind, const grpc::CallHead& head,
+               grpc::CallWriter writer);
+  ~PendingCheck();
+  PendingCheck(const PendingCheck&) = delete;
+  PendingCheck& operator=(const PendingCheck&) = delete;
+
+  /// `rules` are those of the plan.
+  void Start(std::vector<PlannedDescriptor> plan, ActiveRulesPtr rules);
+
+ private:
+  using Action = PlannedDescriptor::Action;
+  using Indices = std::vector<std::size_t>;
+
+  // Returns the descriptors with this action, without those of shadow rules.
+  Indices Select(Action action) const;
+  void StartShadows();
+  void StartCorrections(bool decides);
+  void StartTakes(const Indices& looks);
+  // Asks the limiter for the parts of these descriptors. If `only_look`, nothing is taken.
+  void Acquire(const Indices& indices, bool only_look);
+  void OnOutcome(const Indices& indices, bool only_look, Result<GroupOutcome> outcome);
+  // The limits of a descriptor cannot be decided, whatever the store's state: it is refused.
+  void OnUndecided(const Indices& indices, const Error& error);
+  void OnShadow(std::size_t index, const Result<GroupOutcome>& outcome);
+  // Records the states of these descriptors. Returns whether one is over its limit.
+  bool Record(const Indices& indices, const GroupOutcome& outcome);
+  void Refuse(const Indices& indices);
+
+  // One operation more, or less, is in flight that the response waits for.
+  void Begin() { ++awaited_; }
+  void End();
+  void Respond();
+  void CountRules();
+  void CountRule(const PlannedDescriptor& planned, const DescriptorResult& result);
+
+  /// Returns a Done that runs on this object's thread.
+  template <class T, class Function>
+  Done<T> Here(Function function);
+
+  const Terms terms_;
+  const CheckKind kind_;
+  Scheduler& loop_;
+  const std::thread::id thread_;
+  const Deadline caller_deadline_;
+  const Deadline store_deadline_;  // of charges without a decision; no decision has a later one
+  const grpc::CallWriter writer_;
+  std::vector<PlannedDescriptor> plan_;
+  ActiveRulesPtr rules_;
+  std::vector<DescriptorResult> results_;
+  std::size_t awaited_ = 0;
+  bool is_refused_ = false;
+  bool is_unprotected_ = false;
+  std::optional<Error> error_;
+};
+
+}  // namespace weir::service

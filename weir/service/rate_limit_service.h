@@ -1,0 +1,58 @@
+// Envoy's rate limit service and Kuadrant's, on a limiter. Semantics: docs/design/service.md.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "weir/grpc/call.h"
+#include "weir/grpc/method_table.h"
+#include "weir/limiter/limiter.h"
+#include "weir/service/access_tokens.h"
+#include "weir/service/active_rules.h"
+#include "weir/service/descriptor_plan.h"
+#include "weir/service/service_counts.h"
+
+namespace weir::service {
+
+struct ServiceOptions {
+  /// The time that a store has for a charge without a decision, and for a decision if its
+  /// caller names no time or a longer one.
+  milliseconds store_timeout{5'000};
+  /// Requests of one loop that wait for the store; one more fails with kResourceExhausted.
+  std::size_t max_in_flight = 10'000;
+};
+
+/// The service of one event loop: it and its calls run on the loop's thread. The limiter, the
+/// counts and the log must outlive it and its calls, and it its calls.
+class RateLimitService {
+ public:
+  RateLimitService(Limiter& limiter, ServiceCounts& counts, UndecidedLog& log,
+                   ServiceOptions options)
+      : limiter_(limiter), counts_(counts), log_(log), options_(options) {}
+
+  /// Requests that begin afterwards use these rules. Until the first call there are none, and
+  /// requests fail with kUnavailable.
+  void SetRules(ActiveRulesPtr rules) { rules_ = std::move(rules); }
+  /// Requests that begin afterwards need a token with the scope to decide; null: none is needed.
+  void SetTokens(AccessTokensPtr tokens) { tokens_ = std::move(tokens); }
+  /// Adds the methods of envoy.service.ratelimit.v3.RateLimitService and of
+  /// kuadrant.service.ratelimit.v1.RateLimitService. It must outlive the table.
+  void AddTo(grpc::MethodTable& methods);
+
+  /// Carries out one request. `writer` gets its response, at once or later.
+  void Check(CheckKind kind, const grpc::CallHead& head, std::string_view message,
+             grpc::CallWriter writer);
+
+ private:
+  Limiter& limiter_;
+  ServiceCounts& counts_;
+  UndecidedLog& log_;
+  const ServiceOptions options_;
+  std::atomic<std::size_t> in_flight_ = 0;
+  ActiveRulesPtr rules_;
+  AccessTokensPtr tokens_;
+};
+
+}  // namespace weir::service

@@ -1,0 +1,485 @@
+#include "weir/service/rate_limit_service.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "envoy/service/ratelimit/v3/rls.pb.h"
+#include "weir/grpc/message_reader.h"
+#include "weir/grpc/server.h"
+#include "weir/http2/testing/http2_client_fixture.h"
+#include "weir/limiter/testing/probe_backend.h"
+#include "weir/rules/rules_file.h"
+#include "weir/sim/sim_scheduler.h"
+#include "weir/store/memory/memory_backend.h"
+#include "weir/telemetry/testing/recording_log_fixture.h"
+
+namespace weir::service {
+namespace {
+
+using envoy::service::ratelimit::v3::RateLimitRequest;
+using envoy::service::ratelimit::v3::RateLimitResponse;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kRules[] = R"(
+domains:
+  edge:
+    rules:
+      - match: user
+        limits: {requests: 10/min}
+      - match: {path: /shadow}
+        limits: {requests: 1/min}
+        shadow: true
+      - match: {path: /always}
+        limits: {tokens: 100/min}
+        charge: always
+      - match: {path: /free}
+        unlimited: true
+      - match: {path: /costly}
+        limits: {tokens: 100/min}
+        amounts: {tokens: 30}
+      - match: ghost
+        entity: "{ghost}"
+        resource: llm
+        amounts: {rpm: 1}
+        shadow: true
+      - match: tenant
+        entity: "{tenant}"
+        resource: llm
+        amounts: {rpm: 1}
+)";
+
+/// The request of one test, built step by step.
+class Request {
+ public:
+  explicit Request(const std::string& domain = "edge") { message_.set_domain(domain); }
+  /// Adds a descriptor of one entry.
+  Request& Add(const std::string& key, const std::string& value) {
+    auto* entry = message_.add_descriptors()->add_entries();
+    entry->set_key(key);
+    entry->set_value(value);
+    return *this;
+  }
+  Request& AddEmpty() {
+    message_.add_descriptors();
+    return *this;
+  }
+  Request& Hits(std::uint64_t hits, bool is_negative = false) {
+    auto& last = *message_.mutable_descriptors()->rbegin();
+    last.mutable_hits_addend()->set_value(hits);
+    last.set_is_negative_hits(is_negative);
+    return *this;
+  }
+  Request& RequestHits(std::uint32_t hits) {
+    message_.set_hits_addend(hits);
+    return *this;
+  }
+  Request& Override(std::uint32_t requests, std::uint32_t multiplier = 1) {
+    auto& limit = *message_.mutable_descriptors()->rbegin()->mutable_limit();
+    limit.set_requests_per_unit(requests);
+    limit.set_unit(envoy::type::v3::MINUTE);
+    if (multiplier != 1) limit.mutable_unit_multiplier()->set_value(multiplier);
+    return *this;
+  }
+  std::string Bytes() const { return message_.SerializeAsString(); }
+
+ private:
+  RateLimitRequest message_;
+};
+
+class RateLimitServiceTest : public testing::Test {
+ protected:
+  RateLimitServiceTest() {
+    service_.SetRules(counts_by_name_.Activate(*rules::ParseRules(kRules, "rules.yaml")));
+    service_.AddTo(methods_);
+    client_.Exchange(Now());
+  }
+
+  Instant Now() const { return scheduler_.clock().Now(); }
+  http2::Response Send(std::string_view method, const std::string& body,
+                       const http2::Fields& more = {}) {
+    http2::Fields fields = {{"content-type", "application/grpc"}};
+    fields.insert(fields.end(), more.begin(), more.end());
+    const auto id = client_.Post(method, grpc::MessagePrefix(body.size()) + body, fields);
+    client_.Exchange(Now());
+    scheduler_.RunReady();
+    client_.Exchange(Now());
+    return client_.response(id);
+  }
+  RateLimitResponse Ask(
+      const Request& request,
+      std::string_view method = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit") {
+    const http2::Response response = Send(method, request.Bytes());
+    EXPECT_EQ(response.fields.at("grpc-status"), "0") << response.fields.at("grpc-message");
+    RateLimitResponse message;
+    EXPECT_TRUE(message.ParseFromString(response.body.substr(5)));
+    return message;
+  }
+  RateLimitResponse::Code CodeOf(const Request& request) { return Ask(request).overall_code(); }
+  std::string ErrorOf(const Request& request) {
+    const auto response =
+        Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", request.Bytes());
+    return fmt::format("{}: {}", response.fields.at("grpc-status"),
+                       response.fields.at("grpc-message"));
+  }
+
+  sim::SimScheduler scheduler_;
+  std::unique_ptr<Backend> backend_ = MakeMemoryBackend({}, &scheduler_.clock());
+  ProbeBackend probe_{*backend_};
+  Limiter limiter_{probe_, scheduler_};
+  ServiceCounts counts_;
+  RuleCountsByName counts_by_name_;
+  RecordingLog log_;
+  UndecidedLog undecided_log_{log_};
+  ServiceOptions options_;
+  RateLimitService service_{limiter_, counts_, undecided_log_, options_};
+  grpc::MethodTable methods_;
+  grpc::ServerCounts server_counts_;
+  grpc::ServerTerms terms_{.methods = methods_, .connection = {}, .calls = {}};
+  std::unique_ptr<transport::Connection> server_ = grpc::ServeConnection(
+      terms_, server_counts_, {.peer = {}, .loop = scheduler_, .changed = [] {}});
+  http2::Http2Client client_{*server_};
+};
+
+TEST_F(RateLimitServiceTest, AStatusHasTheLimitAndTheRemainingTokens) {
+  const RateLimitResponse response = Ask(Request().Add("user", "ann"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
+  ASSERT_EQ(response.statuses_size(), 1);
+  const auto& status = response.statuses(0);
+  EXPECT_EQ(status.code(), RateLimitResponse::OK);
+  EXPECT_EQ(status.current_limit().requests_per_unit(), 10U);
+  EXPECT_EQ(status.current_limit().unit(), RateLimitResponse::RateLimit::MINUTE);
+  EXPECT_EQ(status.current_limit().name(), "edge/user=*");
+  EXPECT_EQ(status.limit_remaining(), 9U);
+  EXPECT_EQ(status.duration_until_reset().seconds(), 6);
+}
+
+TEST_F(RateLimitServiceTest, ARefusalHasTheTimeUntilTheRequestPasses) {
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(CodeOf(Request().Add("user", "ann")), RateLimitResponse::OK);
+  const RateLimitResponse response = Ask(Request().Add("user", "ann"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(response.statuses(0).limit_remaining(), 0U);
+  EXPECT_EQ(response.statuses(0).duration_until_reset().seconds(), 6);
+  EXPECT_EQ(CodeOf(Request().Add("user", "bob")), RateLimitResponse::OK);
+  scheduler_.Advance(seconds(6));
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann")), RateLimitResponse::OK);
+}
+
+TEST_F(RateLimitServiceTest, AllDescriptorsAreChargedOrNone) {
+  Ask(Request().Add("user", "ann").Hits(10));
+  const RateLimitResponse refused = Ask(Request().Add("user", "bob").Hits(4).Add("user", "ann"));
+  EXPECT_EQ(refused.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(refused.statuses(0).code(), RateLimitResponse::OK);
+  EXPECT_EQ(refused.statuses(0).limit_remaining(), 10U);
+  EXPECT_EQ(refused.statuses(1).code(), RateLimitResponse::OVER_LIMIT);
+}
+
+TEST_F(RateLimitServiceTest, TheAddendOfADescriptorOverridesThatOfTheRequest) {
+  const RateLimitResponse response =
+      Ask(Request().RequestHits(3).Add("user", "ann").Add("user", "bob").Hits(5));
+  EXPECT_EQ(response.statuses(0).limit_remaining(), 7U);
+  EXPECT_EQ(response.statuses(1).limit_remaining(), 5U);
+}
+
+// Fails if: more than a capacity is an error, which Envoy lets pass.
+TEST_F(RateLimitServiceTest, MoreThanACapacityIsRefused) {
+  const RateLimitResponse response = Ask(Request().Add("user", "ann").Hits(11));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_FALSE(response.statuses(0).has_duration_until_reset());
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Hits(UINT64_MAX)), RateLimitResponse::OVER_LIMIT);
+}
+
+TEST_F(RateLimitServiceTest, ADescriptorWithNoHitsOnlyLooks) {
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 10U);
+  Ask(Request().Add("user", "ann").Hits(10));
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Hits(0)), RateLimitResponse::OVER_LIMIT);
+}
+
+// Fails if: a look that finds too little does not stop the takes of its request.
+TEST_F(RateLimitServiceTest, ALookThatIsOverItsLimitStopsTheTakes) {
+  Ask(Request().Add("user", "ann").Hits(10));
+  const RateLimitResponse response =
+      Ask(Request().Add("user", "bob").Hits(4).Add("user", "ann").Hits(0));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(Ask(Request().Add("user", "bob").Hits(0)).statuses(0).limit_remaining(), 10U);
+  scheduler_.Advance(seconds(60));
+  EXPECT_EQ(CodeOf(Request().Add("user", "bob").Hits(4).Add("user", "ann").Hits(0)),
+            RateLimitResponse::OK);
+  EXPECT_EQ(Ask(Request().Add("user", "bob").Hits(0)).statuses(0).limit_remaining(), 6U);
+}
+
+TEST_F(RateLimitServiceTest, NegativeHitsGiveBackUpToTheCapacity) {
+  Ask(Request().Add("user", "ann").Hits(8));
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Hits(5, true)), RateLimitResponse::OK);
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 7U);
+  Ask(Request().Add("user", "ann").Hits(1'000'000, true));
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 10U);
+}
+
+TEST_F(RateLimitServiceTest, RulesThatAlwaysChargeGoIntoDebt) {
+  EXPECT_EQ(CodeOf(Request().Add("path", "/always").Hits(250)), RateLimitResponse::OK);
+  EXPECT_EQ(CodeOf(Request().Add("path", "/always").Hits(250)), RateLimitResponse::OK);
+  const RateLimitResponse look = Ask(Request().Add("path", "/always").Hits(0));
+  EXPECT_EQ(look.overall_code(), RateLimitResponse::OVER_LIMIT);
+  // A debt of 400, and the one hit of the look.
+  EXPECT_EQ(look.statuses(0).duration_until_reset().seconds(), 241);
+}
+
+// Fails if: a refusal of another descriptor stops a charge without a decision.
+TEST_F(RateLimitServiceTest, ARefusedRequestStillChargesRulesThatAlwaysCharge) {
+  Ask(Request().Add("user", "ann").Hits(10));
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Add("path", "/always").Hits(60)),
+            RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(Ask(Request().Add("path", "/always").Hits(0)).statuses(0).limit_remaining(), 40U);
+}
+
+TEST_F(RateLimitServiceTest, AShadowRuleNeverRefusesNorStopsOthers) {
+  for (int i = 0; i < 3; ++i) {
+    const RateLimitResponse response = Ask(Request().Add("path", "/shadow").Add("user", "ann"));
+    EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
+    EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OK);
+  }
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 7U);
+  const auto counts = counts_by_name_.ByRule();
+  EXPECT_EQ(counts.at({"edge", "edge/path=/shadow"})->shadow_over.Value(), 2U);
+}
+
+TEST_F(RateLimitServiceTest, DescriptorsWithoutARuleAndUnlimitedOnesPass) {
+  const RateLimitResponse response = Ask(Request().Add("nothing", "x").Add("path", "/free"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
+  ASSERT_EQ(response.statuses_size(), 2);
+  EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OK);
+  EXPECT_FALSE(response.statuses(0).has_current_limit());
+  EXPECT_EQ(CodeOf(Request("other").Add("user", "ann")), RateLimitResponse::OK);
+}
+
+TEST_F(RateLimitServiceTest, AHitMayCostSeveralTokens) {
+  EXPECT_EQ(Ask(Request().Add("path", "/costly")).statuses(0).limit_remaining(), 70U);
+  Ask(Request().Add("path", "/costly").Hits(2));
+  EXPECT_EQ(CodeOf(Request().Add("path", "/costly").Hits(0)), RateLimitResponse::OVER_LIMIT);
+}
+
+TEST_F(RateLimitServiceTest, LimitsMayComeFromTheFourLevels) {
+  ASSERT_TRUE(
+      limiter_.Apply({PutLimits{Level::Resource("llm"), {.limits = {*ParseLimit("rpm:2/min")}}}},
+                     Deadline::Never()));
+  EXPECT_EQ(Ask(Request().Add("tenant", "acme")).statuses(0).limit_remaining(), 1U);
+  Ask(Request().Add("tenant", "acme"));
+  EXPECT_EQ(CodeOf(Request().Add("tenant", "acme")), RateLimitResponse::OVER_LIMIT);
+}
+
+TEST_F(RateLimitServiceTest, ALimitInTheRequestReplacesThatOfTheRule) {
+  const RateLimitResponse response = Ask(Request().Add("user", "ann").Override(3, 2));
+  EXPECT_EQ(response.statuses(0).current_limit().requests_per_unit(), 3U);
+  EXPECT_EQ(response.statuses(0).current_limit().unit_multiplier().value(), 2U);
+  EXPECT_EQ(response.statuses(0).limit_remaining(), 2U);
+  Ask(Request().Add("user", "ann").Override(3, 2).Hits(2));
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Override(3, 2)), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(Ask(Request().Add("user", "ann")).statuses(0).limit_remaining(), 9U);
+}
+
+TEST_F(RateLimitServiceTest, BadRequestsAreRefusedWithTheCause) {
+  EXPECT_THAT(ErrorOf(Request("").Add("user", "a")), HasSubstr("3: the domain"));
+  EXPECT_THAT(ErrorOf(Request()), HasSubstr("3: the request has no descriptors"));
+  EXPECT_THAT(ErrorOf(Request().Add("user", "a").Override(3, 0x7fffffff)),
+              HasSubstr("unit_multiplier"));
+  const auto response =
+      Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "\xff");
+  EXPECT_EQ(response.fields.at("grpc-status"), "3");
+}
+
+TEST_F(RateLimitServiceTest, KuadrantsCheckChargesNothingAndItsReportAlwaysCharges) {
+  constexpr char kCheck[] = "/kuadrant.service.ratelimit.v1.RateLimitService/CheckRateLimit";
+  constexpr char kReport[] = "/kuadrant.service.ratelimit.v1.RateLimitService/Report";
+  const RateLimitResponse checked = Ask(Request().RequestHits(99).Add("user", "ann"), kCheck);
+  EXPECT_EQ(checked.overall_code(), RateLimitResponse::OK);
+  EXPECT_EQ(checked.statuses_size(), 0);
+  EXPECT_EQ(Ask(Request().RequestHits(25).Add("user", "ann"), kReport).overall_code(),
+            RateLimitResponse::OK);
+  EXPECT_EQ(Ask(Request().Add("user", "ann"), kCheck).overall_code(),
+            RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).duration_until_reset().seconds(),
+            96);
+}
+
+TEST_F(RateLimitServiceTest, ACallerNeedsATokenIfThereAreTokens) {
+  service_.SetTokens(std::make_shared<const AccessTokens>(*ParseAccessTokens(
+      "tokens:\n  - name: envoy\n    scopes: [decide]\n    sha256: "
+      "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n",  // of "secret"
+      "tokens.yaml")));
+  constexpr char kMethod[] = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+  const std::string body = Request().Add("user", "ann").Bytes();
+  EXPECT_EQ(Send(kMethod, body).fields.at("grpc-status"), "16");
+  EXPECT_EQ(Send(kMethod, body, {{"authorization", "Bearer wrong"}}).fields.at("grpc-status"),
+            "16");
+  EXPECT_EQ(Send(kMethod, body, {{"authorization", "Bearer secret"}}).fields.at("grpc-status"),
+            "0");
+  service_.SetTokens(nullptr);
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 9U);
+}
+
+// Fails if: a caller that has given up is charged.
+TEST_F(RateLimitServiceTest, ACallPastItsDeadlineIsNotCharged) {
+  const auto late = Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+                         Request().Add("user", "ann").Bytes(), {{"grpc-timeout", "0m"}});
+  EXPECT_EQ(late.fields.at("grpc-status"), "4");
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 10U);
+}
+
+// Fails if: one byte of a header, which a client chooses, lifts the limits of its request.
+TEST_F(RateLimitServiceTest, ValuesMayBeAnyBytes) {
+  const std::string bytes("\xff\0|", 3);
+  Ask(Request().Add("user", bytes).Hits(10));
+  EXPECT_EQ(CodeOf(Request().Add("user", bytes)), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(CodeOf(Request().Add("user", "\xfe")), RateLimitResponse::OK);
+}
+
+// Envoy sends a descriptor without entries for a header that is absent.
+TEST_F(RateLimitServiceTest, ADescriptorWithoutEntriesHasNoLimitAndStopsNone) {
+  Ask(Request().Add("user", "ann").Hits(10));
+  const RateLimitResponse response = Ask(Request().AddEmpty().Add("user", "ann"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OK);
+}
+
+// Fails if: a value that a client chooses makes the request an error, which Envoy lets pass.
+TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreNotSetIsRefused) {
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Add("tenant", "nobody")),
+            RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 10U);
+  EXPECT_EQ(counts_.undecided.Value(), 1U);
+  EXPECT_THAT(log_.lines(),
+              ElementsAre(AllOf(HasSubstr("warning service.undecided"), HasSubstr("nobody"))));
+}
+
+TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {
+  EXPECT_EQ(CodeOf(Request().Add("ghost", "x").Add("user", "ann")), RateLimitResponse::OK);
+  EXPECT_EQ(CodeOf(Request().Add("ghost", "x").Hits(0).Add("user", "ann")), RateLimitResponse::OK);
+  const auto& counts = *counts_by_name_.ByRule().at({"edge", "edge/ghost=*"});
+  EXPECT_EQ(counts.undecided.Value(), 2U);
+  EXPECT_EQ(counts.within.Value(), 0U);
+}
+
+// Fails if: looks are judged again after the takes, and refuse charged requests.
+TEST_F(RateLimitServiceTest, ALookAndATakeOfTheLastTokenPass) {
+  Ask(Request().Add("user", "ann").Hits(9));
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Add("user", "ann").Hits(0)), RateLimitResponse::OK);
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Hits(0)), RateLimitResponse::OVER_LIMIT);
+}
+
+// Fails if: a decision, and so its caller, waits for a charge without a decision.
+TEST_F(RateLimitServiceTest, ADecisionDoesNotWaitForACharge) {
+  probe_.hold_adjusts = true;
+  Ask(Request().Add("user", "ann").Hits(10));
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Add("path", "/always").Hits(5)),
+            RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(counts_.InFlight(), 1U);
+  probe_.Release();
+  EXPECT_EQ(counts_.InFlight(), 0U);
+}
+
+TEST_F(RateLimitServiceTest, TakesThatARefusalLeavesOutAreNotWithin) {
+  Ask(Request().Add("user", "ann").Hits(10));
+  Ask(Request().Add("path", "/costly").Add("user", "ann").Hits(3));
+  const auto counts = counts_by_name_.ByRule();
+  EXPECT_EQ(counts.at({"edge", "edge/path=/costly"})->within.Value(), 0U);
+  const RuleCounts& user = *counts.at({"edge", "edge/user=*"});
+  EXPECT_EQ(user.within.Value(), 1U);
+  EXPECT_EQ(user.hits_within.Value(), 10U);
+  EXPECT_EQ(user.over.Value(), 1U);
+  EXPECT_EQ(user.hits_over.Value(), 3U);
+  const DomainCounts& domain = *counts_by_name_.ByDomain().at("edge");
+  EXPECT_EQ(domain.admitted.Value(), 1U);
+  EXPECT_EQ(domain.refused.Value(), 1U);
+}
+
+// As in envoyproxy/ratelimit: a limit of the request counts in every domain that has rules.
+TEST_F(RateLimitServiceTest, ALimitInTheRequestNeedsNoRule) {
+  for (const char* key : {"nothing", "path"}) {
+    const std::string value = std::string(key) == "path" ? "/free" : "x";
+    EXPECT_EQ(CodeOf(Request().Add(key, value).Override(1)), RateLimitResponse::OK);
+    EXPECT_EQ(CodeOf(Request().Add(key, value).Override(1)), RateLimitResponse::OVER_LIMIT);
+    EXPECT_EQ(CodeOf(Request().Add(key, value + "2").Override(1)), RateLimitResponse::OK);
+  }
+  EXPECT_EQ(CodeOf(Request("other").Add("x", "y").Override(0)), RateLimitResponse::OK);
+}
+
+// Fails if: a limit that blocks refuses a descriptor that takes nothing from it, after a charge.
+TEST_F(RateLimitServiceTest, ALimitThatBlocksDoesNotRefuseAnAmountOfNothing) {
+  service_.SetRules(counts_by_name_.Activate(
+      *rules::ParseRules("domains: {edge: {rules: [{match: t, entity: '{t}', resource: llm, "
+                         "amounts: {rpm: 1, tpm: 0}}]}}",
+                         "rules.yaml")));
+  ASSERT_TRUE(
+      limiter_.Apply({PutLimits{Level::Resource("llm"),
+                                {.limits = {*ParseLimit("rpm:5/min"), *ParseLimit("tpm:0")}}}},
+                     Deadline::Never()));
+  const RateLimitResponse response = Ask(Request().Add("t", "acme"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
+  EXPECT_EQ(response.statuses(0).limit_remaining(), 4U);
+}
+
+TEST_F(RateLimitServiceTest, RequestsInFlightAreBounded) {
+  RateLimitService service(limiter_, counts_, undecided_log_, {.max_in_flight = 2});
+  service.SetRules(counts_by_name_.Activate(*rules::ParseRules(kRules, "rules.yaml")));
+  service.AddTo(methods_);
+  probe_.hold = true;
+  const std::string body = Request().Add("user", "ann").Bytes();
+  constexpr char kMethod[] = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+  for (int i = 0; i < 2; ++i) Send(kMethod, body, {{"grpc-timeout", "1H"}});
+  EXPECT_EQ(Send(kMethod, body).fields.at("grpc-status"), "8");
+  EXPECT_EQ(counts_.overloaded.Value(), 1U);
+  probe_.Release();
+}
+
+// Fails if: a refusal without a cause (other processes write to the bucket) looks admitted.
+TEST_F(RateLimitServiceTest, AContendedRequestIsRefused) {
+  probe_.decide = Decision{.retry_after = milliseconds(100), .limits = {}, .contended = true};
+  const RateLimitResponse response = Ask(Request().Add("user", "ann").Add("nothing", "x"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(response.statuses(1).code(), RateLimitResponse::OK);
+}
+
+// Fails if: a decision that has been made, and charged, is reported as an error.
+TEST_F(RateLimitServiceTest, AChargeThatFailsInARequestWithADecisionIsCounted) {
+  while (counts_.lost_charges.Value() == 0) {
+    Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+         Request().Add("path", "/always").Hits(UINT64_MAX).Bytes());
+  }
+  EXPECT_THAT(ErrorOf(Request().Add("path", "/always").Hits(UINT64_MAX)), HasSubstr("11: "));
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Add("path", "/always").Hits(UINT64_MAX)),
+            RateLimitResponse::OK);
+  EXPECT_EQ(counts_.lost_charges.Value(), 3U);
+}
+
+// Fails if: a result of the store that arrives after the caller has gone touches its call.
+TEST_F(RateLimitServiceTest, AResultAfterTheCallerHasGoneIsCountedAndDropped) {
+  probe_.hold = true;
+  const std::string body = Request().Add("user", "ann").Bytes();
+  const auto id =
+      client_.Post("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+                   grpc::MessagePrefix(body.size()) + body, {{"content-type", "application/grpc"}});
+  client_.Exchange(Now());
+  EXPECT_EQ(counts_.InFlight(), 1U);
+  client_.Reset(id);
+  client_.Exchange(Now());
+  EXPECT_EQ(counts_.InFlight(), 1U) << "the store still works on it";
+  server_.reset();
+  probe_.Release();
+  EXPECT_EQ(counts_.InFlight(), 0U);
+}
+
+// Fails if: a caller that has time left, or no deadline, gets the deadline of the store's calls.
+TEST_F(RateLimitServiceTest, AStoreThatIsTooSlowIsUnavailable) {
+  probe_.fail = Error{Code::kDeadlineExceeded, "the table did not answer in time"};
+  EXPECT_THAT(ErrorOf(Request().Add("user", "ann")), HasSubstr("14: "));
+}
+
+}  // namespace
+}  // namespace weir::service

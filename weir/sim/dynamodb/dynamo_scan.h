@@ -1,0 +1,14 @@
+// The operation Scan.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "weir/sim/dynamodb/dynamo_world.h"
+
+namespace weir::sim {
+
+/// Takes the body of a request and returns the body of the response, or throws a Refusal. Scans of
+/// an index, and parallel scans, are refused.
+nlohmann::json Scan(DynamoWorld& world, const nlohmann::json& body);
+
+}  // namespace weir::sim

@@ -1,0 +1,65 @@
+// Turns hours of use into the snapshots of hours, days and months, and decides which snapshots are
+// kept. Mechanism: docs/design/usage.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/model/usage.h"
+#include "weir/store/bucket/bucket_key.h"
+#include "weir/store/usage/bucket_use.h"
+
+namespace weir {
+
+inline constexpr std::array kUsageWindows = {UsageWindow::kHourly, UsageWindow::kDaily,
+                                             UsageWindow::kMonthly};
+
+/// The millitokens, 0 to 999, that are counted but not yet part of a whole token, by limit. There
+/// is one for each entity and resource; limits without a remainder are absent.
+using UsageRemainder = std::map<std::string, std::int64_t, std::less<>>;
+
+/// Returns the snapshots to which `hours`, in the order of time, add whole tokens: one for each
+/// window, in the order of their windows. Counters of 0 are left out. `remainder` is added first,
+/// and gets the new remainder: the sum of whole tokens and remainders is exact over all calls.
+/// Returns nothing for names and times that no UsageStore lists; their use is dropped.
+std::vector<UsageSnapshot> SnapshotsOf(const BucketKey& key, std::span<const HourOfUse> hours,
+                                       UsageRemainder& remainder);
+
+/// Adds the counters of `added`, which saturate. Counters that become 0 are removed.
+void AddCounted(UsageSnapshot& sum, const UsageSnapshot& added);
+
+/// How much usage is kept.
+struct UsageLimits {
+  /// When there are more snapshots, those that ended first are removed.
+  std::size_t max_snapshots = 1'000'000;
+};
+
+/// The number of snapshots that are kept, and of those that were removed since the store was
+/// opened.
+struct UsageStats {
+  std::uint64_t kept = 0;
+  std::uint64_t expired = 0;  ///< removed because of their age
+  std::uint64_t evicted = 0;  ///< removed because there were too many
+  std::uint64_t lost = 0;     ///< hours of buckets that a damaged store of usage did not take
+};
+
+/// Returns the first start of a window that is kept at `now`. A window is kept after its end for:
+/// an hour 7 days, a day 90 days, a month 13 months (of 31 days).
+UnixMillis FirstKept(UsageWindow window, UnixMillis now);
+
+/// The earliest start of the snapshots of each window; nothing if there are none.
+using OldestUsage = std::array<std::optional<UnixMillis>, kUsageWindows.size()>;
+
+/// Returns the window whose earliest snapshots leave next, because they have expired at `now`;
+/// nothing if none has.
+std::optional<UsageWindow> NextExpired(const OldestUsage& oldest, UnixMillis now);
+/// Returns the window whose earliest snapshot ended first; nothing if there are no snapshots.
+std::optional<UsageWindow> NextEvicted(const OldestUsage& oldest);
+
+}  // namespace weir

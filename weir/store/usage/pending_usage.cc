@@ -1,0 +1,74 @@
+#include "weir/store/usage/pending_usage.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+// Returns the snapshots of the hours without their counters.
+std::vector<UsageSnapshot> WindowsOf(const BucketKey& key, const std::vector<HourOfUse>& hours) {
+  UsageRemainder ignored;
+  return SnapshotsOf(key, hours, ignored);
+}
+
+}  // namespace
+
+PendingUsage::PendingUsage(UsageFilter filter, const PageRequest& page)
+    : filter_(std::move(filter)), limit_(page.limit), buckets_(Order{filter_}) {
+  if (page.cursor.empty()) return;
+  if (auto read = ReadUsageCursor(filter_, page.cursor)) after_ = *std::move(read);
+}
+
+void PendingUsage::Add(const BucketKey& key, std::vector<HourOfUse> hours) {
+  const auto bucket = std::make_shared<const Bucket>(Bucket{key, std::move(hours)});
+  for (const UsageSnapshot& snapshot : WindowsOf(key, bucket->hours)) {
+    UsageCursor at = PositionOf(filter_, snapshot);
+    if (!Matches(filter_, snapshot) || (after_ && !IsBefore(filter_, *after_, at))) continue;
+    buckets_.emplace(std::move(at), bucket);
+    if (buckets_.size() > limit_ + 1) buckets_.erase(std::prev(buckets_.end()));
+  }
+}
+
+Status PendingUsage::MergeInto(Page<UsageSnapshot>& stored,
+                               const ReadStoredRemainder& read_remainder) const {
+  std::vector<UsageSnapshot>& items = stored.items;
+  const auto position = [&](const UsageSnapshot& one) { return PositionOf(filter_, one); };
+  // Positions behind a full page belong to the next one.
+  std::optional<UsageCursor> last;
+  if (!stored.next.empty()) last = position(items.back());
+  std::map<std::pair<std::string, std::string>, UsageRemainder> remainders;
+  const std::size_t kept = items.size();
+  for (const auto& [at, bucket] : buckets_) {
+    if (last && IsBefore(filter_, *last, at)) break;
+    const auto [remainder, is_new] =
+        remainders.try_emplace({bucket->key.entity, bucket->key.resource});
+    if (is_new) {
+      WEIR_ASSIGN_OR_RETURN(remainder->second, read_remainder(bucket->key));
+    }
+    UsageRemainder before = remainder->second;
+    for (const UsageSnapshot& added : SnapshotsOf(bucket->key, bucket->hours, before)) {
+      if (added.window != at.window || added.start != at.start) continue;
+      const auto same = std::ranges::find_if(items, [&](const UsageSnapshot& one) {
+        return one.window == added.window && one.start == added.start &&
+               one.entity == added.entity && one.resource == added.resource;
+      });
+      if (same == items.end()) {
+        items.push_back(added);
+      } else {
+        AddCounted(*same, added);
+      }
+    }
+  }
+  if (items.size() > kept) {
+    std::ranges::sort(items, [&](const UsageSnapshot& a, const UsageSnapshot& b) {
+      return IsBefore(filter_, position(a), position(b));
+    });
+  }
+  if (items.size() <= limit_) return {};
+  items.resize(limit_);
+  stored.next = CursorOf(filter_, items.back());
+  return {};
+}
+
+}  // namespace weir

@@ -1,0 +1,41 @@
+// HTTP/1.1 for operators: metrics and probes.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "weir/base/time.h"
+#include "weir/transport/connection.h"
+
+namespace weir::transport {
+
+struct AdminResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+/// Responds to "GET" or "HEAD" and a target such as "/metrics" (the path and the query, as sent). A
+/// response to HEAD is that to GET; its body is not sent. Called on the threads of all loops of the
+/// server; must not block for long, nor throw.
+using AdminHandler = std::function<AdminResponse(std::string_view method, std::string_view target)>;
+
+struct AdminOptions {
+  std::size_t max_head_bytes = 8 * 1024;  ///< of the request line and all headers
+  /// From the first byte of a request, or from the beginning of the connection, to the end of the
+  /// headers.
+  nanoseconds head_timeout = std::chrono::seconds(10);
+  nanoseconds idle_timeout = std::chrono::seconds(60);  ///< between two requests
+};
+
+/// Returns the factory for a Server (server.h), whose own options bound the number of connections.
+///
+/// A request with a body gets 413, one with another method than GET and HEAD 405, a malformed one
+/// 400, a late one 408, one with a larger head 431, and the connection is closed. Otherwise it is
+/// kept, unless the client asks to close it or speaks HTTP/1.0. The requests of a connection are
+/// served one after the other, each when the response to the previous one was sent.
+ConnectionFactory MakeAdminConnections(AdminHandler handler, AdminOptions options = {});
+
+}  // namespace weir::transport

@@ -1,0 +1,149 @@
+#include "weir/transport/loop_sessions.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace weir::transport {
+namespace {
+
+constexpr std::size_t kBufferBytes = 64 * 1024;
+
+struct EndKind {
+  const char* cause;                  ///< as in the log
+  Counter ServerCounters::* counter;  ///< null: not counted
+};
+
+EndKind KindOf(SessionEnd end) {
+  switch (end) {
+    case SessionEnd::kRefused:
+      return {"refused", &ServerCounters::refused_system};
+    case SessionEnd::kHandshake:
+      return {"handshake failed", &ServerCounters::handshakes_failed};
+    case SessionEnd::kHandshakeLate:
+      return {"handshake late", &ServerCounters::handshakes_late};
+    case SessionEnd::kNoProtocol:
+      return {"protocol not offered", &ServerCounters::handshakes_alpn};
+    case SessionEnd::kSlow:
+      return {"slow", &ServerCounters::cut_slow};
+    case SessionEnd::kBroken:
+      return {"broken", &ServerCounters::cut_broken};
+    case SessionEnd::kClosed:
+      return {"closed", nullptr};
+    case SessionEnd::kDone:
+      break;
+  }
+  return {"done", nullptr};
+}
+
+bool IsOfHandshake(SessionEnd end) {
+  return end == SessionEnd::kHandshake || end == SessionEnd::kHandshakeLate ||
+         end == SessionEnd::kNoProtocol;
+}
+
+}  // namespace
+
+LoopSessions::LoopSessions(SessionSettings settings, ConnectionBounds& bounds, Log& log)
+    : settings_(settings), bounds_(bounds), log_(log), buffer_(new char[kBufferBytes]) {
+  settings_.buffer = {buffer_.get(), kBufferBytes};
+}
+
+void LoopSessions::Deal(AcceptedSocket socket) {
+  open_.fetch_add(1, std::memory_order_relaxed);
+  settings_.loop.Post([this, socket = std::move(socket)]() mutable { Add(std::move(socket)); });
+}
+
+void LoopSessions::Add(AcceptedSocket socket) {
+  auto made = std::make_unique<Session>(settings_, *this, socket.peer);
+  Session& session = *made;
+  sessions_.emplace(&session, std::move(made));
+  if (is_ending_) {
+    settings_.counters.refused_draining.Add();
+    return session.End(SessionEnd::kClosed, "the server drains");
+  }
+  session.Start(std::move(socket.fd));
+}
+
+std::vector<Session*> LoopSessions::All() const {
+  std::vector<Session*> all;
+  all.reserve(sessions_.size());
+  for (const auto& [key, session] : sessions_) all.push_back(session.get());
+  return all;
+}
+
+void LoopSessions::Drain(Deadline deadline, DrainDone done) {
+  is_ending_ = true;
+  drained_ = std::move(done);
+  for (Session* session : All()) {
+    if (session->is_open()) ++drain_result_.ended;
+  }
+  for (Session* session : All()) session->Drain();
+  if (!deadline.is_never() && !sessions_.empty()) {
+    drain_timer_ = settings_.loop.At(deadline.at(), [this] {
+      drain_timer_.reset();
+      CutAll();
+    });
+  }
+  FinishDrainIfEmpty();
+}
+
+void LoopSessions::CloseAll() {
+  is_ending_ = true;
+  CutAll();
+  FinishDrainIfEmpty();
+}
+
+void LoopSessions::CutAll() {
+  for (Session* session : All()) {
+    if (session->is_open() && drained_) {
+      --drain_result_.ended;
+      ++drain_result_.cut;
+      settings_.counters.cut_drained.Add();
+    }
+    session->End(SessionEnd::kClosed, "the server ends");
+  }
+}
+
+void LoopSessions::FinishDrainIfEmpty() {
+  if (!drained_ || !sessions_.empty()) return;
+  if (drain_timer_) settings_.loop.Cancel(*std::exchange(drain_timer_, std::nullopt));
+  std::exchange(drained_, nullptr)(drain_result_);
+}
+
+void LoopSessions::OnEnd(Session& session, SessionEnd end, std::string_view why) {
+  Count(end);
+  WriteEvent(session, end, why);
+  bounds_.Release(PeerKey(session.peer()));
+  open_.fetch_sub(1, std::memory_order_relaxed);
+  // Later, because the session is at work.
+  auto ended = sessions_.extract(&session);
+  settings_.loop.Post([ended = std::move(ended.mapped())] {});
+  FinishDrainIfEmpty();
+}
+
+void LoopSessions::Count(SessionEnd end) {
+  if (const auto counter = KindOf(end).counter; counter != nullptr) {
+    (settings_.counters.*counter).Add();
+  }
+}
+
+// Handshakes may fail as often as any stranger wants, so their events are limited.
+void LoopSessions::WriteEvent(const Session& session, SessionEnd end, std::string_view why) {
+  const bool is_handshake = IsOfHandshake(end);
+  const LogLevel level = is_handshake ? LogLevel::kWarning : LogLevel::kDebug;
+  if (!log_.IsEnabled(level)) return;
+  std::int64_t suppressed = 0;
+  if (is_handshake) {
+    const auto write = handshake_events_.ShouldWrite(settings_.loop.clock().Now());
+    if (!write) return;
+    suppressed = *write;
+  }
+  const std::string peer = TextOf(session.peer());
+  const std::array fields = {LogField{"peer", std::string_view(peer)},
+                             LogField{"cause", std::string_view(KindOf(end).cause)},
+                             LogField{"message", why}, LogField{"suppressed", suppressed}};
+  log_.Write(level, is_handshake ? "transport.handshake_failed" : "transport.connection_ended",
+             fields);
+}
+
+}  // namespace weir::transport

@@ -1,0 +1,22 @@
+// Checks the options of a server.
+#pragma once
+
+#include <string>
+
+#include "weir/base/result.h"
+#include "weir/transport/server_options.h"
+#include "weir/transport/socket_address.h"
+
+namespace weir::transport {
+
+/// Returns kInvalidArgument, with a remedy, if other machines reach the address and the options
+/// have neither TLS nor allow_plaintext. `text` is the address in the message.
+Status CheckPlaintext(const ServerOptions& options, const SocketAddress& address,
+                      const std::string& text);
+
+/// Checks what Server::Start checks, without listening: the form of the addresses, of which names
+/// are looked up, CheckPlaintext, and the files of TLS, which are read. Whether an address is free
+/// and whether a socket of systemd was inherited is not checked. Blocks. Returns kInvalidArgument.
+[[nodiscard]] Status CheckServerOptions(const ServerOptions& options);
+
+}  // namespace weir::transport
