@@ -3,9 +3,12 @@
 
 usage: check_alone.py BUILD [ROOT]
 
-BUILD is a folder that was configured without batches and without precompiled headers: both hide an
-#include that a file forgets. A source includes the header of its name first, which checks that
-header as well; the other headers are compiled on their own.
+BUILD is a folder that was configured for ROOT; its sources and their include folders are taken from it,
+and what it generates must be there.
+
+Each header is a clang module (https://clang.llvm.org/docs/Modules.html): it is compiled once, without
+what was included before it, and a file sees only what its own #includes bring. So an #include that a
+file forgets is found although no header is parsed twice.
 """
 
 import concurrent.futures
@@ -14,52 +17,98 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
+COMPILER = "clang++-19"
 CHECKED = ("weir", "apps", "bench")
 TEST_FOLDERS = re.compile(r"_(test|testing|contract)\.dir/")
-FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s*(["<][^">]+[">])', re.MULTILINE)
+STANDARD_HEADER = re.compile(r"^\s*#\s*include\s*<([a-z_]+)>", re.MULTILINE)
+# <cassert> has another meaning at each #include.
+TEXTUAL = {"cassert"}
+CACHE = "alone.modules"
+# Headers of other projects that are costly to parse. The others are parsed wherever they are included.
+COSTLY = ("absl/container/flat_hash_map.h", "absl/container/flat_hash_set.h", "absl/container/inlined_vector.h",
+          "absl/strings/str_cat.h", "boost/asio.hpp", "CLI/CLI.hpp", "fmt/format.h", "nlohmann/json.hpp",
+          "simdjson.h", "tl/expected.hpp")
 
 
-def sources(build, root):
-    """Path below ROOT -> compiler arguments, of the program's sources."""
+def compiled_sources(build, root):
+    """Path below ROOT -> the compiler's words, of the sources that are checked."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
-        if not path.is_relative_to(root) or TEST_FOLDERS.search(entry["command"]):
-            continue
-        relative = path.relative_to(root)
-        if relative.parts[0] in CHECKED:
-            found[relative] = arguments(entry["command"])
+        if path.is_relative_to(root) and not TEST_FOLDERS.search(entry["command"]):
+            relative = path.relative_to(root)
+            if relative.parts[0] in CHECKED:
+                found[relative] = shlex.split(entry["command"])
     return found
 
 
-def arguments(command):
-    words = [word for word in shlex.split(command) if os.path.basename(word) != "ccache"]
-    cut = words.index("-o")
-    return words[:cut]
+def shared_options(commands):
+    """The definitions and include folders of all sources: with one set, a module is compiled once."""
+    options = {}
+    for words in commands:
+        for word, following in zip(words, [*words[1:], ""]):
+            if word == "-isystem":
+                options[f"-isystem{following}"] = None
+            elif word.startswith(("-D", "-I")):
+                options[word] = None
+    return ["-std=c++23", "-w", "-fsyntax-only", *options]
 
 
-def checked_by_a_source(source, root):
-    header = source.with_suffix(".h")
-    first = FIRST_INCLUDE.search((root / source).read_text())
-    return header if first and first.group(1) == f'"{header}"' else None
+def checked_headers(root, sources):
+    """The headers beside the sources: what other folders hold may need libraries that are not there."""
+    return sorted(path for folder in {source.parent for source in sources} for path in (root / folder).glob("*.h"))
 
 
-def jobs(build, root):
-    commands = sources(build, root)
-    checked = {checked_by_a_source(source, root) for source in commands}
-    by_folder = {}
-    for source, words in commands.items():
-        by_folder.setdefault(source.parent, words)
-        yield source, words + ["-fsyntax-only", str(root / source)]
-    for top in CHECKED:
-        for path in sorted((root / top).rglob("*.h")):
-            header = path.relative_to(root)
-            words = by_folder.get(header.parent)
-            if header not in checked and words:
-                yield header, words + ["-fsyntax-only", "-x", "c++", "-include", str(path), os.devnull]
+def system_folders(options):
+    """Where the compiler looks for <...>, first one first."""
+    ran = subprocess.run([COMPILER, *options, "-E", "-v", "-x", "c++", os.devnull], capture_output=True,
+                         text=True, check=True)
+    listed = ran.stderr.split("#include <...> search starts here:\n")[1].split("End of search list.")[0]
+    return [pathlib.Path(line.strip()) for line in listed.splitlines()]
+
+
+def standard_headers(files):
+    return sorted({name for file in files for name in STANDARD_HEADER.findall(file.read_text())} - TEXTUAL)
+
+
+def module(name, path, attribute=""):
+    return f'module "{name}" {attribute} {{ header "{path}" export * }}\n'
+
+
+def installed(names, folders):
+    """(name, path) of each header that one of the folders has."""
+    for name in names:
+        path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+        if path:
+            yield name, path
+
+
+def module_map(build, root, headers, folders):
+    standard = standard_headers([*headers, *(root / source for source in compiled_sources(build, root))])
+    generated = sorted(build.rglob("*.pb.h"))
+    return "".join([
+        "module std [system] {\n", *(module(*header) for header in installed(standard, folders)), "}\n",
+        *(module(*header, "[system]") for header in installed(COSTLY, folders)),
+        *(module(path.relative_to(build), path, "[system]") for path in generated),
+        *(module(path.relative_to(root), path) for path in headers)])
+
+
+def commands(build, root):
+    """Each file to check, and the command that does it. The last one compiles what no source includes."""
+    sources = compiled_sources(build, root)
+    headers = checked_headers(root, sources)
+    options = shared_options(sources.values())
+    modules, all_headers = build / "alone.modulemap", build / "all_headers.cc"
+    modules.write_text(module_map(build, root, headers, system_folders(options)))
+    all_headers.write_text("".join(f'#include "{header}"\n' for header in headers))
+    compiler = [COMPILER, *options, "-fmodules", f"-fmodule-map-file={modules}",
+                f"-fmodules-cache-path={build / CACHE}"]
+    return [(source, [*compiler, str(root / source)]) for source in sources] + [
+        ("a header", [*compiler, str(all_headers)])]
 
 
 def compile_one(job):
@@ -71,9 +120,10 @@ def compile_one(job):
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     root = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".").resolve()
+    shutil.rmtree(build / CACHE, ignore_errors=True)  # modules of another map would be taken for these
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, code, message in pool.map(compile_one, jobs(build, root)):
+        for name, code, message in pool.map(compile_one, commands(build, root)):
             if code != 0:
                 failed += 1
                 print(f"{name} does not compile by itself:\n{message}", file=sys.stderr)

@@ -68,12 +68,19 @@ class Alone(unittest.TestCase):
 
     def test_a_header_that_a_source_checks_by_including_it_first(self):
         files = {"weir/base/a.h": "std::string Name();\n", "weir/base/a.cc": self.SOURCE}
-        self.assertIn("weir/base/a.cc does not", compiled_alone(files)[1])
+        self.assertIn("weir/base/a.cc does not compile by itself", compiled_alone(files)[1])
 
     def test_a_header_without_a_source_that_forgets_an_include_is_named(self):
         files = {"weir/base/a.h": self.HEADER, "weir/base/a.cc": self.SOURCE,
                  "weir/base/b.h": "std::string Other();\n"}
-        self.assertIn("weir/base/b.h does not compile by itself", compiled_alone(files)[1])
+        code, report = compiled_alone(files)
+        self.assertEqual(code, 1)
+        self.assertIn("While building module 'weir/base/b.h'", report)
+
+    def test_what_another_header_includes_is_not_taken_from_it(self):
+        files = {"weir/base/a.h": self.HEADER, "weir/base/b.h": "std::string Other();\n",
+                 "weir/base/a.cc": self.SOURCE + '#include "weir/base/b.h"\n'}
+        self.assertIn("While building module 'weir/base/b.h'", compiled_alone(files)[1])
 
 
 class Layers(unittest.TestCase):
