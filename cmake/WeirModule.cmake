@@ -173,7 +173,7 @@ function(weir_test name)
   weir_compile_options(${name} TESTS)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
                                         GTest::gtest_main rapidcheck)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300 PROCESSORS 2)
   add_dependencies(unit_tests ${name})
   add_custom_target(run_${name} COMMAND ${name} VERBATIM)
   add_dependencies(run_unit_tests run_${name})
