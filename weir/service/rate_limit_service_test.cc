@@ -328,6 +328,9 @@ TEST_F(RateLimitServiceTest, ACallPastItsDeadlineIsNotCharged) {
   const auto late = Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
                          Request().Add("user", "ann").Bytes(), {{"grpc-timeout", "0m"}});
   EXPECT_EQ(late.fields.at("grpc-status"), "4");
+  const auto report = Send("/kuadrant.service.ratelimit.v1.RateLimitService/Report",
+                           Request().Add("user", "ann").Bytes(), {{"grpc-timeout", "0m"}});
+  EXPECT_EQ(report.fields.at("grpc-status"), "4");
   EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 10U);
 }
 
