@@ -81,7 +81,10 @@ class NamedTakes {
         std::int64_t sum = 0;
         for (std::size_t last = first; last < taken.size(); ++last) {
           sum += taken[last].amount;
-          RC_ASSERT(IsWithinBound(name, sum, taken[last].at - taken[first].at));
+          const milliseconds time = taken[last].at - taken[first].at;
+          if (!IsWithinBound(name, sum, time)) {
+            RC_FAIL(fmt::format("{}: {} tokens were admitted in {} ms", name, sum, time.count()));
+          }
         }
       }
     }
@@ -101,7 +104,10 @@ class NamedTakes {
 
   void Take(const Charge& charge) {
     const Result<Decision> decision = store_.Acquire({charge}, now_);
-    if (!decision) return RC_ASSERT(decision.error().code == Code::kFailedPrecondition);
+    if (!decision) {
+      if (decision.error().code != Code::kFailedPrecondition) RC_FAIL(decision.error().message);
+      return;
+    }
     for (std::size_t i = 0; decision->admitted && i < charge.amounts.size(); ++i) {
       taken_[charge.target->limits[i].name].push_back({now_, charge.amounts[i]});
     }
@@ -110,7 +116,8 @@ class NamedTakes {
   // An adjust is not a take, and may leave debt.
   void Overdraw(Charge charge) {
     for (std::int64_t& amount : charge.amounts) amount *= 2;
-    RC_ASSERT(store_.Adjust({charge}, now_).has_value());
+    const Status adjusted = store_.Adjust({charge}, now_);
+    if (!adjusted) RC_FAIL(adjusted.error().message);
   }
 
   bool IsWithinBound(const std::string& name, std::int64_t sum, milliseconds time) const {
