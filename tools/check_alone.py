@@ -4,10 +4,10 @@
 usage: check_alone.py BUILD [ROOT]
 
 BUILD is a folder that was configured for ROOT; its sources and their include folders are taken from it,
-and what it generates must be there.
+and its generated headers must exist.
 
 Each header is a clang module (https://clang.llvm.org/docs/Modules.html): it is compiled once, without
-what was included before it, and a file sees only what its own #includes bring. So an #include that a
+earlier includes, and a file sees only the declarations that its own #includes bring. So an #include that a
 file forgets is found although no header is parsed twice.
 """
 
@@ -59,7 +59,7 @@ def shared_options(commands):
 
 
 def checked_headers(root, sources):
-    """The headers beside the sources: what other folders hold may need libraries that are not there."""
+    """The headers in the folders of the sources: those of other folders may need libraries that are not installed."""
     return sorted(path for folder in {source.parent for source in sources} for path in (root / folder).glob("*.h"))
 
 
@@ -98,7 +98,7 @@ def module_map(build, root, headers, folders):
 
 
 def commands(build, root):
-    """Each file to check, and the command that does it. The last one compiles what no source includes."""
+    """Each file to check, and its command. The last command compiles the headers that no source includes."""
     sources = compiled_sources(build, root)
     headers = checked_headers(root, sources)
     options = shared_options(sources.values())

@@ -167,7 +167,7 @@ class Load {
     if (!is_open() && now_ < end_) connection.Send(NextMessage(), now_);
   }
 
-  // An open loop does not sleep: a time of a wake-up would be part of what is measured.
+  // An open loop does not sleep: the time of a wake-up would be part of each figure.
   void Wait() {
     std::array<epoll_event, 64> events;  // NOLINT: not initialized, since epoll_wait fills it
     const int count = epoll_wait(epoll_.get(), events.data(), events.size(), is_open() ? 0 : 50);

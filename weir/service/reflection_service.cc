@@ -38,7 +38,7 @@ class SerializedFiles {
 
  private:
   const std::string& Serialize(const FileDescriptor& file) {
-    std::string& bytes = bytes_[&file];  // its memory stays where it is
+    std::string& bytes = bytes_[&file];  // a map does not move its values
     if (!bytes.empty()) return bytes;
     google::protobuf::FileDescriptorProto proto;
     file.CopyTo(&proto);

@@ -10,7 +10,7 @@ namespace {
 /// Holds millitokens times milliseconds without overflow.
 __extension__ using Wide = __int128;
 
-/// Tracks what was charged to one limit, and the start of the interval that comes closest to
+/// Tracks the tokens charged to one limit, and the start of the interval that comes closest to
 /// exceeding the limit.
 class Ledger {
  public:

@@ -54,7 +54,7 @@ inline constexpr std::int64_t kUsageRetentionDays = 90;
 /// an hour at 00:00.
 bool MayBeMixed(const UsageKey& usage);
 
-/// What is known of the item of an hour at 00:00 before an update. Of all other items: kOwn.
+/// The state, before an update, of the item of an hour at 00:00. All other items: kOwn.
 enum class UsageOrigin : std::uint8_t {
   kOwn,    ///< absent, or created by Weir: the update requires that, and marks the item
   kMixed,  ///< it exists without the mark: the update leaves it so
