@@ -72,7 +72,15 @@ const auto kCases = ContractOn({
     Case<LoopHarness>("strict_on_a_thread", Durability::kStrict),
 });
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContract, kCases, ContractName);
-INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractRejoin, kCases, ContractName);
+// In simulated time only: an idle backend removes full buckets, and sets back buckets that are
+// ahead, by its own time. The times of this suite are minutes away from the real time of a thread,
+// so a pause of a second in the middle of a case would admit tokens twice.
+INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractRejoin,
+                         ContractOn({
+                             Case<SimHarness>("relaxed", Durability::kRelaxed),
+                             Case<SimHarness>("strict", Durability::kStrict),
+                         }),
+                         ContractName);
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractUsage, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractNamespaces, kCases, ContractName);
 
