@@ -59,6 +59,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
       exchange->deadline = scheduler_.At(
           deadline.at(), [self = shared_from_this(), exchange] { self->TimeOut(*exchange, true); });
     }
+    service_time_ = request_faults.service_time;
     const bool silent = draws.is_silent && !deadline.is_never();
     Dispatch(std::move(request), draws, silent, exchange);
   }
@@ -106,8 +107,19 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     After(draws.request_delay, [self = shared_from_this(), request = std::move(request), draws,
                                 silent, exchange, order] {
       self->NoteArrival(order, *exchange);
-      self->Arrive(request, draws, silent, exchange);
+      if (self->service_time_ == nanoseconds(0)) {
+        return self->Arrive(request, draws, silent, exchange);
+      }
+      self->After(self->QueueAtServer(), [self, request, draws, silent, exchange] {
+        self->Arrive(request, draws, silent, exchange);
+      });
     });
+  }
+
+  /// Returns how long a request that arrives now is at the server until it has been carried out.
+  nanoseconds QueueAtServer() {
+    served_until_ = std::max(served_until_, Now()) + service_time_;
+    return served_until_ - Now();
   }
 
   void NoteArrival(std::uint64_t order, const Exchange& exchange) {
@@ -179,6 +191,8 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   DrawGenerator generator_;
   std::uint64_t order_sent_ = 0;
   std::uint64_t latest_arrival_ = 0;
+  nanoseconds service_time_{0};  // that of the latest request
+  Instant served_until_{};       // when all requests at the server have been carried out
 };
 
 SimTransport::SimTransport(Scheduler& scheduler, SimServer& server, std::uint64_t seed)

@@ -45,6 +45,9 @@ struct NetworkFaults {
   /// other.
   nanoseconds shortest_trip{0};
   nanoseconds longest_trip{0};
+  /// The server carries out requests one after the other and takes this time for each, so it serves
+  /// 1 / service_time of them in a second. 0: it serves all at once.
+  nanoseconds service_time{0};
   /// The fraction of the lost requests and responses that end only at their deadline. The others,
   /// and all without a deadline, end as a broken connection after one more trip.
   double silence = 0.5;

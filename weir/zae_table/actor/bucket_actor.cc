@@ -56,6 +56,8 @@ BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
 
 bool BucketActor::WantsRepair(const Part& take, const ProtocolTime& moment) const {
   if (repaired_at_ + terms_.repair_rest > moment.at || take.is_nothing()) return false;
+  // A refusal does not wait for the window.
+  if (!terms_.window.is_open()) return false;
   return View(moment).HasOtherLimits(take) || NextAheadStepAt(moment) != AheadStep::kNone;
 }
 
@@ -94,13 +96,17 @@ bool BucketActor::IsAging(const ProtocolTime& moment) const {
 void BucketActor::Continue(const ProtocolTime& moment, Step& step) {
   const bool looks = parts_.queue().HasLook() && flights_.ReadDueAt(moment) <= moment.at;
   if (std::exchange(refreshes_, false) || looks) Read(step);
+  const bool has_more = HasWork(parts_.queue()) || !flights_.is_settled();
+  awaits_window_ &= has_more && !terms_.window.is_open();
   while (MaySend(moment) && StepTowardsWrite(moment, step)) {
   }
   SetWake(moment);
 }
 
+// An actor that waits for the window does not choose parts at each event: the choice takes time in
+// proportion to the parts.
 bool BucketActor::MaySend(const ProtocolTime& moment) {
-  if (moment.at < pace_.paused_until() || flights_.is_full()) return false;
+  if (awaits_window_ || moment.at < pace_.paused_until() || flights_.is_full()) return false;
   if (!flights_.is_empty()) return flights_.SupersedeAt(moment) <= moment.at;
   if (!gathering_.is_holding() || HasUrgentPart(moment)) return true;
   return gathering_.MaySend(parts_.queue().size(), moment.at);
@@ -131,6 +137,7 @@ bool BucketActor::StepTowardsWrite(const ProtocolTime& moment, Step& step) {
                           .repairs_first = NextAheadStepAt(moment) != AheadStep::kNone};
   Choice choice = Choose(parts_.queue(), seen_, terms, moment);
   for (auto& [part, outcome] : choice.ends) parts_.End(part, std::move(outcome), step.reports);
+  if (!choice.parts.empty() && !EntersWindow()) return false;
   if (!choice.parts.empty()) return SendChoice(std::move(choice), moment, step);
   if (choice.needs_read) {
     needs_read_ = true;
@@ -140,6 +147,19 @@ bool BucketActor::StepTowardsWrite(const ProtocolTime& moment, Step& step) {
   // No part may be written: those that are left are carried by earlier writes.
   if (choice.ends.empty()) Probe(moment, step);
   return !choice.ends.empty();
+}
+
+bool BucketActor::EntersWindow() {
+  if (terms_.window.is_open()) return true;
+  awaits_window_ = true;
+  return false;
+}
+
+std::optional<AwaitedWrite> BucketActor::awaited_write() const {
+  if (!awaits_window_) return std::nullopt;
+  const bool is_in_doubt = flights_.abandon_at() != kNoTime;
+  return AwaitedWrite{.parts = static_cast<std::int64_t>(parts_.queue().size()),
+                      .is_owed = is_in_doubt || parts_.queue().HasOwed()};
 }
 
 // The image will be at least as new as the last write before those in flight, whose effects the
@@ -238,6 +258,7 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
   if (send.writes.size() > 1) {
     send.token = fmt::format("{:016x}{:016x}", terms_.draw(), terms_.draw());
   }
+  terms_.window.OnSent();
   send.write = flights_.Add(std::move(flight));
   step.sends.push_back(std::move(send));
 }
@@ -250,8 +271,10 @@ void BucketActor::Probe(const ProtocolTime& moment, Step& step) {
     pace_.Pause(moment.at, terms_.draw());
     return Read(step);
   }
+  if (!EntersWindow()) return;
   const std::optional<WriteFence::Guard> guard = BeginFenced({}, moment);
   if (!guard) return;
+  terms_.window.OnSent();
   Outgoing probe{.write = flights_.Add(
                      {.fenced = guard->write, .last_part = terms_.last_part, .sent = moment.at})};
   probe.writes.push_back(PlanProbe(terms_.keys, key_, *guard));

@@ -35,6 +35,7 @@
 #include "weir/zae_table/actor/contention_pace.h"
 #include "weir/zae_table/actor/pending_parts.h"
 #include "weir/zae_table/actor/write_gathering.h"
+#include "weir/zae_table/actor/write_window.h"
 #include "weir/zae_table/bucket/time_ahead.h"
 
 namespace weir::dynamo {
@@ -54,6 +55,7 @@ struct ActorTerms {
   std::function<void(const FenceValue&, const BucketRequest&)> observe_plan{};  ///< may be empty
   PartId last_part = 0;          ///< the latest identifier of a part in this process
   std::uint64_t last_write = 0;  ///< the latest identifier of a write in this process
+  WriteWindow window{};
 };
 
 /// The result of a read of one bucket.
@@ -95,7 +97,7 @@ class BucketActor {
   }
   /// Returns true if a write should precede the refusal of the take: one that stores the limits of
   /// the take, so that the wait in the refusal is true, or one that marks or sets back an `rf` that
-  /// is far ahead (time_ahead.h).
+  /// is far ahead (time_ahead.h). False while writes wait for the window.
   bool WantsRepair(const Part& take, const ProtocolTime& moment) const;
   /// Returns kOutOfRange if the adjust would leave more debt than kMaxDebt. Returns nothing if the
   /// item is not known.
@@ -141,6 +143,9 @@ class BucketActor {
   bool is_idle() const {
     return parts_.queue().is_empty() && flights_.is_empty() && flights_.is_settled() && !reading_;
   }
+  /// Returns what the actor would write if the window had room; nothing if it does not wait for
+  /// that. Continue must be called when it has.
+  std::optional<AwaitedWrite> awaited_write() const;
 
  private:
   /// The request whose response contained an image.
@@ -163,6 +168,8 @@ class BucketActor {
   /// Takes one step towards the next write: ends parts, or starts a read, a write or a probe.
   /// Returns true if it may be called again at once.
   bool StepTowardsWrite(const ProtocolTime& moment, Step& step);
+  /// Returns false if the window has no room for a write; the actor then waits for it.
+  bool EntersWindow();
   /// Requests a read, unless one is in flight.
   void Read(Step& step);
   /// Reserves a fence value for a write that carries `parts`. Returns nothing if other processes
@@ -228,6 +235,7 @@ class BucketActor {
   WriteGathering gathering_;
   bool refreshes_ = false;              // the next Continue reads the item
   bool reading_ = false;                // a read is in flight
+  bool awaits_window_ = false;          // a write could be sent if the window had room
   ImageRequest read_{};                 // the read in flight
   bool needs_read_ = false;             // parts that are pending cannot be decided without a read
   bool image_is_read_ = false;          // the image was not left by a write of this process

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <utility>
 
 #include "weir/base/rng.h"
@@ -56,8 +57,23 @@ ProtocolTime BucketDriver::Now() const {
   return {.at = now, .bucket_time = table_.Now(), .round_trip = round_trips_.Median(now)};
 }
 
-// A request may complete before Table returns, on this thread: its event then runs within CarryOut
-// of this one. DeferredCallbacks delays the callbacks of all of these events until the outermost
+// The steps of one driver that a thread still has to carry out, the innermost driver last. A
+// request may complete before Table returns, on this thread: its event then runs within CarryOut of
+// this one, and its step is carried out after that. So the depth of the stack does not depend on
+// the number of requests that complete at once.
+struct BucketDriver::StepQueue {
+  struct Entry {
+    Step step;
+    bool has_ended;
+  };
+  const BucketDriver* driver;
+  StepQueue* outer;
+  std::deque<Entry> steps{};
+};
+
+thread_local BucketDriver::StepQueue* BucketDriver::queue_of_thread_ = nullptr;
+
+// DeferredCallbacks delays the callbacks of all of these events until the outermost
 // one has left `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to
 // become 0. `self` keeps the driver alive until then.
 template <class Event>
@@ -77,6 +93,21 @@ bool BucketDriver::Process(Event event, bool begins) {
     running_callbacks_ += static_cast<int>(step.answers.size());
     has_ended = HasEnded();
   }
+  if (queue_of_thread_ != nullptr && queue_of_thread_->driver == this) {
+    queue_of_thread_->steps.push_back({std::move(step), has_ended});
+    return true;
+  }
+  StepQueue queue{.driver = this, .outer = queue_of_thread_};
+  queue.steps.push_back({std::move(step), has_ended});
+  queue_of_thread_ = &queue;
+  for (; !queue.steps.empty(); queue.steps.pop_front()) {
+    Finish(queue.steps.front().step, queue.steps.front().has_ended);
+  }
+  queue_of_thread_ = queue.outer;
+  return true;
+}
+
+void BucketDriver::Finish(Step& step, bool has_ended) {
   CarryOut(step);
   {
     const MutexLock lock(mutex_);
@@ -85,7 +116,6 @@ bool BucketDriver::Process(Event event, bool begins) {
   }
   RunCallbacks(std::move(step.answers));
   if (has_ended) EndCloses();
-  return true;
 }
 
 void BucketDriver::Start(CallRequest request, Done<Decision> done) {

@@ -60,6 +60,9 @@ class BucketDriver final : public BucketImageCache,
   template <class Event>
   bool Process(Event event, bool begins = false);
   ProtocolTime Now() const;
+  struct StepQueue;
+  /// Carries out the step, then runs its callbacks.
+  void Finish(Step& step, bool has_ended);
   /// Carries out the step, except Step::answers.
   void CarryOut(Step& step);
   void Send(Step::Send send);
@@ -83,6 +86,8 @@ class BucketDriver final : public BucketImageCache,
   void EndCloses();
   /// The deadline of one call of Close has passed.
   void OnCloseDeadline(PendingCloses::Id id);
+
+  static thread_local StepQueue* queue_of_thread_;
 
   Table& table_;
   const Keys keys_;

@@ -14,6 +14,9 @@ using Next = BucketCall::Next;
 constexpr int kMaxRefusals = 2;
 constexpr int kMaxDetours = 20;
 
+// Buckets that one event takes from the queue for the window.
+constexpr int kMaxAdmitted = 256;
+
 // Returns the key of an adjust in the sets of ids: an adjust counts once for each bucket.
 AdjustId KeyOfAdjust(AdjustId adjust_id, const BucketKey& key) {
   return {adjust_id.high ^ HashOf(key), adjust_id.low};
@@ -300,6 +303,7 @@ void BucketProtocol::OnWrite(const BucketKey& key, std::uint64_t write,
                              BucketActor::WriteOutcome outcome, const ProtocolTime& moment,
                              Step& step) {
   moment_ = moment;
+  terms_.window.OnEnded();
   Entry& entry = EntryAt(key);
   BucketActor::Step from;
   entry.actor.OnWrite(write, std::move(outcome), moment, from);
@@ -333,15 +337,37 @@ void BucketProtocol::MergeStep(Entry& entry, BucketActor::Step from, Step& step)
   }
   if (from.set_back > milliseconds(0)) step.set_back.push_back({key, from.set_back});
   forfeits_ += from.reports.forfeits;
+  if (const auto awaited = entry.actor.awaited_write()) {
+    awaiting_window_.Put(entry, *awaited);
+  } else {
+    awaiting_window_.Remove(entry);
+  }
+  terms_.window.Reserve(!awaiting_window_.is_empty());
   Schedule(entry);
   NoteUse(entry);
+}
+
+bool BucketProtocol::AdmitNext(Step& step) {
+  Entry* const next = terms_.window.has_room() ? awaiting_window_.TakeNext() : nullptr;
+  if (next == nullptr) return false;
+  terms_.window.Reserve(false);
+  BucketActor::Step from;
+  next->actor.Continue(moment_, from);
+  MergeStep(*next, std::move(from), step);
+  return true;
 }
 
 // Outcomes end or continue calls, which change other actors; these are continued, and cause further
 // outcomes. All outcomes are processed before an actor continues, so that the parts of several
 // calls share its next write.
 void BucketProtocol::ProcessAll(Step& step) {
-  while (!due_.empty() || !outcomes_.empty()) {
+  int admitted = 0;
+  // A bucket that is admitted may write nothing, if its callers have too little time left. If many
+  // do, the rest waits for the next response, so that results are not late.
+  const auto admits = [&] {
+    return (++admitted <= kMaxAdmitted || terms_.window.is_empty()) && AdmitNext(step);
+  };
+  while (!due_.empty() || !outcomes_.empty() || admits()) {
     while (!outcomes_.empty()) {
       const PartOutcome outcome = std::move(outcomes_.front());
       outcomes_.pop_front();

@@ -129,6 +129,9 @@ class BucketProtocol final : private CallActors, private ShardView {
   void Evict();
   /// Passes outcomes to calls and continues the actors that these change, until neither is left.
   void ProcessAll(Step& step);
+  /// Continues the next actor that waits for room in the window. Returns false if there is no room,
+  /// or no such actor.
+  bool AdmitNext(Step& step);
   /// Adds the step of one actor to the step of the event.
   void MergeStep(Entry& entry, BucketActor::Step from, Step& step);
   /// Updates wakes_ after a change of the actor.
@@ -160,6 +163,7 @@ class BucketProtocol final : private CallActors, private ShardView {
   absl::btree_map<std::pair<Instant, std::uint64_t>, Entry*> wakes_;  // keyed by time and serial
   std::list<Entry*> idle_;   // entries that may be evicted, the least recently used one first
   std::vector<Entry*> due_;  // entries whose actors continue before the event ends
+  WindowQueue<Entry> awaiting_window_;
   std::deque<PartOutcome> outcomes_;  // outcomes that their calls have not processed
   AdjustDedup counted_;               // adjusts that were applied
   AdjustDedup forfeited_;             // adjusts whose outcome will never be known

@@ -26,6 +26,9 @@ class PartQueue {
   PartId FindAdjust(AdjustId adjust_id) const;
 
   bool HasLook() const { return looks_ > 0; }
+  /// Returns true if a part is here that must be written whether or not its caller waits, or stores
+  /// limits.
+  bool HasOwed() const { return owed_ > 0; }
   /// Returns the first look; null if there is none.
   const Part* FindLook() const;
   /// Returns the repetitions of this adjust.
@@ -46,6 +49,7 @@ class PartQueue {
 
   std::vector<Part> parts_;  // ascending by id
   std::size_t looks_ = 0;
+  std::size_t owed_ = 0;
   std::size_t repeats_in_queue_ = 0;
   std::map<std::string, absl::int128, std::less<>> used_;  // keyed by limit; no entry is 0
 };

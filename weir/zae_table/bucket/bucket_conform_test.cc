@@ -5,6 +5,7 @@
 #include "weir/zae_table/bucket/bucket_store.h"
 #include "weir/zae_table/config/config_store.h"
 #include "weir/zae_table/testing/sharding_fixture.h"
+#include "weir/zae_table/testing/zae_sim_table.h"
 
 namespace weir::dynamo {
 namespace {

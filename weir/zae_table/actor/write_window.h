@@ -1,0 +1,115 @@
+// How many writes a process has in flight on its table, and which bucket writes next when there is
+// no room for all. Mechanism: docs/design/actor.md, "A table that is slower than its callers".
+#pragma once
+
+#include <absl/container/btree_map.h>
+#include <absl/container/flat_hash_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace weir::dynamo {
+
+/// The number of writes in flight of a process. Not thread-safe.
+class WriteWindow {
+ public:
+  /// As many as the client has connections (CrtTransportOptions::max_connections): more writes
+  /// would wait there, where the deadlines of their callers are not known.
+  static constexpr std::size_t kMost = 64;
+
+  /// Returns true if a bucket that does not wait may send a write.
+  bool is_open() const { return has_room() && !is_reserved_; }
+  bool has_room() const { return in_flight_ < kMost; }
+  /// While it is reserved, only buckets that wait may write.
+  void Reserve(bool is_reserved) { is_reserved_ = is_reserved; }
+
+  void OnSent() { ++in_flight_; }
+  /// A write has a response, or will not get one any more.
+  void OnEnded() { --in_flight_; }
+  bool is_empty() const { return in_flight_ == 0; }
+
+ private:
+  std::size_t in_flight_ = 0;
+  bool is_reserved_ = false;
+};
+
+/// What one bucket waits to write.
+struct AwaitedWrite {
+  std::int64_t parts = 0;  ///< callers and corrections that the write would carry at most
+  /// Some of it must be written whoever waits: a correction, a return, limits that are to be
+  /// stored, or a write in doubt.
+  bool is_owed = false;
+};
+
+/// The buckets that wait for room in the window. All writes cost the table the same, so the bucket
+/// with the most parts is next, of equal ones the oldest. But every second turn belongs to what is
+/// owed, and every fourth to the bucket that has waited longest, so that buckets with few callers
+/// are served, too. `Bucket` is compared by address. Not thread-safe.
+template <class Bucket>
+class WindowQueue {
+ public:
+  /// Adds the bucket, or replaces what it waits to write.
+  void Put(Bucket& bucket, AwaitedWrite write);
+  /// Does nothing if the bucket does not wait.
+  void Remove(Bucket& bucket);
+  /// Removes and returns the next bucket; null if none waits.
+  Bucket* TakeNext();
+  bool is_empty() const { return places_.empty(); }
+
+ private:
+  struct Place {
+    AwaitedWrite write;
+    std::uint64_t since = 0;  // ascending in the order in which buckets began to wait
+  };
+  Bucket& Next() const;
+
+  std::uint64_t last_since_ = 0;
+  std::uint64_t turns_ = 0;
+  absl::flat_hash_map<Bucket*, Place> places_;
+  // Keyed by the number of parts, negated, and by Place::since.
+  absl::btree_map<std::pair<std::int64_t, std::uint64_t>, Bucket*> by_parts_;
+  absl::btree_map<std::uint64_t, Bucket*> by_age_;
+  absl::btree_map<std::uint64_t, Bucket*> owed_;
+};
+
+template <class Bucket>
+void WindowQueue<Bucket>::Put(Bucket& bucket, AwaitedWrite write) {
+  const auto found = places_.find(&bucket);
+  const Place place{.write = write,
+                    .since = found == places_.end() ? ++last_since_ : found->second.since};
+  Remove(bucket);
+  by_parts_.emplace(std::pair(-write.parts, place.since), &bucket);
+  by_age_.emplace(place.since, &bucket);
+  if (write.is_owed) owed_.emplace(place.since, &bucket);
+  places_.emplace(&bucket, place);
+}
+
+template <class Bucket>
+void WindowQueue<Bucket>::Remove(Bucket& bucket) {
+  const auto found = places_.find(&bucket);
+  if (found == places_.end()) return;
+  const Place& place = found->second;
+  by_parts_.erase({-place.write.parts, place.since});
+  by_age_.erase(place.since);
+  owed_.erase(place.since);
+  places_.erase(found);
+}
+
+template <class Bucket>
+Bucket& WindowQueue<Bucket>::Next() const {
+  if (turns_ % 2 == 0 && !owed_.empty()) return *owed_.begin()->second;
+  if (turns_ % 4 == 1) return *by_age_.begin()->second;
+  return *by_parts_.begin()->second;
+}
+
+template <class Bucket>
+Bucket* WindowQueue<Bucket>::TakeNext() {
+  if (is_empty()) return nullptr;
+  ++turns_;
+  Bucket& next = Next();
+  Remove(next);
+  return &next;
+}
+
+}  // namespace weir::dynamo
