@@ -56,11 +56,17 @@ class Installer(unittest.TestCase):
 
     def test_every_requirement_has_its_hash(self):
         for pinned in (install.REQUIREMENTS, install.KINESIS_REQUIREMENTS,
-                       install.SERVICE_REQUIREMENTS):
+                       install.SERVICE_REQUIREMENTS, install.GO_REQUIREMENTS):
             lines = [line for line in pinned.read_text().splitlines() if not line.startswith("#")]
             for requirement, digest in zip(lines[::2], lines[1::2], strict=True):
                 self.assertRegex(requirement, r"\A[a-z0-9_.-]+==[\w.]+ \\\Z")
                 self.assertRegex(digest, r"\A    --hash=sha256:[0-9a-f]{64}\Z")
+
+    def test_a_changed_go_test_is_compiled_again(self):
+        sources = list(install.GO_CLIENT.glob("*_test.go"))
+        self.assertGreater(len(sources), 0)
+        for source in sources:
+            self.assertIn(source.read_text(), install.go_client_pins())
 
     def rust(self, version):
         """Makes this the only one there is; None: there is none."""

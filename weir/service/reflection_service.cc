@@ -42,6 +42,8 @@ class SerializedFiles {
     if (!bytes.empty()) return bytes;
     google::protobuf::FileDescriptorProto proto;
     file.CopyTo(&proto);
+    // CopyTo leaves out the JSON names, without which grpcurl prints the names of the fields.
+    file.CopyJsonNameTo(&proto);
     return bytes = proto.SerializeAsString();
   }
 
