@@ -71,7 +71,7 @@ struct BucketDriver::StepQueue {
   std::deque<Entry> steps{};
 };
 
-thread_local BucketDriver::StepQueue* BucketDriver::queue_of_thread_ = nullptr;
+thread_local BucketDriver::StepQueue* BucketDriver::queue_of_thread = nullptr;
 
 // DeferredCallbacks delays the callbacks of all of these events until the outermost
 // one has left `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to
@@ -93,17 +93,17 @@ bool BucketDriver::Process(Event event, bool begins) {
     running_callbacks_ += static_cast<int>(step.answers.size());
     has_ended = HasEnded();
   }
-  if (queue_of_thread_ != nullptr && queue_of_thread_->driver == this) {
-    queue_of_thread_->steps.push_back({std::move(step), has_ended});
+  if (queue_of_thread != nullptr && queue_of_thread->driver == this) {
+    queue_of_thread->steps.push_back({std::move(step), has_ended});
     return true;
   }
-  StepQueue queue{.driver = this, .outer = queue_of_thread_};
+  StepQueue queue{.driver = this, .outer = queue_of_thread};
   queue.steps.push_back({std::move(step), has_ended});
-  queue_of_thread_ = &queue;
+  queue_of_thread = &queue;
   for (; !queue.steps.empty(); queue.steps.pop_front()) {
     Finish(queue.steps.front().step, queue.steps.front().has_ended);
   }
-  queue_of_thread_ = queue.outer;
+  queue_of_thread = queue.outer;
   return true;
 }
 

@@ -87,7 +87,7 @@ class BucketDriver final : public BucketImageCache,
   /// The deadline of one call of Close has passed.
   void OnCloseDeadline(PendingCloses::Id id);
 
-  static thread_local StepQueue* queue_of_thread_;
+  static thread_local StepQueue* queue_of_thread;
 
   Table& table_;
   const Keys keys_;

@@ -25,6 +25,7 @@
 
 #include "weir/store/bucket/adjust_dedup.h"
 #include "weir/zae_table/actor/bucket_call.h"
+#include "weir/zae_table/actor/write_window.h"
 
 namespace weir::dynamo {
 
