@@ -6,6 +6,10 @@
 // In a closed loop (without --rate) each result begins the next call. In an open loop calls begin
 // at fixed times, whatever the server does, and times are measured from there. Prints one line of
 // JSON: counts of the whole run, and times of the calls that were due after the warm-up.
+//
+// With --log, each decision is a line of FILE: the number of its key, the time at which the call
+// was due and that of its result, both in microseconds of CLOCK_MONOTONIC, and `ok` or `over`. The
+// lines are complete also if the server ends and this process with it.
 #include <fmt/format.h>
 #include <sys/epoll.h>
 
@@ -14,6 +18,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -29,6 +34,7 @@ namespace {
 
 using std::chrono::duration;
 using std::chrono::duration_cast;
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
@@ -46,6 +52,7 @@ struct Options {
   std::int64_t timeout_ms = 60'000;
   std::size_t keys = 1'000;
   std::size_t tight_of_ten = 0;
+  std::string log;
 };
 
 Options OptionsOf(int count, char** arguments) {
@@ -60,6 +67,7 @@ Options OptionsOf(int count, char** arguments) {
   app.add_option("--timeout-ms", options.timeout_ms, "the deadline that the server is sent");
   app.add_option("--keys", options.keys)->check(CLI::PositiveNumber);
   app.add_option("--tight-of-ten", options.tight_of_ten, "of ten keys, those that are refused");
+  app.add_option("--log", options.log, "a file for the decisions");
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
@@ -71,6 +79,7 @@ Options OptionsOf(int count, char** arguments) {
 struct Tally {
   std::uint64_t ok = 0;
   std::uint64_t over_limit = 0;
+  std::uint64_t tight_ok = 0;   ///< of `ok`, those of the domain `tight`
   std::uint64_t deadline = 0;   ///< DEADLINE_EXCEEDED
   std::uint64_t exhausted = 0;  ///< RESOURCE_EXHAUSTED
   std::uint64_t errors = 0;     ///< all others
@@ -78,7 +87,7 @@ struct Tally {
   std::uint64_t late = 0;       ///< more than 5 ms after the deadline
   std::vector<float> times_us;  ///< of the calls that were due after the warm-up
 
-  void Count(const CallResult& result) {
+  void Count(const CallResult& result, bool is_tight) {
     constexpr int kDeadlineExceeded = 4;
     constexpr int kResourceExhausted = 8;
     if (result.grpc_status == kDeadlineExceeded) {
@@ -88,17 +97,52 @@ struct Tally {
     } else if (result.grpc_status != 0 || result.verdict == Verdict::kNone) {
       ++errors;
     } else {
-      ++(result.verdict == Verdict::kOk ? ok : over_limit);
+      const bool is_ok = result.verdict == Verdict::kOk;
+      ++(is_ok ? ok : over_limit);
+      if (is_ok && is_tight) ++tight_ok;
     }
   }
   std::uint64_t decisions() const { return ok + over_limit; }
+};
+
+/// The decisions of a run as lines of a file, or nothing without a path.
+class DecisionLog {
+ public:
+  explicit DecisionLog(const std::string& path) {
+    if (path.empty()) return;
+    file_ = std::fopen(path.c_str(), "we");
+    if (file_ == nullptr) {
+      fmt::print(stderr, "weir_rls_client: {} cannot be written\n", path);
+      std::exit(1);  // NOLINT: the program has one thread
+    }
+  }
+  ~DecisionLog() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+  DecisionLog(const DecisionLog&) = delete;
+  DecisionLog& operator=(const DecisionLog&) = delete;
+
+  void Add(const CallResult& result, SteadyTime now) {
+    if (file_ == nullptr || result.verdict == Verdict::kNone) return;
+    fmt::print(file_, "{} {} {} {}\n", result.key, MicrosOf(result.due), MicrosOf(now),
+               result.verdict == Verdict::kOk ? "ok" : "over");
+  }
+
+ private:
+  static std::int64_t MicrosOf(SteadyTime time) {
+    return duration_cast<microseconds>(time.time_since_epoch()).count();
+  }
+
+  std::FILE* file_ = nullptr;  // std::exit writes its buffer
 };
 
 /// One run of the load.
 class Load {
  public:
   explicit Load(const Options& options)
-      : options_(options), messages_(RateLimitMessages(options.keys, options.tight_of_ten)) {
+      : options_(options),
+        messages_(RateLimitMessages(options.keys, options.tight_of_ten)),
+        log_(options.log) {
     for (std::size_t i = 0; i < options.connections; ++i) {
       connections_.push_back(std::make_unique<RlsConnection>(
           ConnectToLoopback(options.port), "ratelimit", fmt::format("{}m", options.timeout_ms),
@@ -143,7 +187,7 @@ class Load {
 
   void Fill(SteadyTime now) {
     for (std::size_t i = 0; i < options_.in_flight; ++i) {
-      connections_[i % connections_.size()]->Send(NextMessage(), now);
+      SendNext(*connections_[i % connections_.size()], now);
     }
   }
 
@@ -154,17 +198,18 @@ class Load {
       if (connection.in_flight() >= kMaxStreams) {
         ++tally_.unsent;
       } else {
-        connection.Send(NextMessage(), next_);
+        SendNext(connection, next_);
       }
     }
   }
 
   void OnResult(RlsConnection& connection, const CallResult& result) {
-    tally_.Count(result);
+    tally_.Count(result, IsTight(result.key, options_.tight_of_ten));
+    log_.Add(result, now_);
     const duration<float, std::micro> took = now_ - result.due;
     if (took > milliseconds(options_.timeout_ms + 5)) ++tally_.late;
     if (result.due >= measured_from_) tally_.times_us.push_back(took.count());
-    if (!is_open() && now_ < end_) connection.Send(NextMessage(), now_);
+    if (!is_open() && now_ < end_) SendNext(connection, now_);
   }
 
   // An open loop does not sleep: the time of a wake-up would be part of each figure.
@@ -177,10 +222,14 @@ class Load {
     }
   }
 
-  std::string_view NextMessage() { return messages_[message_++ % messages_.size()]; }
+  void SendNext(RlsConnection& connection, SteadyTime due) {
+    const std::size_t key = message_++ % messages_.size();
+    connection.Send(messages_[key], key, due);
+  }
 
   const Options options_;
   const std::vector<std::string> messages_;
+  DecisionLog log_;
   transport::UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
   std::vector<std::unique_ptr<RlsConnection>> connections_;
   Tally tally_;
@@ -202,12 +251,13 @@ std::string JsonOf(Tally tally, double seconds) {
   std::ranges::sort(times);
   const auto in_50_ms = std::ranges::upper_bound(times, 50'000.0F) - times.begin();
   return fmt::format(
-      R"({{"decisions":{},"over_limit":{},"deadline":{},"exhausted":{},"errors":{},)"
+      R"({{"decisions":{},"over_limit":{},"tight_ok":{},"deadline":{},"exhausted":{},"errors":{},)"
       R"("unsent":{},"late":{},"measured":{},"per_s":{:.0f},"p50_us":{:.0f},"p99_us":{:.0f},)"
       R"("max_us":{:.0f},"in_50_ms":{},"client_cpu_s":{:.3f}}})",
-      tally.decisions(), tally.over_limit, tally.deadline, tally.exhausted, tally.errors,
-      tally.unsent, tally.late, times.size(), static_cast<double>(times.size()) / seconds,
-      Quantile(times, 0.5), Quantile(times, 0.99), Quantile(times, 1), in_50_ms, CpuSeconds());
+      tally.decisions(), tally.over_limit, tally.tight_ok, tally.deadline, tally.exhausted,
+      tally.errors, tally.unsent, tally.late, times.size(),
+      static_cast<double>(times.size()) / seconds, Quantile(times, 0.5), Quantile(times, 0.99),
+      Quantile(times, 1), in_50_ms, CpuSeconds());
 }
 
 }  // namespace

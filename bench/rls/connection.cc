@@ -115,14 +115,14 @@ RlsConnection::RlsConnection(transport::UniqueFd socket, std::string authority, 
 
 RlsConnection::~RlsConnection() { nghttp2_session_del(session_); }
 
-void RlsConnection::Send(std::string_view message, SteadyTime due) {
+void RlsConnection::Send(std::string_view message, std::size_t key, SteadyTime due) {
   if (free_.empty()) free_.push_back(calls_.emplace_back(std::make_unique<Call>()).get());
   Call& call = *free_.back();
   free_.pop_back();
   ++in_flight_;
   call.message = message;
   call.reply_size = 0;
-  call.result = {.due = due};
+  call.result = {.due = due, .key = key};
   const nghttp2_data_provider body{.source = {.ptr = &call},
                                    .read_callback = RlsCallbacks::ReadBody};
   const std::int32_t id =

@@ -15,8 +15,6 @@ idle: the memory of connections that have made the handshake of HTTP/2 and nothi
 
 import argparse
 import contextlib
-import json
-import os
 import resource
 import socket
 import subprocess
@@ -25,43 +23,14 @@ import time
 import urllib.parse
 
 sys.dont_write_bytecode = True  # the sources stay as they are
+import runs
 import servers
 
 sys.path.append(str(servers.ROOT / "tests/engines"))
 import engine  # noqa: E402
 
 HERE = servers.HERE
-BUILT = servers.ROOT / "build/bench"
 DEADLINE_MS = 100
-# The preface and an empty SETTINGS frame; then the acknowledgement of the server's.
-HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-ACK = bytes([0, 0, 0, 4, 1, 0, 0, 0, 0])
-
-
-def client_command(client, server, seconds, *options):
-    return ["taskset", "--cpu-list", servers.CLIENT_CORES, client, str(server.port), "--seconds",
-            str(seconds), *map(str, options)]
-
-
-def run_client(*arguments):
-    done = subprocess.run(client_command(*arguments), capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"overload: {done.stderr.strip()}")
-    return json.loads(done.stdout)
-
-
-def memory_while(process, server):
-    """KB of the server, each half second until the process ends."""
-    taken = []
-    while process.poll() is None:
-        taken.append(server.rss_kb())
-        time.sleep(0.5)
-    return taken
-
-
-def show(**figures):
-    for name, figure in figures.items():
-        print(f"  {name.replace('_', ' '):42} {figure}")
 
 
 def overload_file(program, client, seconds):
@@ -88,9 +57,7 @@ def overload_table(program, client, seconds):
     with engine.Dynoxide() as running, delayed(running.url, 5) as url:
         store = f"dynamodb://bench?endpoint={url}&region=us-east-1"
         environment = running.environment()
-        for verb in (["table", "create"], ["namespace", "register", "default"]):
-            subprocess.run([program, "--store", store, *verb], check=True, capture_output=True,
-                           env=os.environ | environment)
+        runs.create_table(program, store, environment)
         with servers.weir(program, store=store, **environment) as server:
             print("table, 5 ms:")
             overload(server, client, seconds)
@@ -98,37 +65,35 @@ def overload_table(program, client, seconds):
 
 def overload(server, client, seconds):
     many = ("--connections", 16)
-    run_client(client, server, 2, "--in-flight", 256, *many)  # the buckets exist
-    capacity = run_client(client, server, 5, "--in-flight", 1_024, *many)["per_s"]
-    load = subprocess.Popen(
-        client_command(client, server, seconds, "--rate", 4 * capacity, *many,
-                       "--timeout-ms", DEADLINE_MS),
-        stdout=subprocess.PIPE, text=True)
-    memory = memory_while(load, server)
-    counts = json.loads(load.stdout.read())
-    after = run_client(client, server, 2, "--rate", capacity / 2, "--warm-up", 1)
+    runs.run_client(client, server, 2, "--in-flight", 256, *many)  # the buckets exist
+    capacity = runs.run_client(client, server, 5, "--in-flight", 1_024, *many)["per_s"]
+    load = runs.start_client(client, server, seconds, "--rate", 4 * capacity, *many,
+                             "--timeout-ms", DEADLINE_MS)
+    memory = runs.memory_while(load, server)
+    counts = runs.counts_of(load)
+    after = runs.run_client(client, server, 2, "--rate", capacity / 2, "--warm-up", 1)
     settled = memory[min(10, len(memory) - 1)]
     results = sum(counts[name] for name in ("decisions", "deadline", "exhausted", "errors"))
     print(f"  {seconds:.0f} s, four times the capacity of {capacity:,.0f}/s")
-    show(decisions_of_the_capacity=f"{counts['decisions'] / (seconds + 0.5) / capacity:.1%}",
-         results=f"{results:,}", DEADLINE_EXCEEDED=f"{counts['deadline']:,}",
-         RESOURCE_EXHAUSTED=f"{counts['exhausted']:,}", other_errors=f"{counts['errors']:,}",
-         not_sent_because_all_streams_were_in_use=f"{counts['unsent']:,}",
-         later_than_the_deadline_and_5_ms=f"{counts['late']:,}",
-         longest_time_ms=f"{counts['max_us'] / 1000:.0f}",
-         memory_growth=f"{max(memory) / settled - 1:.1%} of {settled / 1024:.1f} MB",
-         afterwards=f"{after['decisions']:,} decisions, {after['errors']} errors, "
-                    f"p99 {after['p99_us'] / 1000:.1f} ms")
+    runs.show(decisions_of_the_capacity=f"{counts['decisions'] / (seconds + 0.5) / capacity:.1%}",
+              results=f"{results:,}", DEADLINE_EXCEEDED=f"{counts['deadline']:,}",
+              RESOURCE_EXHAUSTED=f"{counts['exhausted']:,}", other_errors=f"{counts['errors']:,}",
+              not_sent_because_all_streams_were_in_use=f"{counts['unsent']:,}",
+              later_than_the_deadline_and_5_ms=f"{counts['late']:,}",
+              longest_time_ms=f"{counts['max_us'] / 1000:.0f}",
+              memory_growth=f"{max(memory) / settled - 1:.1%} of {settled / 1024:.1f} MB",
+              afterwards=f"{after['decisions']:,} decisions, {after['errors']} errors, "
+                         f"p99 {after['p99_us'] / 1000:.1f} ms")
 
 
 def open_idle(stack, port, count):
     sockets = [stack.enter_context(socket.create_connection(("127.0.0.1", port)))
                for _ in range(count)]
     for one in sockets:
-        one.sendall(HELLO)
+        one.sendall(runs.HELLO)
     for one in sockets:
         one.recv(65_536)
-        one.sendall(ACK)
+        one.sendall(runs.ACK)
 
 
 def idle(program, client, seconds, count):
@@ -137,16 +102,16 @@ def idle(program, client, seconds, count):
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     count = min(count, limit - 1_000)
     with servers.weir(program) as server, contextlib.ExitStack() as stack:
-        run_client(client, server, 2)
+        runs.run_client(client, server, 2)
         before = server.rss_kb()
         open_idle(stack, server.port, count)
         time.sleep(1)
         each = (server.rss_kb() - before) / count
-        counts = run_client(client, server, seconds, "--rate", 5_000)
+        counts = runs.run_client(client, server, seconds, "--rate", 5_000)
         print(f"idle, {count:,} connections, {seconds:.0f} s with 5,000 calls a second at the same time")
-        show(memory_of_a_connection=f"{each:.1f} KB",
-             served_within_50_ms=f"{counts['in_50_ms'] / counts['measured']:.2%}",
-             p99=f"{counts['p99_us'] / 1000:.2f} ms", errors=counts["errors"])
+        runs.show(memory_of_a_connection=f"{each:.1f} KB",
+                  served_within_50_ms=f"{counts['in_50_ms'] / counts['measured']:.2%}",
+                  p99=f"{counts['p99_us'] / 1000:.2f} ms", errors=counts["errors"])
 
 
 def main():
@@ -154,19 +119,15 @@ def main():
     parser.add_argument("--only", choices=("file", "table", "idle"))
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--connections", type=int, default=10_000)
-    parser.add_argument("--weir", default=BUILT / "bin/weir")
-    parser.add_argument("--client", default=BUILT / "bench/weir_rls_client")
+    runs.add_programs(parser)
     arguments = parser.parse_args()
     common = (arguments.weir, arguments.client, arguments.seconds)
-    runs = {"file": lambda: overload_file(*common), "table": lambda: overload_table(*common),
-            "idle": lambda: idle(*common, arguments.connections)}
-    for name, run in runs.items():
+    loads = {"file": lambda: overload_file(*common), "table": lambda: overload_table(*common),
+             "idle": lambda: idle(*common, arguments.connections)}
+    for name, run in loads.items():
         if arguments.only in (None, name):
             run()
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except servers.Skipped as reason:
-        sys.exit(f"overload: {reason}")
+    runs.run_main("overload", main)

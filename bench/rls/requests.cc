@@ -23,9 +23,8 @@ std::string RateLimitMessage(std::string_view domain, std::string_view key,
 std::vector<std::string> RateLimitMessages(std::size_t keys, std::size_t tight_of_ten) {
   std::vector<std::string> messages;
   for (std::size_t i = 0; i < keys; ++i) {
-    const bool is_tight = i % 10 < tight_of_ten;
-    messages.push_back(
-        RateLimitMessage(is_tight ? "tight" : "edge", "user", fmt::format("user-{}", i)));
+    messages.push_back(RateLimitMessage(IsTight(i, tight_of_ten) ? "tight" : "edge", "user",
+                                        fmt::format("user-{}", i)));
   }
   return messages;
 }

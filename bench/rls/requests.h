@@ -17,6 +17,11 @@ std::string RateLimitMessage(std::string_view domain, std::string_view key, std:
 /// `edge`.
 std::vector<std::string> RateLimitMessages(std::size_t keys, std::size_t tight_of_ten);
 
+/// Returns whether the message with this number is of the domain `tight`.
+constexpr bool IsTight(std::size_t key, std::size_t tight_of_ten) {
+  return key % 10 < tight_of_ten;
+}
+
 /// The content of a response: the overall code of its RateLimitResponse.
 enum class Verdict { kOk, kOverLimit, kNone };
 

@@ -69,7 +69,14 @@ class Server:
 
     def cpu_us(self):
         """Of all threads, from the start on."""
-        return sum(int(stat.read_text().split()[0]) / 1_000
+        return self.scheduled_us(0)
+
+    def waiting_us(self):
+        """The time for which threads wanted to run and other processes had the core."""
+        return self.scheduled_us(1)
+
+    def scheduled_us(self, column):
+        return sum(int(stat.read_text().split()[column]) / 1_000
                    for process in self.processes
                    for stat in pathlib.Path(f"/proc/{process.pid}/task").glob("*/schedstat"))
 
@@ -89,16 +96,17 @@ def weir_rules():
                       "      - {match: user, limits: {requests: 1/hour}}", ""])
 
 
-def weir(program, store="memory:", threads=1, cores=SERVER_CORES, options=(), **environment):
+def weir(program, store="memory:", threads=1, cores=SERVER_CORES, options=(), rules=None, **environment):
+    """`rules`: the text of a rules file, in place of those that all servers have."""
     server = Server("weir")
     if not pathlib.Path(program).exists():
         raise Skipped(f"{program} is missing: ./dev bench builds it")
-    rules = pathlib.Path(server.folder.name) / "rules.yaml"
-    rules.write_text(weir_rules())
+    rules_file = pathlib.Path(server.folder.name) / "rules.yaml"
+    rules_file.write_text(rules or weir_rules())
     admin = free_port()
     server.metrics_url = f"http://127.0.0.1:{admin}/metrics"
     server.start(program, "serve", "--store", store.format(folder=server.folder.name), "--rules",
-                 rules, "--grpc", f"127.0.0.1:{server.port}", "--admin", f"127.0.0.1:{admin}",
+                 rules_file, "--grpc", f"127.0.0.1:{server.port}", "--admin", f"127.0.0.1:{admin}",
                  "--threads", threads, *options, cores=cores, **environment)
     server.wait_for(server.port)
     return server
