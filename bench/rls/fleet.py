@@ -9,7 +9,7 @@ for each process, together make 20,000 calls a second, which is twice what the l
 process gets SIGKILL; the calls of its client then go to the other two. The servers run on core 0, the
 clients on core 1, the engine on both.
 
-The output shows, for each key, what was admitted, as a share of capacity + rate * time, of which it must
+The output shows, for each key, the admitted calls as a share of capacity + rate * time, of which it must
 be at most all and at least 95 %; the calls to the store as a share of the decisions, at most 1 %; and
 whether an interval has more admissions than capacity + rate * time. An admission is in an interval if the
 call was due and its result arrived in it, so that the decision certainly fell into it. The exit code is 1 if
@@ -53,6 +53,11 @@ def metrics(server):
         if labels:
             sums[name + labels] += float(value)
     return sums
+
+
+def fate_of(fate):
+    """The name of the metric."""
+    return f'weir_allowance_tokens_total{{fate="{fate}"}}'
 
 
 class Clients:
@@ -137,9 +142,8 @@ def report(arguments, decisions, sums, counts):
                            f"{sums['weir_aws_requests_total']:,.0f} requests of DynamoDB",
         from_an_allowance=f"{sums['weir_allowance_decisions_total']:,.0f} decisions, "
                           f"{sums['weir_allowance_debits_total']:,.0f} debits",
-        tokens=", ".join(f"{fate} {sums[f'weir_allowance_tokens_total{{fate="{fate}"}}']:,.0f}"
-                         for fate in ("debited", "spent", "returned", "forfeited")) +
-               " (of the killed process until then)",
+        tokens=", ".join(f"{sums[fate_of(fate)]:,.0f} {fate}"
+                         for fate in ("debited", "spent", "returned", "forfeited")),
         failed=f"{failed:,}, without the calls in flight at the killed process; not sent: "
                f"{sum(one['unsent'] for one in counts):,}",
         p99=f"{max(one['p99_us'] for one in counts) / 1000:.1f} ms, of the slowest client")
@@ -154,7 +158,7 @@ def report(arguments, decisions, sums, counts):
 def main():
     parser = argparse.ArgumentParser(prog="fleet.py")
     parser.add_argument("--rate", type=float, default=20_000, help="calls a second, of all clients")
-    parser.add_argument("--lifetime", type=int, default=500, help="of an allowance, in milliseconds")
+    parser.add_argument("--lifetime", type=int, default=400, help="of an allowance, in milliseconds")
     parser.add_argument("--seconds", type=float, default=20)
     runs.add_programs(parser)
     arguments = parser.parse_args()

@@ -88,7 +88,7 @@ def call(stream, block, content, end=END_STREAM):
 
 
 class Batch:
-    """`count` equal groups of frames, whose stream ids and random values are set anew in one go."""
+    """`count` equal groups of frames, whose stream ids and random values are replaced in one step."""
 
     def __init__(self, group, count, value=None):
         """`group`: frames of stream 1. `value`: what to replace by a random value."""
@@ -116,7 +116,7 @@ class Batch:
 
 
 class FrameReader:
-    """Splits what a server sends into frames."""
+    """Splits the bytes of a server into frames."""
 
     def __init__(self):
         self.rest = b""

@@ -18,7 +18,7 @@ output shows for each load:
   runs only in what the server leaves of core 0. If this share is below 99 % too, the client had too
   little of core 1, and the row says nothing of the server.
 
-`keys` and `keys-tight` last until so many different keys were used, and the client's share is that of
+`keys` and `keys-tight` last until the number of different keys is reached, and the client's share is that of
 the worst of its runs; all others last for the given seconds. Then 1,000 keys that are new are used.
 The exit code is 1 if a row does not hold.
 """

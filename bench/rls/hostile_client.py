@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""One hostile client of a rate limit service: sends what a careless or malicious peer may send.
+"""One hostile client of a rate limit service: sends the bytes of a careless or malicious peer.
 
 usage: hostile_client.py LOAD PORT [--connections N] [--seconds S] [--count N] [--blind]
 
 LOAD is a key of LOADS. A connection that the server ends is made again at once. --count: the load
 ends after this number of its calls. --blind: each call counts as answered when it is sent, for a
-server that does not answer (sink.py). Prints one line of JSON: what was sent.
+server that does not answer (sink.py). Prints one line of JSON, with the counts of connections, calls and bytes.
 """
 
 import argparse
@@ -45,7 +45,7 @@ class Peer:
 
 
 class Load:
-    """What one kind of client does. `calls` counts what it repeats."""
+    """The behaviour of one kind of client. `calls` counts its repetitions."""
 
     connections = 8
 

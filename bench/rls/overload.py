@@ -58,6 +58,9 @@ def overload_table(program, client, seconds):
         store = f"dynamodb://bench?endpoint={url}&region=us-east-1"
         environment = running.environment()
         runs.create_table(program, store, environment)
+        # With its stream, dynoxide serves fewer writes with each one: 1,100 a second, after 12 s 220.
+        engine.call_dynamodb(running.url, "UpdateTable", {
+            "TableName": "bench", "StreamSpecification": {"StreamEnabled": False}})
         with servers.weir(program, store=store, **environment) as server:
             print("table, 5 ms:")
             overload(server, client, seconds)

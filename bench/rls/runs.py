@@ -1,4 +1,4 @@
-"""What the programs overload.py, hostile.py and fleet.py share: runs of the client, the memory of a
+"""Shared by overload.py, hostile.py and fleet.py: runs of the client, the memory of a
 server meanwhile, tables, and the output of figures."""
 
 import json

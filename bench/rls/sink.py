@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads from connections what they send, and drops it.
+"""Reads the bytes of connections, and drops them.
 
 usage: sink.py CUT
 

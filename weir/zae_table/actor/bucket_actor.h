@@ -55,7 +55,7 @@ struct ActorTerms {
   std::function<void(const FenceValue&, const BucketRequest&)> observe_plan{};  ///< may be empty
   PartId last_part = 0;          ///< the latest identifier of a part in this process
   std::uint64_t last_write = 0;  ///< the latest identifier of a write in this process
-  WriteWindow window{};
+  WriteWindow window{};          ///< of all writes of the process
 };
 
 /// The result of a read of one bucket.
@@ -143,8 +143,8 @@ class BucketActor {
   bool is_idle() const {
     return parts_.queue().is_empty() && flights_.is_empty() && flights_.is_settled() && !reading_;
   }
-  /// Returns what the actor would write if the window had room; nothing if it does not wait for
-  /// that. Continue must be called when it has.
+  /// Returns the write for which the actor needs room in the window; nothing if it does not wait
+  /// for room. The caller calls Continue when there is room.
   std::optional<AwaitedWrite> awaited_write() const;
 
  private:

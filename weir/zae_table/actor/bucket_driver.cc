@@ -57,10 +57,10 @@ ProtocolTime BucketDriver::Now() const {
   return {.at = now, .bucket_time = table_.Now(), .round_trip = round_trips_.Median(now)};
 }
 
-// The steps of one driver that a thread still has to carry out, the innermost driver last. A
-// request may complete before Table returns, on this thread: its event then runs within CarryOut of
-// this one, and its step is carried out after that. So the depth of the stack does not depend on
-// the number of requests that complete at once.
+// The steps of one driver that a thread still has to carry out. A request may complete before Table
+// returns, on this thread: its event then runs within CarryOut of an earlier step, and its own step
+// is appended. So the depth of the stack does not depend on the number of requests that complete at
+// once. A callback of one driver may call another one, which then has a queue of its own.
 struct BucketDriver::StepQueue {
   struct Entry {
     Step step;
@@ -73,8 +73,8 @@ struct BucketDriver::StepQueue {
 
 thread_local BucketDriver::StepQueue* BucketDriver::queue_of_thread = nullptr;
 
-// DeferredCallbacks delays the callbacks of all of these events until the outermost
-// one has left `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to
+// DeferredCallbacks delays the callbacks of nested events until the outermost one has left
+// `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to
 // become 0. `self` keeps the driver alive until then.
 template <class Event>
 bool BucketDriver::Process(Event event, bool begins) {

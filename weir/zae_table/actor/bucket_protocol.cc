@@ -14,7 +14,7 @@ using Next = BucketCall::Next;
 constexpr int kMaxRefusals = 2;
 constexpr int kMaxDetours = 20;
 
-// Buckets that one event takes from the queue for the window.
+// The buckets that one event admits to the window, while writes in flight will cause other events.
 constexpr int kMaxAdmitted = 256;
 
 // Returns the key of an adjust in the sets of ids: an adjust counts once for each bucket.
@@ -362,8 +362,8 @@ bool BucketProtocol::AdmitNext(Step& step) {
 // calls share its next write.
 void BucketProtocol::ProcessAll(Step& step) {
   int admitted = 0;
-  // A bucket that is admitted may write nothing, if its callers have too little time left. If many
-  // do, the rest waits for the next response, so that results are not late.
+  // An admitted bucket sends no write if its callers have too little time left. If there are many
+  // such buckets, the others wait for the next response, so that no result is late.
   const auto admits = [&] {
     return (++admitted <= kMaxAdmitted || terms_.window.is_empty()) && AdmitNext(step);
   };

@@ -164,10 +164,10 @@ class BucketProtocol final : private CallActors, private ShardView {
   absl::btree_map<std::pair<Instant, std::uint64_t>, Entry*> wakes_;  // keyed by time and serial
   std::list<Entry*> idle_;   // entries that may be evicted, the least recently used one first
   std::vector<Entry*> due_;  // entries whose actors continue before the event ends
-  WindowQueue<Entry> awaiting_window_;
-  std::deque<PartOutcome> outcomes_;  // outcomes that their calls have not processed
-  AdjustDedup counted_;               // adjusts that were applied
-  AdjustDedup forfeited_;             // adjusts whose outcome will never be known
+  WindowQueue<Entry> awaiting_window_;  // entries whose actors wait for room in the window
+  std::deque<PartOutcome> outcomes_;    // outcomes that their calls have not processed
+  AdjustDedup counted_;                 // adjusts that were applied
+  AdjustDedup forfeited_;               // adjusts whose outcome will never be known
   std::int64_t forfeits_ = 0;
 };
 

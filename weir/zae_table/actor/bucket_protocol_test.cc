@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "weir/zae_table/testing/bucket_protocol_fixture.h"
@@ -192,6 +193,28 @@ TEST_F(BucketProtocolTest, AReturnToADeletedShardIsForfeited) {
   EXPECT_FALSE(Stored("parent", 1));
   EXPECT_EQ(protocol_->forfeits(), 1);
   EXPECT_TRUE(protocol_->is_idle());
+}
+
+// One response makes room in the window, and shows that the callers who wait have too little time.
+TEST_F(BucketProtocolTest, OneResponseEndsABoundedNumberOfHopelessCalls) {
+  constexpr std::size_t kBuckets = 400;
+  constexpr std::size_t kInFlight = WriteWindow::kMost - 1;
+  const auto name = [](std::size_t i) { return fmt::format("tenant-{}", i); };
+  std::vector<Pending> calls;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    Put(name(i), 10);
+    Learn(name(i));
+    calls.push_back(Start({{name(i), 1}}, {.patience = std::chrono::seconds(1)}));
+  }
+  const auto count_pending = [&] {
+    return std::ranges::count_if(calls,
+                                 [](const Pending& call) { return StateOf(call) == "waits"; });
+  };
+  round_trip_ = std::chrono::seconds(2);
+  Apply(Next(name(0)));
+  EXPECT_EQ(count_pending(), kBuckets - 1 - 256);
+  Apply(Next(name(1)));
+  EXPECT_EQ(count_pending(), kInFlight - 1) << "only writes in flight";
 }
 
 }  // namespace

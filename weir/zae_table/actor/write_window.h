@@ -34,22 +34,23 @@ class WriteWindow {
   bool is_reserved_ = false;
 };
 
-/// What one bucket waits to write.
+/// The write for which a bucket waits.
 struct AwaitedWrite {
   std::int64_t parts = 0;  ///< callers and corrections that the write would carry at most
-  /// Some of it must be written whoever waits: a correction, a return, limits that are to be
-  /// stored, or a write in doubt.
+  /// It has a part that must be written even if no caller waits (a correction, a return), stores
+  /// limits, or settles a write in doubt.
   bool is_owed = false;
 };
 
 /// The buckets that wait for room in the window. All writes cost the table the same, so the bucket
-/// with the most parts is next, of equal ones the oldest. But every second turn belongs to what is
-/// owed, and every fourth to the bucket that has waited longest, so that buckets with few callers
-/// are served, too. `Bucket` is compared by address. Not thread-safe.
+/// with the most parts is next, of equal ones the one that has waited longest. But every second
+/// turn belongs to buckets with an owed write, and every fourth to the bucket that has waited
+/// longest, so that buckets with few callers are served, too. `Bucket` is compared by address. Not
+/// thread-safe.
 template <class Bucket>
 class WindowQueue {
  public:
-  /// Adds the bucket, or replaces what it waits to write.
+  /// Adds the bucket, or replaces its write; then it keeps its place.
   void Put(Bucket& bucket, AwaitedWrite write);
   /// Does nothing if the bucket does not wait.
   void Remove(Bucket& bucket);

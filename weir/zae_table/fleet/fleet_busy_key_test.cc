@@ -35,9 +35,9 @@ BusyRun RunBusy(int processes, std::int64_t rate, double demand, std::uint64_t s
 
 // At least `percent` of the tokens are admitted on average, and in any run 5 % less.
 void ExpectBusy(int processes, std::int64_t rate, double failed_conditions, int percent) {
-  constexpr std::uint64_t kSeedsOfBusyKey = 4;
+  constexpr std::uint64_t kBusySeeds = 4;
   std::int64_t admitted = 0;
-  for (std::uint64_t seed = 1; seed <= kSeedsOfBusyKey; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kBusySeeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const BusyRun run = RunBusy(processes, rate, 2, seed);
     const std::int64_t due = rate + rate * kBusySeconds;
@@ -52,7 +52,7 @@ void ExpectBusy(int processes, std::int64_t rate, double failed_conditions, int 
     admitted += run.admitted;
   }
   const std::int64_t due = rate + rate * kBusySeconds;
-  EXPECT_GE(admitted, static_cast<std::int64_t>(kSeedsOfBusyKey) * due * percent / 100);
+  EXPECT_GE(admitted, static_cast<std::int64_t>(kBusySeeds) * due * percent / 100);
 }
 
 TEST(FleetBusyKey, D10EightProcessesAtAHundredASecond) { ExpectBusy(8, 100, 0.4, 97); }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "weir/zae_table/actor/write_window.h"
 #include "weir/zae_table/testing/fleet_callers_fixture.h"
 
 namespace weir::dynamo {
@@ -15,16 +14,15 @@ namespace {
 using std::chrono::seconds;
 
 struct Load {
-  std::int64_t asked = 0;
   std::int64_t admitted = 0;
   std::int64_t failed = 0;
   nanoseconds longest{0};
 };
 
-/// One process, and callers that each take a token of a bucket that is drawn anew.
+/// One process, and callers that each take a token of a random bucket.
 class SlowTable {
  public:
-  /// The table serves 1 / `service_time` requests a second, on connections of 5 ms.
+  /// The table serves 1 / `service_time` requests a second. Trips there and back take 4 to 6 ms.
   SlowTable(nanoseconds service_time, std::size_t buckets)
       : fleet_(7), process_(fleet_.Join()), rng_(11) {
     for (std::size_t i = 0; i < buckets; ++i) {
@@ -36,7 +34,7 @@ class SlowTable {
                                  .service_time = service_time};
   }
 
-  /// So many callers, each of which asks again when it has its result.
+  /// Each of the callers sends its next request when it has a result.
   Load AskInTurn(int callers, nanoseconds run) {
     Load load;
     const Instant end = now() + run;
@@ -45,7 +43,7 @@ class SlowTable {
     return load;
   }
 
-  /// `rate` requests a second, whatever becomes of those before.
+  /// Sends `rate` requests a second, also while earlier ones are pending.
   Load AskAtRate(double rate, nanoseconds patience, nanoseconds run) {
     Load load;
     const Instant begin = now();
@@ -68,7 +66,7 @@ class SlowTable {
 
   std::int64_t StoredTokens() const { return StoredTakes(fleet_, "rps") / kMillitokens; }
   std::int64_t admitted() const { return admitted_; }
-  /// The corrections that were reported as written, and those whose callers had left before.
+  /// The corrections that succeeded, and those whose deadlines passed: these are still written.
   std::int64_t adjusted() const { return adjusted_; }
 
  private:
@@ -76,7 +74,6 @@ class SlowTable {
 
   template <class Then>
   void Ask(Load& load, nanoseconds patience, Then then) {
-    ++load.asked;
     const Instant asked = now();
     const std::vector<Charge> charges{{DrawTarget(), {kMillitokens}}};
     process_.buckets().Acquire(charges, process_.now(), Deadline::At(asked + patience),
@@ -164,6 +161,35 @@ TEST(FleetSlowTable, CorrectionsAreWrittenWhileTheTableIsOverloaded) {
   EXPECT_GT(load.failed, 0);
   EXPECT_EQ(table.adjusted(), 1'200);
   EXPECT_EQ(table.StoredTokens(), table.admitted() + table.adjusted());
+}
+
+// If a request that fails admitted the next one within itself, thousands of them would overflow the
+// stack.
+TEST(FleetSlowTable, RequestsThatFailAtOnceDoNotNest) {
+  constexpr int kBuckets = 5'000;
+  Fleet fleet(12);
+  FleetProcess& process = fleet.Join();
+  process.network().faults.service_time = std::chrono::microseconds(100);
+  int admitted = 0;
+  int failed = 0;
+  const auto ask_all = [&] {
+    for (int i = 0; i < kBuckets; ++i) {
+      const std::vector<Charge> charges =
+          OneToken(OneLimit(fmt::format("tenant-{}", i), PerSecond(100))).charges;
+      process.buckets().Acquire(
+          charges, process.now(), Deadline::After(fleet.scheduler().clock(), seconds(2)),
+          [&](const Result<Decision>& decision) { ++(decision ? admitted : failed); });
+    }
+  };
+  ask_all();
+  fleet.scheduler().RunAll(100'000'000);
+  EXPECT_EQ(admitted, kBuckets);
+  ask_all();
+  process.FailAtOnce();
+  fleet.scheduler().RunAll(100'000'000);
+  EXPECT_EQ(admitted + failed, 2 * kBuckets);
+  EXPECT_GT(failed, kBuckets / 2);
+  EXPECT_EQ(StoredTakes(fleet, "rps"), admitted * kMillitokens);
 }
 
 // Each of these callers has a bucket of its own.

@@ -25,7 +25,7 @@ std::unique_ptr<BucketProtocol> BucketProtocolTest::MakeProtocol(std::size_t cap
 
 ProtocolTime BucketProtocolTest::Now() const {
   const Clock& clock = table_.scheduler.clock();
-  return {.at = clock.Now(), .bucket_time = clock.WallNow()};
+  return {.at = clock.Now(), .bucket_time = clock.WallNow(), .round_trip = round_trip_};
 }
 
 void BucketProtocolTest::Put(const std::string& entity, std::int64_t tokens, std::uint32_t shard,

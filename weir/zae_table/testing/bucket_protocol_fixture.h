@@ -94,6 +94,8 @@ class BucketProtocolTest : public testing::Test {
   /// takes that the results of calls report.
   void ExpectExact();
 
+  /// The usual round trip (ProtocolTime::round_trip).
+  std::optional<nanoseconds> round_trip_{};
   std::uint64_t drawn_ = 0;
   ZaeSimTable table_;
   std::unique_ptr<BucketProtocol> protocol_ = MakeProtocol(1000);

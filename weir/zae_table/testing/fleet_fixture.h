@@ -33,6 +33,8 @@ class FleetProcess {
   /// Returns the time by the process's own clock.
   UnixMillis now() const { return process_.now(); }
   void SetSkew(milliseconds skew) { process_.SetSkew(skew); }
+  /// See SimProcess::FailAtOnce.
+  void FailAtOnce() { process_.FailAtOnce(); }
 
   /// Runs everything in the process, including its callers.
   sim::StoppableScheduler& scheduler() { return process_.scheduler(); }

@@ -14,7 +14,11 @@ namespace weir::dynamo {
 /// For a server that checks no signature.
 class NoSigner final : public Signer {
  public:
-  Status Sign(HttpRequest&, const Credentials&, UnixMillis) override { return {}; }
+  Status Sign(HttpRequest&, const Credentials&, UnixMillis) override {
+    if (fails) return Fail(Code::kUnauthenticated, "simulated signer: no request is signed");
+    return {};
+  }
+  bool fails = false;
 };
 
 class Anybody final : public CredentialsProvider {
@@ -33,6 +37,8 @@ class SimProcess {
 
   /// Makes one attempt for each call, so that the protocol has to deal with lost responses.
   JsonClient& client() { return *client_; }
+  /// From now on requests fail before the client returns, as with expired credentials.
+  void FailAtOnce() { signer_.fails = true; }
   /// Runs everything in the process.
   sim::StoppableScheduler& scheduler() { return own_scheduler_; }
   sim::SimTransport& network() { return transport_; }

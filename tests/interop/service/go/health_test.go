@@ -6,7 +6,7 @@ import (
 	rls "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	_ "google.golang.org/grpc/health" // the client watches the health of what it connects to
+	_ "google.golang.org/grpc/health" // the client watches the health of its server
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
