@@ -216,6 +216,10 @@ Error TooMuchDebt(const BucketKey& key) {
 
 bool HasWork(const PartQueue& queue) { return std::ranges::any_of(queue.all(), IsEligible); }
 
+std::size_t CountEligible(const PartQueue& queue) {
+  return static_cast<std::size_t>(std::ranges::count_if(queue.all(), IsEligible));
+}
+
 Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
               const ProtocolTime& moment) {
   return Chooser(queue, seen, terms, moment).Run();

@@ -2,6 +2,7 @@
 // a write.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -48,5 +49,8 @@ Error TooMuchDebt(const BucketKey& key);
 
 /// Returns true if the queue holds a part that a write could carry.
 bool HasWork(const PartQueue& queue);
+
+/// Returns the number of such parts.
+std::size_t CountEligible(const PartQueue& queue);
 
 }  // namespace weir::dynamo

@@ -56,8 +56,8 @@ BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
 
 bool BucketActor::WantsRepair(const Part& take, const ProtocolTime& moment) const {
   if (repaired_at_ + terms_.repair_rest > moment.at || take.is_nothing()) return false;
-  // A refusal does not wait for the window.
-  if (!terms_.window.is_open()) return false;
+  // The first refused call waits for the window with its repair; those after it do not.
+  if (awaits_window_) return false;
   return View(moment).HasOtherLimits(take) || NextAheadStepAt(moment) != AheadStep::kNone;
 }
 
@@ -158,7 +158,8 @@ bool BucketActor::EntersWindow() {
 std::optional<AwaitedWrite> BucketActor::awaited_write() const {
   if (!awaits_window_) return std::nullopt;
   const bool is_in_doubt = flights_.abandon_at() != kNoTime;
-  return AwaitedWrite{.parts = static_cast<std::int64_t>(parts_.queue().size()),
+  const std::size_t parts = std::min(CountEligible(parts_.queue()), pace_.max_takes());
+  return AwaitedWrite{.parts = static_cast<std::int64_t>(parts),
                       .is_owed = is_in_doubt || parts_.queue().HasOwed()};
 }
 

@@ -97,7 +97,7 @@ class BucketActor {
   }
   /// Returns true if a write should precede the refusal of the take: one that stores the limits of
   /// the take, so that the wait in the refusal is true, or one that marks or sets back an `rf` that
-  /// is far ahead (time_ahead.h). False while writes wait for the window.
+  /// is far ahead (time_ahead.h). False while the actor waits for the window.
   bool WantsRepair(const Part& take, const ProtocolTime& moment) const;
   /// Returns kOutOfRange if the adjust would leave more debt than kMaxDebt. Returns nothing if the
   /// item is not known.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <utility>
 
 #include "weir/base/rng.h"
@@ -60,18 +59,37 @@ ProtocolTime BucketDriver::Now() const {
 // The steps of one driver that a thread still has to carry out. A request may complete before Table
 // returns, on this thread: its event then runs within CarryOut of an earlier step, and its own step
 // is appended. So the depth of the stack does not depend on the number of requests that complete at
-// once. A callback of one driver may call another one, which then has a queue of its own.
-struct BucketDriver::StepQueue {
+// once. The request of one driver may complete one of another driver, which has a queue of its own.
+class BucketDriver::StepQueue {
+ public:
+  explicit StepQueue(const BucketDriver& driver) : driver_(driver), outer_(of_thread) {
+    of_thread = this;
+  }
+  ~StepQueue() { of_thread = outer_; }
+  StepQueue(const StepQueue&) = delete;
+  StepQueue& operator=(const StepQueue&) = delete;
+
+  /// Returns the queue of the driver if this thread carries out its steps; null otherwise.
+  static StepQueue* Of(const BucketDriver& driver) {
+    StepQueue* queue = of_thread;
+    while (queue != nullptr && &queue->driver_ != &driver) queue = queue->outer_;
+    return queue;
+  }
+
   struct Entry {
     Step step;
     bool has_ended;
   };
-  const BucketDriver* driver;
-  StepQueue* outer;
-  std::deque<Entry> steps{};
+  std::vector<Entry> steps{};
+
+ private:
+  static constinit thread_local StepQueue* of_thread;
+
+  const BucketDriver& driver_;
+  StepQueue* const outer_;
 };
 
-thread_local BucketDriver::StepQueue* BucketDriver::queue_of_thread = nullptr;
+constinit thread_local BucketDriver::StepQueue* BucketDriver::StepQueue::of_thread = nullptr;
 
 // DeferredCallbacks delays the callbacks of nested events until the outermost one has left
 // `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to
@@ -93,17 +111,17 @@ bool BucketDriver::Process(Event event, bool begins) {
     running_callbacks_ += static_cast<int>(step.answers.size());
     has_ended = HasEnded();
   }
-  if (queue_of_thread != nullptr && queue_of_thread->driver == this) {
-    queue_of_thread->steps.push_back({std::move(step), has_ended});
+  if (StepQueue* const queue = StepQueue::Of(*this)) {
+    queue->steps.push_back({std::move(step), has_ended});
     return true;
   }
-  StepQueue queue{.driver = this, .outer = queue_of_thread};
-  queue.steps.push_back({std::move(step), has_ended});
-  queue_of_thread = &queue;
-  for (; !queue.steps.empty(); queue.steps.pop_front()) {
-    Finish(queue.steps.front().step, queue.steps.front().has_ended);
+  StepQueue queue(*this);
+  Finish(step, has_ended);
+  for (std::size_t i = 0; i < queue.steps.size(); ++i) {
+    // Finish may append others, which moves the entries.
+    StepQueue::Entry next = std::move(queue.steps[i]);
+    Finish(next.step, next.has_ended);
   }
-  queue_of_thread = queue.outer;
   return true;
 }
 

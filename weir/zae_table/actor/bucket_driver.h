@@ -60,7 +60,7 @@ class BucketDriver final : public BucketImageCache,
   template <class Event>
   bool Process(Event event, bool begins = false);
   ProtocolTime Now() const;
-  struct StepQueue;
+  class StepQueue;
   /// Carries out the step, then runs its callbacks.
   void Finish(Step& step, bool has_ended);
   /// Carries out the step, except Step::answers.
@@ -86,8 +86,6 @@ class BucketDriver final : public BucketImageCache,
   void EndCloses();
   /// The deadline of one call of Close has passed.
   void OnCloseDeadline(PendingCloses::Id id);
-
-  static thread_local StepQueue* queue_of_thread;
 
   Table& table_;
   const Keys keys_;

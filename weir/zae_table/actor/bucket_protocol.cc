@@ -14,7 +14,7 @@ using Next = BucketCall::Next;
 constexpr int kMaxRefusals = 2;
 constexpr int kMaxDetours = 20;
 
-// The buckets that one event admits to the window, while writes in flight will cause other events.
+// The buckets that one event admits to the window.
 constexpr int kMaxAdmitted = 256;
 
 // Returns the key of an adjust in the sets of ids: an adjust counts once for each bucket.
@@ -173,6 +173,7 @@ void BucketProtocol::Evict() {
 }
 
 std::optional<Instant> BucketProtocol::wake() const {
+  if (terms_.window.has_room() && !awaiting_window_.is_empty()) return moment_.at;
   if (wakes_.empty()) return std::nullopt;
   return wakes_.begin()->first.first;
 }
@@ -363,10 +364,8 @@ bool BucketProtocol::AdmitNext(Step& step) {
 void BucketProtocol::ProcessAll(Step& step) {
   int admitted = 0;
   // An admitted bucket sends no write if its callers have too little time left. If there are many
-  // such buckets, the others wait for the next response, so that no result is late.
-  const auto admits = [&] {
-    return (++admitted <= kMaxAdmitted || terms_.window.is_empty()) && AdmitNext(step);
-  };
+  // such buckets, wake() is due at once for the others, so that results are reported in between.
+  const auto admits = [&] { return ++admitted <= kMaxAdmitted && AdmitNext(step); };
   while (!due_.empty() || !outcomes_.empty() || admits()) {
     while (!outcomes_.empty()) {
       const PartOutcome outcome = std::move(outcomes_.front());

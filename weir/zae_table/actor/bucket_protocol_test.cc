@@ -195,6 +195,97 @@ TEST_F(BucketProtocolTest, AReturnToADeletedShardIsForfeited) {
   EXPECT_TRUE(protocol_->is_idle());
 }
 
+/// As many writes are in flight as the window has room for. Each is on a bucket of its own.
+class FullWindow : public BucketProtocolTest {
+ protected:
+  void SetUp() override {
+    for (; filled_ < WriteWindow::kMost; ++filled_) Ask(Filler(filled_), 1);
+  }
+
+  static std::string Filler(std::size_t i) { return fmt::format("filler-{}", i); }
+  /// Starts calls for one token each, of a bucket that is full.
+  std::vector<Pending> Ask(const std::string& entity, int calls, const Terms& terms) {
+    Put(entity, 90);
+    Learn(entity);
+    std::vector<Pending> started;
+    for (int i = 0; i < calls; ++i) started.push_back(Start({{entity, 1}}, terms));
+    return started;
+  }
+  std::vector<Pending> Ask(const std::string& entity, int calls) {
+    return Ask(entity, calls, Terms{});
+  }
+  /// One of the fillers has a response.
+  void MakeRoom() { Apply(Next(Filler(responses_++))); }
+
+ private:
+  std::size_t filled_ = 0;
+  std::size_t responses_ = 0;
+};
+
+TEST_F(FullWindow, ACorrectionIsWrittenBeforeLargerBucketsThatHaveWaitedLonger) {
+  for (int i = 0; i < 10; ++i) Ask(fmt::format("large-{}", i), 5);
+  Put("corrected", 50);
+  Learn("corrected");
+  Start({{"corrected", 1}}, {.kind = CallRequest::Kind::kAdjust});
+  EXPECT_EQ(Writes("corrected"), 0U);
+  MakeRoom();
+  MakeRoom();
+  EXPECT_EQ(Writes("corrected"), 1U);
+  ExpectExact();
+}
+
+// Other limits are to be stored before the refusal. Only the first call waits for that.
+TEST_F(FullWindow, LimitsAreStoredBeforeARefusal) {
+  for (int i = 0; i < 10; ++i) Ask(fmt::format("large-{}", i), 5);
+  Put("empty", 0);
+  Learn("empty");
+  const Terms terms{.limit = {"rpm", PerMinute(50)}};
+  const Pending first = Start({{"empty", 1}}, terms);
+  EXPECT_EQ(StateOf(first), "waits");
+  EXPECT_EQ(StateOf(Start({{"empty", 1}}, terms)), "refused");
+  MakeRoom();
+  MakeRoom();
+  ASSERT_EQ(Writes("empty"), 1U);
+  Apply(Next("empty"));
+  EXPECT_EQ(StateOf(first), "refused");
+  EXPECT_EQ(GetNumber(*Stored("empty"), "b_rpm_ra"), 50 * kMillitokens);
+}
+
+// The callers of a late write have left, and a later write carries none of its takes.
+TEST_F(FullWindow, CallersThatHaveLeftDoNotCount) {
+  MakeRoom();
+  Ask("left", 1, {.patience = milliseconds(90)});
+  MakeRoom();
+  const std::vector<Pending> left = Ask("left", 30, {.patience = milliseconds(90)});
+  Apply(Next("left"));
+  ASSERT_EQ(Writes("left"), 1U);
+  Ask("filler", 1);
+  Ask("oldest", 1);
+  Wait(milliseconds(95));
+  EXPECT_EQ(StateOf(left.back()), "DEADLINE_EXCEEDED");
+  Ask("waits", 3);
+  Wait(milliseconds(10));  // the late writes may be superseded now
+  Apply(Next(Filler(10)));
+  EXPECT_EQ(Writes("oldest"), 1U);
+  Apply(Next(Filler(11)));
+  EXPECT_EQ(Writes("waits"), 1U);
+}
+
+// With room for few actors, the actor is destroyed as soon as it is idle.
+TEST_F(FullWindow, ABucketWhoseCallersHaveLeftIsNotAdmitted) {
+  for (int i = 0; i < 1'000; ++i) {
+    const std::string entity = fmt::format("left-{}", i);
+    Put(entity, 10);
+    Learn(entity);
+    Start({{entity, 1}}, {.patience = milliseconds(50)});
+  }
+  Wait(milliseconds(60));
+  Ask("last", 1);
+  MakeRoom();
+  EXPECT_EQ(Writes("last"), 1U);
+  ExpectExact();
+}
+
 // One response makes room in the window, and shows that the callers who wait have too little time.
 TEST_F(BucketProtocolTest, OneResponseEndsABoundedNumberOfHopelessCalls) {
   constexpr std::size_t kBuckets = 400;
@@ -213,8 +304,8 @@ TEST_F(BucketProtocolTest, OneResponseEndsABoundedNumberOfHopelessCalls) {
   round_trip_ = std::chrono::seconds(2);
   Apply(Next(name(0)));
   EXPECT_EQ(count_pending(), kBuckets - 1 - 256);
-  Apply(Next(name(1)));
-  EXPECT_EQ(count_pending(), kInFlight - 1) << "only writes in flight";
+  Wait(milliseconds(1));
+  EXPECT_EQ(count_pending(), kInFlight) << "only writes in flight; the others are due at once";
 }
 
 }  // namespace

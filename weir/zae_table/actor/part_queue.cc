@@ -8,7 +8,8 @@ namespace weir::dynamo {
 
 void PartQueue::Count(const Part& part, std::int64_t sign) {
   if (part.kind == Part::Kind::kLook) looks_ += static_cast<std::size_t>(sign);
-  const bool is_owed = part.is_adjust() || part.kind == Part::Kind::kConform;
+  const bool stores_limits = part.kind == Part::Kind::kConform || part.kind == Part::Kind::kRepair;
+  const bool is_owed = part.is_adjust() || stores_limits;
   if (is_owed) owed_ += static_cast<std::size_t>(sign);
   if (part.repetition_of != 0) repeats_in_queue_ += static_cast<std::size_t>(sign);
   if (part.repetition_of != 0) return;

@@ -27,7 +27,6 @@ class WriteWindow {
   void OnSent() { ++in_flight_; }
   /// A write has a response, or will not get one any more.
   void OnEnded() { --in_flight_; }
-  bool is_empty() const { return in_flight_ == 0; }
 
  private:
   std::size_t in_flight_ = 0;
@@ -36,7 +35,7 @@ class WriteWindow {
 
 /// The write for which a bucket waits.
 struct AwaitedWrite {
-  std::int64_t parts = 0;  ///< callers and corrections that the write would carry at most
+  std::int64_t parts = 0;  ///< the parts that the write would carry at most
   /// It has a part that must be written even if no caller waits (a correction, a return), stores
   /// limits, or settles a write in doubt.
   bool is_owed = false;
