@@ -13,15 +13,19 @@ using weir::Require;
 using weir::transport::AdminConnection;
 using weir::transport::AdminHandler;
 using weir::transport::AdminOptions;
+using weir::transport::AdminRequest;
 using weir::transport::AdminResponse;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::size_t served = 0;
-  const AdminHandler handler = [&](std::string_view method, std::string_view target) {
+  const AdminHandler handler = [&](const AdminRequest& request) {
     ++served;
-    Require(method == "GET" || method == "HEAD", "other methods are refused");
-    Require(!target.empty() && target.find_first_of("\r\n ") == std::string_view::npos,
-            "a target is a part of one line");
+    Require(request.method == "GET" || request.method == "HEAD", "other methods are refused");
+    Require(
+        !request.target.empty() && request.target.find_first_of("\r\n ") == std::string_view::npos,
+        "a target is a part of one line");
+    Require(request.authorization.find_first_of("\r\n") == std::string_view::npos,
+            "a header's value is a part of one line");
     return AdminResponse{.body = "a 1\n"};
   };
   const AdminOptions options{.max_head_bytes = 256};

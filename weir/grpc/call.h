@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "weir/base/result.h"
+#include "weir/grpc/request_ids.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
 
@@ -19,7 +20,14 @@ struct CallHead {
   /// The end of the caller's patience (`grpc-timeout`), on the loop's clock.
   Deadline deadline = Deadline::Never();
   std::string_view authorization;  ///< empty if there is none
+  const RequestIds& ids;
   Scheduler& loop;
+};
+
+/// What a failed call tells its caller beside its code and message.
+struct ErrorDetails {
+  /// A serialized google.rpc.Status (`grpc-status-details-bin`); empty: none is sent.
+  std::string status;
 };
 
 /// The response of a call. May outlive the call: then nothing is sent. Copies are for the same
@@ -34,8 +42,9 @@ class CallWriter {
   /// Sends a message. Messages that the peer does not take are kept, within
   /// ServerBounds::max_pending and max_connection_pending; a call that exceeds them ends.
   void Send(std::string_view message) const;
-  /// Ends the call. The message of an error is sent to the caller.
-  void Finish(const Status& status) const;
+  /// Ends the call. The message of an error is sent to the caller, and its `retry_after` as
+  /// `grpc-retry-pushback-ms` (gRPC's proposal A6), which clients that retry by themselves obey.
+  void Finish(const Status& status, const ErrorDetails& details = {}) const;
   /// Sends the response of a unary call.
   void Reply(std::string_view message) const {
     Send(message);

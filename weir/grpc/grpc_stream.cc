@@ -1,5 +1,6 @@
 #include "weir/grpc/grpc_stream.h"
 
+#include <absl/container/inlined_vector.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -58,11 +59,14 @@ void GrpcStream::OnField(std::string_view name, std::string_view value) {
     if (value == "gzip") reader_.AllowGzip();
   } else if (name == "authorization") {
     authorization_ = value;
+  } else {
+    ids_.Take(name, value);
   }
 }
 
 CallHead GrpcStream::Head() const {
-  return {.deadline = deadline_, .authorization = authorization_, .loop = context_.loop};
+  return {
+      .deadline = deadline_, .authorization = authorization_, .ids = ids_, .loop = context_.loop};
 }
 
 void GrpcStream::RefuseRequest(std::string_view status, std::string_view text) {
@@ -168,26 +172,29 @@ void GrpcStream::Send(std::string_view message) {
   Finish(Fail(Code::kResourceExhausted, "the caller takes its messages too slowly"));
 }
 
-void GrpcStream::Finish(const Status& status) {
+void GrpcStream::Finish(const Status& status, const ErrorDetails& details) {
   if (std::exchange(is_over_, true)) return;
-  const std::string code = std::to_string(status ? 0 : static_cast<int>(status.error().code));
-  const std::string text = status ? std::string() : EscapeStatusMessage(status.error().message);
-  if (has_sent_) {
-    const std::array trailers = {http2::Field{"grpc-status", code},
-                                 http2::Field{"grpc-message", text}};
-    return writer_.Finish(std::span(trailers).first(status ? 1 : 2));
-  }
-  writer_.Respond(std::array{kHeaders[0], kHeaders[1], http2::Field{"grpc-status", code},
-                             http2::Field{"grpc-message", text}},
-                  /*is_end=*/true);
+  if (status && has_sent_) return writer_.Finish(std::array{http2::Field{"grpc-status", "0"}});
+  const Error error = status ? Error{.code = Code{}, .message = {}} : status.error();
+  const std::string code = std::to_string(static_cast<int>(error.code));
+  const std::string text = EscapeStatusMessage(error.message);
+  const std::string pushback = error.retry_after ? std::to_string(error.retry_after->count()) : "";
+  const std::string bytes = EncodeBinaryHeader(details.status);
+  // The first two are headers of a response without messages.
+  absl::InlinedVector<http2::Field, 6> fields = {
+      kHeaders[0], kHeaders[1], {"grpc-status", code}, {"grpc-message", text}};
+  if (!pushback.empty()) fields.push_back({"grpc-retry-pushback-ms", pushback});
+  if (!bytes.empty()) fields.push_back({"grpc-status-details-bin", bytes});
+  if (has_sent_) return writer_.Finish(std::span(fields).subspan(2));
+  writer_.Respond(fields, /*is_end=*/true);
 }
 
 void CallWriter::Send(std::string_view message) const {
   if (state_->stream != nullptr) state_->stream->Send(message);
 }
 
-void CallWriter::Finish(const Status& status) const {
-  if (state_->stream != nullptr) state_->stream->Finish(status);
+void CallWriter::Finish(const Status& status, const ErrorDetails& details) const {
+  if (state_->stream != nullptr) state_->stream->Finish(status, details);
 }
 
 bool CallWriter::is_open() const { return state_->stream != nullptr && !state_->stream->is_over(); }

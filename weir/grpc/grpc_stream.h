@@ -38,7 +38,7 @@ class GrpcStream final : public http2::Stream {
 
   // For CallWriter.
   void Send(std::string_view message);
-  void Finish(const Status& status);
+  void Finish(const Status& status, const ErrorDetails& details = {});
   bool is_over() const { return is_over_; }
 
  private:
@@ -59,6 +59,7 @@ class GrpcStream final : public http2::Stream {
   bool is_known_service_ = false;
   std::string unknown_path_;  // of a method that does not exist
   std::string authorization_;
+  RequestIds ids_;
   std::optional<Error> bad_field_;
   Deadline deadline_ = Deadline::Never();
   MessageReader reader_;

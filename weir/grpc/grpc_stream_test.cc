@@ -46,6 +46,7 @@ class GrpcStreamTest : public testing::Test {
                  UnaryMethod([this](const CallHead& head, std::string_view message, auto writer) {
                    deadline_ = head.deadline;
                    authorization_ = head.authorization;
+                   ids_ = head.ids;
                    writer.Reply(message);
                  }));
     methods_.Add("test.Service", "Later",
@@ -55,6 +56,12 @@ class GrpcStreamTest : public testing::Test {
     methods_.Add("test.Service", "Fail",
                  UnaryMethod([](const CallHead&, std::string_view, CallWriter writer) {
                    writer.Finish(weir::Fail(Code::kUnavailable, "no store: 100 %"));
+                 }));
+    methods_.Add("test.Service", "Busy",
+                 UnaryMethod([](const CallHead&, std::string_view message, CallWriter writer) {
+                   if (!message.empty()) writer.Send(message);
+                   Error error{Code::kUnavailable, "busy", std::chrono::milliseconds(250)};
+                   writer.Finish(weir::Fail(std::move(error)), {.status = "\x08\x0e"});
                  }));
     methods_.Add("test.Service", "Chat", StreamMethod([this](const CallHead&, CallWriter writer) {
                    return std::make_unique<EchoHandler>(std::move(writer), handlers_);
@@ -100,6 +107,7 @@ class GrpcStreamTest : public testing::Test {
   std::vector<CallWriter> later_;
   Deadline deadline_ = Deadline::Never();
   std::string authorization_;
+  RequestIds ids_;
   int handlers_ = 0;
   int changes_ = 0;
   std::unique_ptr<transport::Connection> server_;
@@ -114,6 +122,32 @@ TEST_F(GrpcStreamTest, AUnaryCall) {
   EXPECT_EQ(StatusOf(id), "0");
   EXPECT_EQ(deadline_.at(), scheduler_.clock().Now() + milliseconds(20));
   EXPECT_EQ(authorization_, "x");
+}
+
+TEST_F(GrpcStreamTest, TheHandlerGetsTheIdsOfTheRequest) {
+  Call("Echo", Message(""),
+       {{"x-request-id", "7f3a"},
+        {"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}});
+  EXPECT_EQ(ids_.request, "7f3a");
+  EXPECT_EQ(ids_.trace, "4bf92f3577b34da6a3ce929d0e0e4736");
+  Call("Echo", Message(""));
+  EXPECT_EQ(ids_.request, "");
+  EXPECT_EQ(ids_.trace, "");
+}
+
+// In the header of a response without messages, and in the trailers of another.
+TEST_F(GrpcStreamTest, AnErrorHasItsDetailsAndTheTimeOfARetry) {
+  for (const std::string message : {"", "x"}) {
+    const auto id = Call("Busy", Message(message));
+    EXPECT_EQ(StatusOf(id), "14");
+    EXPECT_EQ(MessageOf(id), "busy");
+    EXPECT_EQ(client_->response(id).fields.at("grpc-retry-pushback-ms"), "250");
+    EXPECT_EQ(client_->response(id).fields.at("grpc-status-details-bin"), "CA4");
+    EXPECT_EQ(client_->response(id).body, message.empty() ? "" : Message(message));
+  }
+  const auto& plain = client_->response(Call("Fail", Message(""))).fields;
+  EXPECT_FALSE(plain.contains("grpc-retry-pushback-ms"));
+  EXPECT_FALSE(plain.contains("grpc-status-details-bin"));
 }
 
 TEST_F(GrpcStreamTest, AnErrorHasItsCodeAndMessage) {

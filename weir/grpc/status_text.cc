@@ -1,5 +1,6 @@
 #include "weir/grpc/status_text.h"
 
+#include <absl/strings/escaping.h>
 #include <fmt/format.h>
 
 #include <iterator>
@@ -17,6 +18,12 @@ std::string EscapeStatusMessage(std::string_view message) {
       fmt::format_to(std::back_inserter(text), "%{:02X}", static_cast<unsigned char>(letter));
     }
   }
+  return text;
+}
+
+std::string EncodeBinaryHeader(std::string_view bytes) {
+  std::string text = absl::Base64Escape({bytes.data(), bytes.size()});
+  text.resize(text.find_last_not_of('=') + 1);
   return text;
 }
 

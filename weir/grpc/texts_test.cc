@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "weir/grpc/request_ids.h"
 #include "weir/grpc/status_text.h"
 #include "weir/grpc/timeout_text.h"
 
@@ -35,6 +36,61 @@ TEST(EscapeStatusMessage, CutsALongMessageBetweenLetters) {
   const std::string text = EscapeStatusMessage(std::string(2'000, '%'));
   EXPECT_EQ(text.size(), 1'023U);
   EXPECT_TRUE(text.ends_with("%25"));
+}
+
+TEST(EncodeBinaryHeader, HasNoPadding) {
+  EXPECT_EQ(EncodeBinaryHeader(""), "");
+  EXPECT_EQ(EncodeBinaryHeader("a"), "YQ");
+  EXPECT_EQ(EncodeBinaryHeader("ab"), "YWI");
+  EXPECT_EQ(EncodeBinaryHeader("\xFB\xFF\xBF"), "+/+/");
+}
+
+constexpr std::string_view kTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+TEST(TraceIdOf, IsThatOfTheSpecificationsExample) {
+  EXPECT_EQ(TraceIdOf("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"), kTrace);
+}
+
+TEST(TraceIdOf, LaterVersionsMayHaveMoreFields) {
+  EXPECT_EQ(TraceIdOf("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what"), kTrace);
+  EXPECT_EQ(TraceIdOf("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.what"), "");
+}
+
+TEST(TraceIdOf, IsEmptyForMalformedHeaders) {
+  for (const char* text : {"", "00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
+                           "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what",
+                           "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                           "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+                           "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+                           "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+                           "00-4bf92f3577b34da6a3ce929d0e0e473\n-00f067aa0ba902b7-01",
+                           "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                           "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0g"}) {
+    EXPECT_EQ(TraceIdOf(text), "") << text;
+  }
+}
+
+// Fails if: a caller can write lines of its own into a log, or fill it.
+TEST(RequestIds, ARequestIdThatIsNotSafeInALogIsIgnored) {
+  const auto taken = [](std::string_view value) {
+    RequestIds ids;
+    EXPECT_TRUE(ids.Take("x-request-id", value));
+    return ids.request;
+  };
+  EXPECT_EQ(taken("a9f0-7/b:c"), "a9f0-7/b:c");
+  EXPECT_EQ(taken(std::string(128, 'x')).size(), 128U);
+  for (const std::string& text : {std::string(), std::string(129, 'x'), std::string("a b"),
+                                  std::string("a\nb"), std::string("\xC3\xA9")}) {
+    EXPECT_EQ(taken(text), "") << text;
+  }
+}
+
+TEST(RequestIds, OtherFieldsAreNotTaken) {
+  RequestIds ids;
+  EXPECT_FALSE(ids.Take("x-forwarded-for", "a"));
+  EXPECT_TRUE(ids.Take("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
+  EXPECT_EQ(ids.trace, kTrace);
+  EXPECT_EQ(ids.request, "");
 }
 
 }  // namespace

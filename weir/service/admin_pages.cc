@@ -1,23 +1,48 @@
 #include "weir/service/admin_pages.h"
 
 #include <string_view>
+#include <utility>
 
 namespace weir::service {
+namespace {
 
-transport::AdminHandler AdminPages(const std::atomic<bool>& is_serving,
-                                   const std::atomic<const Registry*>& registry) {
-  return [&](std::string_view, std::string_view target) -> transport::AdminResponse {
-    const std::string_view path = target.substr(0, target.find('?'));
+transport::AdminResponse Metrics(const AdminState& state, std::string_view authorization) {
+  const Status allowed = state.Check(authorization);
+  if (!allowed) {
+    const bool is_known = allowed.error().code == Code::kPermissionDenied;
+    return {.status = is_known ? 403 : 401, .body = allowed.error().message + "\n"};
+  }
+  const Registry* const registry = state.registry;
+  return {.content_type = "text/plain; version=0.0.4",
+          .body = registry == nullptr ? "" : registry->Text()};
+}
+
+}  // namespace
+
+void AdminState::SetTokens(AccessTokensPtr tokens) {
+  const MutexLock lock(mutex_);
+  tokens_ = std::move(tokens);
+}
+
+Status AdminState::Check(std::string_view authorization) const {
+  AccessTokensPtr tokens;
+  {
+    const MutexLock lock(mutex_);
+    tokens = tokens_;
+  }
+  if (tokens == nullptr) return {};
+  return tokens->Check(authorization, AccessScope::kAdmin, clock_.WallNow());
+}
+
+transport::AdminHandler AdminPages(const AdminState& state) {
+  return [&state](const transport::AdminRequest& request) -> transport::AdminResponse {
+    const std::string_view path = request.target.substr(0, request.target.find('?'));
     if (path == "/healthz") return {.body = "ok\n"};
     if (path == "/readyz") {
-      return is_serving ? transport::AdminResponse{.body = "ready\n"}
-                        : transport::AdminResponse{.status = 503, .body = "not ready\n"};
+      return state.is_serving ? transport::AdminResponse{.body = "ready\n"}
+                              : transport::AdminResponse{.status = 503, .body = "not ready\n"};
     }
-    if (path == "/metrics") {
-      const Registry* const metrics = registry;
-      return {.content_type = "text/plain; version=0.0.4",
-              .body = metrics == nullptr ? "" : metrics->Text()};
-    }
+    if (path == "/metrics") return Metrics(state, request.authorization);
     return {.status = 404, .body = "the pages are /metrics, /healthz and /readyz\n"};
   };
 }

@@ -3,14 +3,36 @@
 
 #include <atomic>
 
+#include "weir/base/mutex.h"
+#include "weir/base/time.h"
+#include "weir/service/access_tokens.h"
 #include "weir/telemetry/registry.h"
 #include "weir/transport/http1/admin_connections.h"
 
 namespace weir::service {
 
-/// Both must outlive the handler. Until a registry is set, /metrics is empty. /healthz is 200 while
-/// the process runs, /readyz is 503 unless the service serves.
-transport::AdminHandler AdminPages(const std::atomic<bool>& is_serving,
-                                   const std::atomic<const Registry*>& registry);
+/// What the pages show. Thread-safe.
+class AdminState {
+ public:
+  explicit AdminState(const Clock& clock) : clock_(clock) {}
+
+  std::atomic<bool> is_serving = false;
+  /// Null: /metrics is empty. It must live until the handler is gone.
+  std::atomic<const Registry*> registry = nullptr;
+
+  /// Null: no token is needed.
+  void SetTokens(AccessTokensPtr tokens) WEIR_EXCLUDES(mutex_);
+  /// Returns whether the header allows to see more than the probes, as AccessTokens::Check does.
+  [[nodiscard]] Status Check(std::string_view authorization) const WEIR_EXCLUDES(mutex_);
+
+ private:
+  const Clock& clock_;
+  mutable Mutex mutex_;
+  AccessTokensPtr tokens_ WEIR_GUARDED_BY(mutex_);
+};
+
+/// `state` must outlive the handler. /healthz is 200 while the process runs, /readyz is 503 unless
+/// the service serves; neither needs a token. /metrics needs one with the scope to administer.
+transport::AdminHandler AdminPages(const AdminState& state);
 
 }  // namespace weir::service

@@ -7,6 +7,8 @@
 #include "weir/grpc/server.h"
 #include "weir/service/health_service.h"
 #include "weir/service/rate_limit_service.h"
+#include "weir/service/request_log.h"
+#include "weir/service/service_counts.h"
 
 namespace weir::service {
 
@@ -16,7 +18,7 @@ class LoopService {
   struct Terms {
     Limiter& limiter;
     ServiceCounts& counts;
-    UndecidedLog& log;
+    RequestLog& log;
     ServiceOptions service;
     http2::ConnectionBounds connection;
     nanoseconds age_jitter;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/service/check_failure.h"
+
 namespace weir::service {
 namespace {
 
@@ -40,6 +42,7 @@ PendingCheck::PendingCheck(const Terms& terms, CheckKind kind, const grpc::CallH
                            grpc::CallWriter writer)
     : terms_(terms),
       kind_(kind),
+      ids_(head.ids),
       loop_(head.loop),
       thread_(std::this_thread::get_id()),
       caller_deadline_(head.deadline),
@@ -108,7 +111,7 @@ void PendingCheck::StartCorrections(bool decides) {
   if (!decides) Begin();
   terms_.limiter.Debit(parts, store_deadline_,
                        Here<void>([decides](PendingCheck& self, Status status) {
-                         if (!status) self.terms_.counts.lost_charges.Add();
+                         if (!status) self.NoteLostCharge(status.error());
                          if (decides) return;
                          if (!status) self.error_ = std::move(status.error());
                          self.End();
@@ -159,8 +162,8 @@ void PendingCheck::OnOutcome(const Indices& indices, bool only_look, Result<Grou
 void PendingCheck::OnUndecided(const Indices& indices, const Error& error) {
   terms_.counts.undecided.Add();
   const rules::Rule* rule = plan_[indices.front()].rule;
-  terms_.log.Write(rule == nullptr ? std::string_view() : rule->name, error.message,
-                   loop_.clock().Now());
+  terms_.log.Undecided(ids_, rule == nullptr ? std::string_view() : rule->name, error.message,
+                       loop_.clock().Now());
   is_refused_ = true;
   Refuse(indices);
 }
@@ -190,8 +193,8 @@ void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outco
     return;
   }
   results_[index].is_undecided = true;
-  terms_.log.Write(planned.rule == nullptr ? std::string_view() : planned.rule->name,
-                   outcome.error().message, loop_.clock().Now());
+  terms_.log.Undecided(ids_, planned.rule == nullptr ? std::string_view() : planned.rule->name,
+                       outcome.error().message, loop_.clock().Now());
 }
 
 void PendingCheck::End() {
@@ -199,16 +202,28 @@ void PendingCheck::End() {
 }
 
 void PendingCheck::Respond() {
-  if (error_) {
-    terms_.counts.errors.Add();
-    const bool caller_has_time = !caller_deadline_.ExpiredAt(loop_.clock().Now());
-    return writer_.Finish(Fail(ToCaller(*std::move(error_), caller_has_time)));
-  }
+  if (error_) return RespondWithError(*std::move(error_));
   CountRules();
   if (is_unprotected_) terms_.counts.unprotected.Add();
   (is_refused_ ? terms_.counts.over_limit : terms_.counts.ok).Add();
   writer_.Reply(kind_ == CheckKind::kShouldRateLimit ? ResponseBytes(plan_, results_, is_refused_)
                                                      : ResponseBytes(is_refused_));
+}
+
+void PendingCheck::RespondWithError(Error error) {
+  terms_.counts.errors.Add();
+  const Instant now = loop_.clock().Now();
+  const bool caller_has_time = !caller_deadline_.ExpiredAt(now);
+  error = ToCaller(std::move(error), caller_has_time);
+  terms_.log.Failed(ids_, error, now);
+  const grpc::ErrorDetails details =
+      DetailsOf(error, caller_has_time ? FailureReason::kStoreFailed : FailureReason::kTimeOver);
+  writer_.Finish(Fail(std::move(error)), details);
+}
+
+void PendingCheck::NoteLostCharge(const Error& error) {
+  terms_.counts.lost_charges.Add();
+  terms_.log.ChargeLost(ids_, error, loop_.clock().Now());
 }
 
 void PendingCheck::CountRules() {

@@ -16,6 +16,7 @@
 #include "weir/service/active_rules.h"
 #include "weir/service/check_response.h"
 #include "weir/service/descriptor_plan.h"
+#include "weir/service/request_log.h"
 #include "weir/service/service_counts.h"
 
 namespace weir::service {
@@ -28,7 +29,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   struct Terms {
     Limiter& limiter;
     ServiceCounts& counts;
-    UndecidedLog& log;
+    RequestLog& log;
     std::atomic<std::size_t>& in_flight;  ///< of the loop
     milliseconds store_timeout;
   };
@@ -65,6 +66,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void Begin() { ++awaited_; }
   void End();
   void Respond();
+  void RespondWithError(Error error);
+  void NoteLostCharge(const Error& error);
   void CountRules();
   void CountRule(const PlannedDescriptor& planned, const DescriptorResult& result);
 
@@ -74,6 +77,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
 
   const Terms terms_;
   const CheckKind kind_;
+  const grpc::RequestIds ids_;
   Scheduler& loop_;
   const std::thread::id thread_;
   const Deadline caller_deadline_;

@@ -7,6 +7,7 @@
 #include "weir/runtime/await.h"
 #include "weir/service/admin_pages.h"
 #include "weir/service/loop_service.h"
+#include "weir/service/request_log.h"
 #include "weir/service/service_metrics.h"
 #include "weir/transport/event_loop.h"
 #include "weir/transport/http1/admin_connections.h"
@@ -24,17 +25,16 @@ struct LoopPair {
 class RateLimitServer::State {
  public:
   State(Limiter& limiter, const Clock& clock, RateLimitServerOptions options, Log& log)
-      : limiter_(limiter), clock_(clock), options_(std::move(options)), log_(log) {}
+      : limiter_(limiter), clock_(clock), options_(std::move(options)), log_(log), pages_(clock) {}
 
-  Status Start(rules::RuleSet rules, const AccessTokensPtr& tokens,
-               const std::atomic<const Registry*>& exported) {
+  Status Start(rules::RuleSet rules, const AccessTokensPtr& tokens) {
     WEIR_ASSIGN_OR_RETURN(loops_, transport::StartLoops(clock_, options_.threads));
     for (const auto& loop : loops_) {
       pairs_.push_back({loop.get(), std::make_unique<LoopService>(TermsOfLoop(), SystemSeed())});
     }
     SetTokens(tokens);
     SetRules(std::move(rules));
-    is_serving_ = true;
+    pages_.is_serving = true;
     PostToServices([](LoopService& service) { service.BeginServing(); });
     grpc_ = std::make_unique<transport::Server>(
         loops_, options_.grpc,
@@ -45,8 +45,7 @@ class RateLimitServer::State {
     WEIR_RETURN_IF_ERROR(grpc_->Start());
     if (options_.admin.addresses.empty()) return {};
     admin_ = std::make_unique<transport::Server>(
-        loops_, options_.admin, transport::MakeAdminConnections(AdminPages(is_serving_, exported)),
-        log_);
+        loops_, options_.admin, transport::MakeAdminConnections(AdminPages(pages_)), log_);
     return admin_->Start();
   }
 
@@ -56,12 +55,13 @@ class RateLimitServer::State {
   }
 
   void SetTokens(const AccessTokensPtr& tokens) {
+    pages_.SetTokens(tokens);
     PostToServices([tokens](LoopService& service) { service.SetTokens(tokens); });
   }
 
   // The admin listener stays until the end: probes and metrics see the drain.
   Result<transport::DrainResult> Drain(Deadline deadline) {
-    is_serving_ = false;
+    pages_.is_serving = false;
     PostToServices([](LoopService& service) { service.EndServing(); });
     return Await<transport::DrainResult>(
         [&](auto done) { grpc_->Drain(deadline, std::move(done)); });
@@ -79,6 +79,7 @@ class RateLimitServer::State {
   }
 
   bool IsIdle() const { return counts_.InFlight() == 0; }
+  void ExportMetrics(const Registry& registry) { pages_.registry = &registry; }
   std::vector<std::string> grpc_addresses() const { return grpc_->addresses(); }
   std::vector<std::string> admin_addresses() const {
     return admin_ ? admin_->addresses() : std::vector<std::string>();
@@ -88,7 +89,7 @@ class RateLimitServer::State {
   LoopService::Terms TermsOfLoop() {
     return {.limiter = limiter_,
             .counts = counts_,
-            .log = undecided_log_,
+            .log = request_log_,
             .service = options_.service,
             .connection = options_.connection,
             .age_jitter = options_.age_jitter,
@@ -112,10 +113,10 @@ class RateLimitServer::State {
   const RateLimitServerOptions options_;
   Log& log_;
   ServiceCounts counts_;
-  UndecidedLog undecided_log_{log_};
+  RequestLog request_log_{log_};
   grpc::ServerCounts server_counts_;
   RuleCountsByName rule_counts_;
-  std::atomic<bool> is_serving_ = false;
+  AdminState pages_;
   // Destroyed in reverse: connections before the services that they call, and tasks of the loops
   // before these.
   std::vector<LoopPair> pairs_;
@@ -131,7 +132,7 @@ RateLimitServer::RateLimitServer(Limiter& limiter, const Clock& clock,
 RateLimitServer::~RateLimitServer() = default;
 
 Status RateLimitServer::Start(rules::RuleSet rules, const AccessTokensPtr& tokens) {
-  return state_->Start(std::move(rules), tokens, exported_);
+  return state_->Start(std::move(rules), tokens);
 }
 
 void RateLimitServer::SetTokens(const AccessTokensPtr& tokens) { state_->SetTokens(tokens); }
@@ -143,6 +144,8 @@ Status RateLimitServer::ReloadTls() { return state_->ReloadTls(); }
 Result<transport::DrainResult> RateLimitServer::Drain(Deadline deadline) {
   return state_->Drain(deadline);
 }
+
+void RateLimitServer::ExportMetrics(const Registry& registry) { state_->ExportMetrics(registry); }
 
 bool RateLimitServer::IsIdle() const { return state_->IsIdle(); }
 

@@ -1,7 +1,6 @@
 // A server of the rate limit services: event loops, listeners, and the services of each loop.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -45,8 +44,8 @@ class RateLimitServer {
   RateLimitServer(const RateLimitServer&) = delete;
   RateLimitServer& operator=(const RateLimitServer&) = delete;
 
-  /// Opens the listeners: the service is ready. If `tokens` is null, requests need no token. Errors
-  /// are those of transport::Server::Start. To be called once.
+  /// Opens the listeners: the service is ready. If `tokens` is null, requests and pages need no
+  /// token. Errors are those of transport::Server::Start. To be called once.
   [[nodiscard]] Status Start(rules::RuleSet rules, const AccessTokensPtr& tokens = nullptr);
   /// Requests that begin afterwards use these rules. Any thread.
   void SetRules(rules::RuleSet rules);
@@ -64,12 +63,11 @@ class RateLimitServer {
   /// Adds the metrics of the server and of its rules (docs/design/metrics.md). To be called once.
   [[nodiscard]] Status RegisterMetrics(Registry& registry) const;
   /// The text of /metrics is that of this registry, which must live until the server is gone.
-  void ExportMetrics(const Registry& registry) { exported_ = &registry; }
+  void ExportMetrics(const Registry& registry);
 
  private:
   class State;
   std::unique_ptr<State> state_;
-  std::atomic<const Registry*> exported_ = nullptr;
 };
 
 }  // namespace weir::service

@@ -25,37 +25,58 @@ void RateLimitService::AddTo(grpc::MethodTable& methods) {
   methods.Add(kKuadrant, "Report", method(CheckKind::kReport));
 }
 
-void RateLimitService::Check(CheckKind kind, const grpc::CallHead& head, std::string_view message,
-                             grpc::CallWriter writer) {
-  const auto fail = [&](const Status& status) {
-    counts_.errors.Add();
-    writer.Finish(status);
-  };
+std::optional<RateLimitService::Refusal> RateLimitService::FindRefusal(const grpc::CallHead& head) {
+  const Clock& clock = head.loop.clock();
   if (tokens_ != nullptr) {
-    Status allowed =
-        tokens_->Check(head.authorization, AccessScope::kDecide, head.loop.clock().WallNow());
+    Status allowed = tokens_->Check(head.authorization, AccessScope::kDecide, clock.WallNow());
     if (!allowed) {
       counts_.denied.Add();
-      return fail(allowed);
+      return Refusal{FailureReason::kTokenRefused, std::move(allowed.error())};
     }
   }
-  if (rules_ == nullptr) return fail(Fail(Code::kUnavailable, "no rules have been loaded yet"));
+  if (rules_ == nullptr) {
+    return Refusal{FailureReason::kNoRules, {Code::kUnavailable, "no rules have been loaded yet"}};
+  }
+  // A caller that has given up is not charged.
+  if (head.deadline.ExpiredAt(clock.Now())) {
+    return Refusal{FailureReason::kTimeOver,
+                   {Code::kDeadlineExceeded, "the call's time was over before it began"}};
+  }
+  if (in_flight_.load(std::memory_order_relaxed) < options_.max_in_flight) return std::nullopt;
+  counts_.overloaded.Add();
+  return Refusal{FailureReason::kOverloaded,
+                 {Code::kResourceExhausted,
+                  fmt::format("{} requests wait for the store", options_.max_in_flight)}};
+}
+
+void RateLimitService::Refuse(const grpc::CallHead& head, Refusal refusal,
+                              const grpc::CallWriter& writer) {
+  counts_.errors.Add();
+  const Instant now = head.loop.clock().Now();
+  if (refusal.reason == FailureReason::kTokenRefused) {
+    log_.Denied(head.ids, refusal.error.message, now);
+  } else {
+    log_.Failed(head.ids, refusal.error, now);
+  }
+  const grpc::ErrorDetails details = DetailsOf(refusal.error, refusal.reason);
+  writer.Finish(Fail(std::move(refusal.error)), details);
+}
+
+void RateLimitService::Check(CheckKind kind, const grpc::CallHead& head, std::string_view message,
+                             grpc::CallWriter writer) {
+  if (std::optional<Refusal> refusal = FindRefusal(head)) {
+    return Refuse(head, *std::move(refusal), writer);
+  }
   const MessageArena arena;
   auto& request = arena.Make<RateLimitRequest>();
   if (!request.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
-    return fail(Fail(Code::kInvalidArgument, "the message is not a RateLimitRequest"));
-  }
-  // A caller that has given up is not charged.
-  if (head.deadline.ExpiredAt(head.loop.clock().Now())) {
-    return fail(Fail(Code::kDeadlineExceeded, "the call's time was over before it began"));
-  }
-  if (in_flight_.load(std::memory_order_relaxed) >= options_.max_in_flight) {
-    counts_.overloaded.Add();
-    return fail(Fail(Code::kResourceExhausted,
-                     fmt::format("{} requests wait for the store", options_.max_in_flight)));
+    constexpr char kWhy[] = "the message is not a RateLimitRequest";
+    return Refuse(head, {FailureReason::kRequestInvalid, {Code::kInvalidArgument, kWhy}}, writer);
   }
   auto plan = PlanDescriptors(request, rules_->rules(), kind);
-  if (!plan) return fail(Fail(std::move(plan.error())));
+  if (!plan) {
+    return Refuse(head, {FailureReason::kRequestInvalid, std::move(plan.error())}, writer);
+  }
   const PendingCheck::Terms terms{limiter_, counts_, log_, in_flight_, options_.store_timeout};
   const auto check = std::make_shared<PendingCheck>(terms, kind, head, std::move(writer));
   check->Start(*std::move(plan), rules_);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "weir/grpc/call.h"
@@ -11,7 +12,9 @@
 #include "weir/limiter/limiter.h"
 #include "weir/service/access_tokens.h"
 #include "weir/service/active_rules.h"
+#include "weir/service/check_failure.h"
 #include "weir/service/descriptor_plan.h"
+#include "weir/service/request_log.h"
 #include "weir/service/service_counts.h"
 
 namespace weir::service {
@@ -28,8 +31,7 @@ struct ServiceOptions {
 /// counts and the log must outlive it and its calls, and it its calls.
 class RateLimitService {
  public:
-  RateLimitService(Limiter& limiter, ServiceCounts& counts, UndecidedLog& log,
-                   ServiceOptions options)
+  RateLimitService(Limiter& limiter, ServiceCounts& counts, RequestLog& log, ServiceOptions options)
       : limiter_(limiter), counts_(counts), log_(log), options_(options) {}
 
   /// Requests that begin afterwards use these rules. Until the first call there are none, and
@@ -46,9 +48,17 @@ class RateLimitService {
              grpc::CallWriter writer);
 
  private:
+  struct Refusal {
+    FailureReason reason;
+    Error error;
+  };
+  /// Returns why a call must not be decided, whatever its message is, and counts it.
+  std::optional<Refusal> FindRefusal(const grpc::CallHead& head);
+  void Refuse(const grpc::CallHead& head, Refusal refusal, const grpc::CallWriter& writer);
+
   Limiter& limiter_;
   ServiceCounts& counts_;
-  UndecidedLog& log_;
+  RequestLog& log_;
   const ServiceOptions options_;
   std::atomic<std::size_t> in_flight_ = 0;
   ActiveRulesPtr rules_;

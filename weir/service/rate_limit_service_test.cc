@@ -7,9 +7,11 @@
 #include "envoy/service/ratelimit/v3/rls.pb.h"
 #include "weir/grpc/message_reader.h"
 #include "weir/grpc/server.h"
+#include "weir/grpc/status_text.h"
 #include "weir/http2/testing/http2_client_fixture.h"
 #include "weir/limiter/testing/probe_backend.h"
 #include "weir/rules/rules_file.h"
+#include "weir/service/check_failure.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory/memory_backend.h"
 #include "weir/telemetry/testing/recording_log_fixture.h"
@@ -133,9 +135,9 @@ class RateLimitServiceTest : public testing::Test {
   ServiceCounts counts_;
   RuleCountsByName counts_by_name_;
   RecordingLog log_;
-  UndecidedLog undecided_log_{log_};
+  RequestLog request_log_{log_};
   ServiceOptions options_;
-  RateLimitService service_{limiter_, counts_, undecided_log_, options_};
+  RateLimitService service_{limiter_, counts_, request_log_, options_};
   grpc::MethodTable methods_;
   grpc::ServerCounts server_counts_;
   grpc::ServerTerms terms_{.methods = methods_, .connection = {}, .calls = {}};
@@ -427,8 +429,46 @@ TEST_F(RateLimitServiceTest, ALimitThatBlocksDoesNotRefuseAnAmountOfNothing) {
   EXPECT_EQ(response.statuses(0).limit_remaining(), 4U);
 }
 
+// Fails if: an operator cannot find the request of an error in the logs of what stands before.
+TEST_F(RateLimitServiceTest, AFailureIsLoggedWithTheIdsOfItsRequest) {
+  probe_.fail = Error{Code::kUnavailable, "no store", seconds(2)};
+  const auto response =
+      Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+           Request().Add("user", "ann").Bytes(),
+           {{"x-request-id", "7f3a"},
+            {"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}});
+  EXPECT_EQ(response.fields.at("grpc-status"), "14");
+  EXPECT_EQ(response.fields.at("grpc-retry-pushback-ms"), "2000");
+  EXPECT_EQ(response.fields.at("grpc-status-details-bin"),
+            grpc::EncodeBinaryHeader(DetailsOf(*probe_.fail, FailureReason::kStoreFailed).status));
+  EXPECT_THAT(log_.lines(), ElementsAre("warning service.request_failed code=UNAVAILABLE "
+                                        "message=no store request_id=7f3a "
+                                        "trace_id=4bf92f3577b34da6a3ce929d0e0e4736 suppressed=0"));
+}
+
+// Fails if: requests that fail fill the log.
+TEST_F(RateLimitServiceTest, FailuresAreLoggedOnceInTenSeconds) {
+  for (int i = 0; i < 5; ++i) ErrorOf(Request());
+  EXPECT_EQ(log_.lines().size(), 1U);
+  scheduler_.Advance(seconds(10));
+  ErrorOf(Request());
+  ASSERT_EQ(log_.lines().size(), 2U);
+  EXPECT_THAT(log_.lines()[1], HasSubstr("suppressed=4"));
+}
+
+TEST_F(RateLimitServiceTest, ARefusedTokenIsLoggedWithoutIt) {
+  service_.SetTokens(std::make_shared<const AccessTokens>(std::vector<AccessToken>()));
+  const auto response = Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+                             Request().Add("user", "ann").Bytes(),
+                             {{"authorization", "Bearer hunter2"}, {"x-request-id", "7f3a"}});
+  EXPECT_EQ(response.fields.at("grpc-status"), "16");
+  EXPECT_THAT(log_.lines(),
+              ElementsAre(AllOf(HasSubstr("warning service.denied"), HasSubstr("request_id=7f3a"),
+                                testing::Not(HasSubstr("hunter2")))));
+}
+
 TEST_F(RateLimitServiceTest, RequestsInFlightAreBounded) {
-  RateLimitService service(limiter_, counts_, undecided_log_, {.max_in_flight = 2});
+  RateLimitService service(limiter_, counts_, request_log_, {.max_in_flight = 2});
   service.SetRules(counts_by_name_.Activate(*rules::ParseRules(kRules, "rules.yaml")));
   service.AddTo(methods_);
   probe_.hold = true;
@@ -459,6 +499,7 @@ TEST_F(RateLimitServiceTest, AChargeThatFailsInARequestWithADecisionIsCounted) {
   EXPECT_EQ(CodeOf(Request().Add("user", "ann").Add("path", "/always").Hits(UINT64_MAX)),
             RateLimitResponse::OK);
   EXPECT_EQ(counts_.lost_charges.Value(), 3U);
+  EXPECT_THAT(log_.lines(), testing::Contains(HasSubstr("warning service.charge_lost")));
 }
 
 // Fails if: a result of the store that arrives after the caller has gone touches its call.

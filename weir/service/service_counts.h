@@ -1,13 +1,9 @@
-// What the rate limit services count and log.
+// What the rate limit services count.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
-#include "weir/base/time.h"
 #include "weir/telemetry/counter.h"
-#include "weir/telemetry/log.h"
-#include "weir/telemetry/repeated_event.h"
 
 namespace weir::service {
 
@@ -29,19 +25,6 @@ struct ServiceCounts {
     const std::uint64_t ended_before = ended.Value();
     return begun.Value() - ended_before;
   }
-};
-
-/// Logs why descriptors cannot be decided: "service.undecided" (warning: rule, message,
-/// suppressed), at most once in 10 s. Any thread.
-class UndecidedLog {
- public:
-  /// `log` must outlive it.
-  explicit UndecidedLog(Log& log) : log_(log) {}
-  void Write(std::string_view rule, std::string_view message, Instant now);
-
- private:
-  Log& log_;
-  RepeatedEvent events_{std::chrono::seconds(10)};
 };
 
 }  // namespace weir::service

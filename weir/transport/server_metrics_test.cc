@@ -19,10 +19,10 @@ TEST_F(ServerMetricsTest, AnAdminServerServesTheMetricsOfAServer) {
   Start(options);
   Registry registry;
   ASSERT_TRUE(RegisterMetrics(registry, *server_, "grpc"));
-  Server admin(
-      loops_, Loopback(), MakeAdminConnections([&registry](std::string_view, std::string_view) {
-        return AdminResponse{.content_type = "text/plain; version=0.0.4", .body = registry.Text()};
-      }));
+  Server admin(loops_, Loopback(), MakeAdminConnections([&registry](const AdminRequest&) {
+                 return AdminResponse{.content_type = "text/plain; version=0.0.4",
+                                      .body = registry.Text()};
+               }));
   ASSERT_TRUE(admin.Start());
   const TestClient served(address());
   served.Send("hello");

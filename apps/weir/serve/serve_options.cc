@@ -75,6 +75,8 @@ const auto& Settings() {
                    Addresses(&Options::grpc)},
       ServeSetting{"admin", "ADDRESS,...", "where /metrics, /healthz and /readyz are, or off",
                    "127.0.0.1:8082", Addresses(&Options::admin)},
+      ServeSetting{"admin-tls", "", "serve these pages with TLS, by the same certificate", "false",
+                   Flag(&Options::admin_tls)},
       ServeSetting{"threads", "N", "event loops; 0: one for each CPU of the process", "0",
                    Number(&Options::threads, 0, 256)},
       ServeSetting{"allow-plaintext", "", "listen without TLS beyond this machine", "false",
@@ -128,6 +130,9 @@ Result<std::string> TextOf(const YamlChecks& checks, const YamlEntry& entry) {
 }
 
 Status CheckTls(const ServeOptions& options) {
+  if (options.admin_tls && options.tls_certificate.empty()) {
+    return Fail(Code::kInvalidArgument, "admin-tls needs tls-certificate and tls-key");
+  }
   if (options.tls_certificate.empty() == options.tls_key.empty() &&
       (options.tls_client_ca.empty() || !options.tls_key.empty())) {
     return {};

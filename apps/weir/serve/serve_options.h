@@ -23,6 +23,7 @@ struct ServeOptions {
   std::vector<std::string> admin;
   std::size_t threads = 0;  ///< 0: the CPUs that the process may use
   bool allow_plaintext = false;
+  bool admin_tls = false;
   std::string tls_certificate;
   std::string tls_key;
   std::string tls_client_ca;

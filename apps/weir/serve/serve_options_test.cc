@@ -65,6 +65,9 @@ TEST(ServeOptions, AKeyNeedsItsCertificate) {
   EXPECT_FALSE(MakeServeOptions({{"tls-key", "k"}}));
   EXPECT_FALSE(MakeServeOptions({{"tls-client-ca", "c"}}));
   EXPECT_TRUE(MakeServeOptions({{"tls-key", "k"}, {"tls-certificate", "c"}}));
+  EXPECT_FALSE(MakeServeOptions({{"admin-tls", "true"}}));
+  EXPECT_TRUE(
+      MakeServeOptions({{"admin-tls", "true"}, {"tls-key", "k"}, {"tls-certificate", "c"}}));
 }
 
 }  // namespace

@@ -68,6 +68,14 @@ Result<service::RateLimitServerOptions> ServiceOptionsOf(const ServeOptions& opt
   WEIR_ASSIGN_OR_RETURN(server.grpc.inherited, transport::InheritedSockets(read, getpid()));
   server.admin.addresses = options.admin;
   server.admin.allow_plaintext = options.allow_plaintext;
+  // Probes and scrapers have tokens at most: no client certificate is asked for here.
+  if (options.admin_tls) {
+    server.admin.tls = transport::TlsOptions{.certificate_file = options.tls_certificate,
+                                             .key_file = options.tls_key,
+                                             .client_ca_file = {},
+                                             .requires_client_certificate = false,
+                                             .protocol = {}};
+  }
   server.admin.max_connections = kAdminConnections;
   server.admin.inherited = server.grpc.inherited;
   return server;

@@ -70,10 +70,14 @@ class Grpcurl(unittest.TestCase):
         self.assertEqual(self.call(f"{RATE_LIMITS}/ShouldRateLimit", message),
                          {"overallCode": overall_code, "statuses": list(statuses)})
 
-    def assert_fails(self, method, message, code, text):
+    def assert_fails(self, method, message, code, text, reason=None):
         done = self.run_program(method, options=["-format-error", "-d", json.dumps(message)],
                                 exits=FAILED_CALL + code)
-        self.assertEqual(json.loads(done.stderr), {"code": code, "message": text})
+        expected = {"code": code, "message": text}
+        if reason:
+            expected["details"] = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                                    "domain": "weir", "reason": reason}]
+        self.assertEqual(json.loads(done.stderr), expected)
 
 
 class Reflection(Grpcurl):
@@ -137,7 +141,7 @@ class RateLimits(Grpcurl):
 
     def test_a_request_that_is_wrong_is_refused(self):
         self.assert_fails(f"{RATE_LIMITS}/ShouldRateLimit", {"domain": "edge"}, INVALID_ARGUMENT,
-                          "the request has no descriptors")
+                          "the request has no descriptors", "REQUEST_INVALID")
 
 
 class Health(Grpcurl):

@@ -18,7 +18,8 @@ PORTS = (9901, 10000, 10001, 10002)
 SERVICE_PORT = 8081
 GRPC_SERVICE = "grpc_service: {envoy_grpc: {cluster_name: weir}}"
 CLUSTER = "    - name: weir\n"
-AUTHORIZATION = ', initial_metadata: [{key: authorization, value: "Bearer %s"}]}'
+AUTHORIZATION = (', initial_metadata: [{key: authorization, value: "Bearer %s"}, '
+                 '{key: x-request-id, value: "%%REQ(x-request-id)%%"}]}')
 
 
 class Envoy(engine.Engine):

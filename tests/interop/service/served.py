@@ -151,10 +151,13 @@ class Served:
         settings.append(("grpc.ssl_target_name_override", "localhost"))
         return grpc.secure_channel(self.target, credentials, settings, **options)
 
-    def page(self, path):
-        """(status, text) of the administration's page."""
+    def page(self, path, token=None, tls=None):
+        """(status, text) of the administration's page. `tls`: the context of a client."""
+        asked = urllib.request.Request(f"{'https' if tls else 'http'}://{self.admin}{path}")
+        if token is not None:
+            asked.add_header("Authorization", f"Bearer {token}")
         try:
-            with urllib.request.urlopen(f"http://{self.admin}{path}", timeout=CALL_SECONDS) as page:
+            with urllib.request.urlopen(asked, timeout=CALL_SECONDS, context=tls) as page:
                 return page.status, page.read().decode()
         except urllib.error.HTTPError as error:
             with error:

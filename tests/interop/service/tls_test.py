@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
 
 sys.dont_write_bytecode = True  # the sources stay as they are
 import served  # noqa: E402
@@ -131,6 +132,17 @@ class Tls(unittest.TestCase):
             return self.call(service, authority.credentials()) == OK
         except grpc.RpcError:
             return False
+
+    def test_the_pages_have_tls_if_asked_for_and_want_no_client_certificate(self):
+        service = self.serve("--admin-tls", "--tls-client-ca", self.ours.certificate)
+        trust = ssl.create_default_context(cafile=str(self.ours.certificate))
+        trust.check_hostname = False  # the certificate is localhost's, the address is 127.0.0.1
+        self.assertEqual(service.page("/readyz", tls=trust), (200, "ready\n"))
+        stranger = ssl.create_default_context(cafile=str(self.other.certificate))
+        with self.assertRaisesRegex(urllib.error.URLError, "CERTIFICATE_VERIFY_FAILED"):
+            service.page("/readyz", tls=stranger)
+        with self.assertRaises(OSError):
+            service.page("/readyz")
 
     def test_other_machines_are_not_served_without_tls(self):
         done = subprocess.run([WEIR, "--store", "memory:", "serve", "--grpc", "0.0.0.0:0", "--admin",

@@ -79,7 +79,7 @@ class Tokens(unittest.TestCase):
                 with self.subTest(authorization=authorization):
                     self.assertEqual(self.code(authorization, call), code)
         self.assertNotIn("6b1f", self.service.log())
-        self.assertNotIn("6b1f", self.service.page("/metrics")[1])
+        self.assertIn("service.denied", self.service.log())
 
     def test_a_refused_caller_is_not_charged(self):
         look = lambda: served.limits(self.channel).ShouldRateLimit(  # noqa: E731
@@ -89,6 +89,16 @@ class Tokens(unittest.TestCase):
         self.code(f"Bearer {RIGHT}", message=request(5, user_tokens="z"))
         self.assertEqual(look().statuses[0].limit_remaining, 49_995)
 
+    def test_metrics_need_a_token_with_the_scope_to_administer(self):
+        for token, status in ((ADMIN, 200), (RIGHT, 403), ("wrong", 401), (EXPIRED, 401), (None, 401)):
+            with self.subTest(token=token):
+                found, text = self.service.page("/metrics", token)
+                self.assertEqual(found, status)
+                self.assertEqual("weir_service" in text, status == 200)
+                self.assertNotIn("6b1f", text)
+        for probe in ("/healthz", "/readyz"):
+            self.assertEqual(self.service.page(probe)[0], 200)
+
     def test_health_needs_no_token(self):
         self.assertEqual(self.code(None, served.health(self.channel).Check,
                                    health_pb2.HealthCheckRequest()), OK)
@@ -97,6 +107,16 @@ class Tokens(unittest.TestCase):
         for token, status in ((RIGHT, 200), ("wrong", 503)):
             with Envoy(self.service.port, token=token) as envoy:
                 self.assertEqual(envoy.get(envoy.closed_port, user=f"envoy-{status}")[0], status)
+
+
+class Ids(unittest.TestCase):
+    def test_the_log_has_the_id_that_envoy_gave_the_request(self):
+        Tokens.setUpClass()
+        self.addCleanup(Tokens.doClassCleanups)
+        with Envoy(Tokens.service.port, token="wrong") as envoy:
+            self.assertEqual(envoy.get(envoy.closed_port, user="a")[0], 503)
+        self.assertRegex(Tokens.service.log(),
+                         r"service\.denied .*request_id=[0-9a-f]{8}-[0-9a-f-]{27} ")
 
 
 class Reload(unittest.TestCase):

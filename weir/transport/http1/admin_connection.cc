@@ -35,6 +35,11 @@ bool IsRequest(RequestParser& parser, std::string_view head) {
   return parser.get().version() < 11 || parser.get().count(http::field::host) == 1;
 }
 
+std::string_view AuthorizationOf(const RequestParser& parser) {
+  if (parser.get().count(http::field::authorization) != 1) return {};
+  return ViewOf(parser.get()[http::field::authorization]);
+}
+
 bool HasBody(const RequestParser& parser) {
   return parser.chunked() || parser.content_length().value_or(0) > 0;
 }
@@ -94,10 +99,12 @@ void AdminConnection::Respond(std::string_view head) {
   if (method != http::verb::get && method != http::verb::head) {
     return Refuse(405, "allow: GET, HEAD\r\n");
   }
-  const AdminResponse response =
-      handler_(ViewOf(parser.get().method_string()), ViewOf(parser.get().target()));
+  const AdminResponse response = handler_({.method = ViewOf(parser.get().method_string()),
+                                           .target = ViewOf(parser.get().target()),
+                                           .authorization = AuthorizationOf(parser)});
   is_closing_ = parser.get().version() < 11 || !parser.keep_alive();
-  Write(response, {}, method != http::verb::head);
+  Write(response, response.status == 401 ? "www-authenticate: Bearer\r\n" : std::string_view(),
+        method != http::verb::head);
 }
 
 void AdminConnection::Refuse(int status, std::string_view more_headers) {

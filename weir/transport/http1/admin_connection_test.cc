@@ -34,10 +34,13 @@ class AdminConnectionTest : public testing::Test {
 
   Instant now_{1'000'000'000'000};
   std::vector<std::string> asked_;
+  std::string authorization_;
   AdminOptions options_{.max_head_bytes = 200};
-  AdminHandler handler_ = [this](std::string_view method, std::string_view target) {
-    asked_.push_back(std::string(method) + " " + std::string(target));
-    if (target == "/metrics") return AdminResponse{.body = "a 1\n"};
+  AdminHandler handler_ = [this](const AdminRequest& request) {
+    asked_.push_back(std::string(request.method) + " " + std::string(request.target));
+    authorization_ = request.authorization;
+    if (request.target == "/metrics") return AdminResponse{.body = "a 1\n"};
+    if (request.target == "/secret") return AdminResponse{.status = 401, .body = "a token\n"};
     return AdminResponse{.status = 404, .body = "not found\n"};
   };
   AdminConnection connection_{handler_, options_, now_};
@@ -55,6 +58,29 @@ TEST_F(AdminConnectionTest, AHeadHasTheHeadersOfAGetAndNoBody) {
   const std::string get = Exchange("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
   const std::string head = Exchange("HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(head + "a 1\n", get);
+}
+
+TEST_F(AdminConnectionTest, TheHandlerGetsTheAuthorization) {
+  Exchange("GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization:  Bearer t \r\n\r\n");
+  EXPECT_EQ(authorization_, "Bearer t");
+  Exchange("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(authorization_, "");
+}
+
+// Fails if: of two headers the one counts that a proxy in front did not look at.
+TEST_F(AdminConnectionTest, TwoAuthorizationsAreNone) {
+  authorization_ = "before";
+  Exchange(
+      "GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\nAuthorization: Bearer "
+      "u\r\n\r\n");
+  EXPECT_EQ(authorization_, "");
+}
+
+TEST_F(AdminConnectionTest, AResponseThatWantsATokenSaysSo) {
+  EXPECT_EQ(
+      Exchange("GET /secret HTTP/1.1\r\nHost: a\r\n\r\n"),
+      "HTTP/1.1 401 Unauthorized\r\ncontent-type: text/plain; charset=utf-8\r\n"
+      "content-length: 8\r\ncache-control: no-store\r\nwww-authenticate: Bearer\r\n\r\na token\n");
 }
 
 TEST_F(AdminConnectionTest, AnUnknownTargetIsNotFoundAndTheConnectionIsKept) {

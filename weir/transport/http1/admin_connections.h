@@ -11,16 +11,23 @@
 
 namespace weir::transport {
 
+/// The views are valid during the call of the handler.
+struct AdminRequest {
+  std::string_view method;         ///< GET or HEAD
+  std::string_view target;         ///< the path and the query, as sent
+  std::string_view authorization;  ///< the header; empty if there is none, or more than one
+};
+
 struct AdminResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
 };
 
-/// Responds to "GET" or "HEAD" and a target such as "/metrics" (the path and the query, as sent). A
-/// response to HEAD is that to GET; its body is not sent. Called on the threads of all loops of the
-/// server; must not block for long, nor throw.
-using AdminHandler = std::function<AdminResponse(std::string_view method, std::string_view target)>;
+/// A response to HEAD is that to GET; its body is not sent. One with status 401 asks for a bearer
+/// token (RFC 6750). Called on the threads of all loops of the server; must not block for long, nor
+/// throw.
+using AdminHandler = std::function<AdminResponse(const AdminRequest& request)>;
 
 struct AdminOptions {
   std::size_t max_head_bytes = 8 * 1024;  ///< of the request line and all headers

@@ -8,7 +8,9 @@ import (
 	"github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	rls "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -190,6 +192,19 @@ func TestALimitOfTheRequestReplacesThatOfTheRule(t *testing.T) {
 	c.check(request(descriptor("user", "override")), ofUser(ok, 9, userToken))
 }
 
+// checkReason fails unless the details of the error are an ErrorInfo with this reason.
+func checkReason(t *testing.T, err error, reason string) {
+	t.Helper()
+	details := status.Convert(err).Details()
+	if len(details) != 1 {
+		t.Fatalf("details are %v, want one", details)
+	}
+	info, isInfo := details[0].(*errdetails.ErrorInfo)
+	if !isInfo || info.Reason != reason || info.Domain != "weir" {
+		t.Errorf("details are %v, want the reason %s", details, reason)
+	}
+}
+
 func TestRequestsThatAreWrongAreRefused(t *testing.T) {
 	c := connect(t)
 	wrong := map[string]*rls.RateLimitRequest{
@@ -202,6 +217,7 @@ func TestRequestsThatAreWrongAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.call(message)
 			checkCode(t, err, codes.InvalidArgument)
+			checkReason(t, err, "REQUEST_INVALID")
 		})
 	}
 	c.check(request(descriptor("user", "wrong")), ofUser(ok, 9, userToken))

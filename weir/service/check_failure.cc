@@ -1,0 +1,62 @@
+#include "weir/service/check_failure.h"
+
+#include <string>
+#include <utility>
+
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace weir::service {
+namespace {
+
+constexpr std::size_t kLongestMessage = 1'024;
+
+std::string_view NameOf(FailureReason reason) {
+  switch (reason) {
+    case FailureReason::kTokenRefused:
+      return "TOKEN_REFUSED";
+    case FailureReason::kNoRules:
+      return "NO_RULES";
+    case FailureReason::kRequestInvalid:
+      return "REQUEST_INVALID";
+    case FailureReason::kTimeOver:
+      return "TIME_OVER";
+    case FailureReason::kOverloaded:
+      return "OVERLOADED";
+    case FailureReason::kStoreFailed:
+      return "STORE_FAILED";
+  }
+  std::unreachable();
+}
+
+// A proto3 string is UTF-8, and a message may quote bytes of a request.
+std::string PrintableOf(std::string_view message) {
+  std::string text(message.substr(0, kLongestMessage));
+  for (char& letter : text) {
+    if (letter < ' ' || letter > '~') letter = '?';
+  }
+  return text;
+}
+
+}  // namespace
+
+grpc::ErrorDetails DetailsOf(const Error& error, FailureReason reason) {
+  google::rpc::Status status;
+  status.set_code(static_cast<int>(error.code));
+  status.set_message(PrintableOf(error.message));
+  google::rpc::ErrorInfo info;
+  info.set_reason(std::string(NameOf(reason)));
+  info.set_domain("weir");
+  status.add_details()->PackFrom(info);
+  if (error.retry_after) {
+    google::rpc::RetryInfo retry;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(*error.retry_after);
+    retry.mutable_retry_delay()->set_seconds(seconds.count());
+    retry.mutable_retry_delay()->set_nanos(
+        static_cast<int>(nanoseconds(*error.retry_after - seconds).count()));
+    status.add_details()->PackFrom(retry);
+  }
+  return {.status = status.SerializeAsString()};
+}
+
+}  // namespace weir::service
