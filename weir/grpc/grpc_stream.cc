@@ -177,8 +177,11 @@ void GrpcStream::Finish(const Status& status, const ErrorDetails& details) {
   if (status && has_sent_) return writer_.Finish(std::array{http2::Field{"grpc-status", "0"}});
   const Error error = status ? Error{.code = Code{}, .message = {}} : status.error();
   const std::string code = std::to_string(static_cast<int>(error.code));
-  const std::string text = EscapeStatusMessage(error.message);
-  const std::string pushback = error.retry_after ? std::to_string(error.retry_after->count()) : "";
+  const std::string text = EscapeStatusMessage(StatusMessage(error.message));
+  // 0 would mean a retry without a pause.
+  const std::string pushback = error.retry_after.value_or(milliseconds(0)) > milliseconds(0)
+                                   ? std::to_string(error.retry_after->count())
+                                   : std::string();
   const std::string bytes = EncodeBinaryHeader(details.status);
   // The first two are headers of a response without messages.
   absl::InlinedVector<http2::Field, 6> fields = {

@@ -46,11 +46,11 @@ std::string_view TraceIdOf(std::string_view traceparent) {
 
 bool RequestIds::Take(std::string_view name, std::string_view value) {
   if (name == "x-request-id") {
-    if (IsRequestId(value)) request = value;
+    if (request.empty() && IsRequestId(value)) request = value;
     return true;
   }
   if (name != "traceparent") return false;
-  trace = TraceIdOf(value);
+  if (trace.empty()) trace = TraceIdOf(value);
   return true;
 }
 

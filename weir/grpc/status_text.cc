@@ -3,15 +3,34 @@
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+
+#include "weir/model/stored_text.h"
 
 namespace weir::grpc {
 
+namespace {
+
+constexpr std::size_t kLongestMessage = 512;
+
+bool IsContinuation(char letter) { return (static_cast<unsigned char>(letter) & 0xC0) == 0x80; }
+
+}  // namespace
+
+std::string StatusMessage(std::string_view message) {
+  std::size_t size = std::min(message.size(), kLongestMessage);
+  while (size > 0 && size < message.size() && IsContinuation(message[size])) --size;
+  std::string text(message.substr(0, size));
+  if (IsUtf8(text)) return text;
+  std::ranges::replace_if(
+      text, [](char letter) { return static_cast<signed char>(letter) < 0; }, '?');
+  return text;
+}
+
 std::string EscapeStatusMessage(std::string_view message) {
-  constexpr std::size_t kMaxMessage = 1'024;
   std::string text;
   for (const char letter : message) {
-    if (text.size() + 3 > kMaxMessage) break;
     if (letter >= ' ' && letter <= '~' && letter != '%') {
       text += letter;
     } else {

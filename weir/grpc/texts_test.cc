@@ -32,10 +32,21 @@ TEST(EscapeStatusMessage, KeepsPrintableAsciiAndEscapesOtherBytes) {
   EXPECT_EQ(EscapeStatusMessage("\xC3\xA9"), "%C3%A9");
 }
 
-TEST(EscapeStatusMessage, CutsALongMessageBetweenLetters) {
-  const std::string text = EscapeStatusMessage(std::string(2'000, '%'));
-  EXPECT_EQ(text.size(), 1'023U);
-  EXPECT_TRUE(text.ends_with("%25"));
+TEST(StatusMessage, IsTheMessageIfThatIsShortUtf8) {
+  EXPECT_EQ(StatusMessage("j\xC3\xBCrgen\n"), "j\xC3\xBCrgen\n");
+  EXPECT_EQ(StatusMessage(std::string(512, 'x')).size(), 512U);
+}
+
+TEST(StatusMessage, IsCutBetweenCharacters) {
+  EXPECT_EQ(StatusMessage(std::string(513, 'x')).size(), 512U);
+  const std::string odd = std::string(511, 'x') + "\xC3\xBC" + std::string(9, 'y');
+  EXPECT_EQ(StatusMessage(odd), std::string(511, 'x'));
+}
+
+// Fails if: bytes that a request chooses reach a client that accepts UTF-8 only.
+TEST(StatusMessage, OtherBytesAreQuestionMarks) {
+  EXPECT_EQ(StatusMessage("a \xff b \xC3"), "a ? b ?");
+  EXPECT_EQ(StatusMessage(std::string(600, '\xBF')).find_first_not_of('?'), std::string::npos);
 }
 
 TEST(EncodeBinaryHeader, HasNoPadding) {

@@ -20,9 +20,22 @@ constexpr std::array<std::string_view, 4> kTokenKeys = {"name", "sha256", "scope
 constexpr std::array<std::string_view, 2> kScopeNames = {"decide", "admin"};
 constexpr char kHashForm[] = "64 hexadecimal digits, as sha256sum prints for the token";
 
+// The scheme is case-insensitive, and spaces follow it (RFC 9110, 11.1 and 11.4).
+std::optional<std::string_view> BearerToken(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer";
+  const std::string_view scheme = authorization.substr(0, kScheme.size());
+  const auto is_same = [](char a, char b) { return (a | 0x20) == b; };
+  if (!std::ranges::equal(scheme, kScheme, is_same)) return std::nullopt;
+  const std::string_view rest = authorization.substr(kScheme.size());
+  const std::size_t begin = rest.find_first_not_of(' ');
+  if (begin == 0 || begin == std::string_view::npos) return std::nullopt;
+  return rest.substr(begin);
+}
+
 int DigitOf(char letter) {
   if (letter >= '0' && letter <= '9') return letter - '0';
   if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
   return -1;
 }
 
@@ -75,6 +88,11 @@ class TokensReader {
     const auto parsed = ParseHash(hash);
     if (!parsed) return checks_.Refuse(node.line, "sha256 is malformed", kHashForm);
     token.sha256 = *parsed;
+    if (!hashes_.insert(token.sha256).second) {
+      return checks_.Refuse(node.line,
+                            fmt::format("'{}' is a token that is listed above", token.name),
+                            "one entry with all of its scopes");
+    }
     WEIR_RETURN_IF_ERROR(ReadScopes(node, token));
     WEIR_RETURN_IF_ERROR(ReadExpiry(node, token));
     return token;
@@ -111,19 +129,19 @@ class TokensReader {
 
   YamlChecks checks_;
   std::set<std::string> names_;
+  std::set<std::array<char, 32>> hashes_;
 };
 
 }  // namespace
 
 Status AccessTokens::Check(std::string_view authorization, AccessScope scope,
                            UnixMillis now) const {
-  constexpr std::string_view kBearer = "Bearer ";
-  if (!authorization.starts_with(kBearer)) {
+  const std::optional<std::string_view> bearer = BearerToken(authorization);
+  if (!bearer) {
     return Fail(Code::kUnauthenticated,
                 "this server wants a token: authorization must be 'Bearer TOKEN'");
   }
-  WEIR_ASSIGN_OR_RETURN(const internal::Sha256Digest hash,
-                        internal::Sha256({authorization.substr(kBearer.size())}));
+  WEIR_ASSIGN_OR_RETURN(const internal::Sha256Digest hash, internal::Sha256({*bearer}));
   const AccessToken* found = nullptr;
   for (const AccessToken& token : tokens_) {
     if (CRYPTO_memcmp(token.sha256.data(), hash.bytes.data(), token.sha256.size()) == 0)

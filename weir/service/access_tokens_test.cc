@@ -41,11 +41,33 @@ TEST(AccessTokens, TheRightTokenIsAccepted) {
 
 TEST(AccessTokens, OtherTokensAreUnknown) {
   const std::string file = OneToken(", scopes: [decide]");
-  for (const char* text : {"", "secret", "Basic secret", "Bearer ", "Bearer secre", "bearer secret",
-                           "Bearer secret "}) {
+  for (const char* text : {"", "secret", "Basic secret", "Bearer", "Bearer ", "Bearer secre",
+                           "Bearersecret", "Bearer secret ", "Bearer\tsecret"}) {
     EXPECT_EQ(CodeOf(file, text), Code::kUnauthenticated) << text;
   }
   EXPECT_THAT(Check(file, "Bearer hunter2").error().message, Not(HasSubstr("hunter2")));
+}
+
+TEST(AccessTokens, TheSchemeHasNoCaseAndSpacesMayFollow) {
+  for (const char* text : {"bearer secret", "BEARER secret", "Bearer   secret"}) {
+    EXPECT_TRUE(Check(OneToken(", scopes: [decide]"), text)) << text;
+  }
+}
+
+TEST(AccessTokens, AHashMayBeInUpperCase) {
+  std::string hash(HashOf("secret"));
+  std::ranges::transform(hash, hash.begin(), [](char letter) { return std::toupper(letter); });
+  EXPECT_TRUE(
+      Check("tokens:\n  - {name: a, sha256: " + hash + ", scopes: [decide]}\n", "Bearer secret"));
+}
+
+// Fails if: of two entries of a token one counts, and the other looks as if it did.
+TEST(AccessTokens, ATokenIsListedOnce) {
+  const std::string twice =
+      OneToken(", scopes: [decide]") +
+      fmt::format("  - {{name: b, sha256: {}, scopes: [admin]}}\n", HashOf("secret"));
+  EXPECT_THAT(ParseAccessTokens(twice, "tokens.yaml").error().message,
+              AllOf(HasSubstr("tokens.yaml:3"), HasSubstr("'b' is a token that is listed above")));
 }
 
 // Fails if: the hash in the file is accepted in place of the token.

@@ -6,7 +6,7 @@
 namespace weir::service {
 namespace {
 
-transport::AdminResponse Metrics(const AdminState& state, std::string_view authorization) {
+transport::AdminResponse Metrics(AdminState& state, std::string_view authorization) {
   const Status allowed = state.Check(authorization);
   if (!allowed) {
     const bool is_known = allowed.error().code == Code::kPermissionDenied;
@@ -24,17 +24,22 @@ void AdminState::SetTokens(AccessTokensPtr tokens) {
   tokens_ = std::move(tokens);
 }
 
-Status AdminState::Check(std::string_view authorization) const {
+Status AdminState::Check(std::string_view authorization) {
   AccessTokensPtr tokens;
   {
     const MutexLock lock(mutex_);
     tokens = tokens_;
   }
   if (tokens == nullptr) return {};
-  return tokens->Check(authorization, AccessScope::kAdmin, clock_.WallNow());
+  Status allowed = tokens->Check(authorization, AccessScope::kAdmin, clock_.WallNow());
+  if (!allowed) {
+    counts_.denied.Add();
+    log_.Denied({}, "/metrics: " + allowed.error().message, clock_.Now());
+  }
+  return allowed;
 }
 
-transport::AdminHandler AdminPages(const AdminState& state) {
+transport::AdminHandler AdminPages(AdminState& state) {
   return [&state](const transport::AdminRequest& request) -> transport::AdminResponse {
     const std::string_view path = request.target.substr(0, request.target.find('?'));
     if (path == "/healthz") return {.body = "ok\n"};

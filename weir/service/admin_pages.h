@@ -6,6 +6,8 @@
 #include "weir/base/mutex.h"
 #include "weir/base/time.h"
 #include "weir/service/access_tokens.h"
+#include "weir/service/request_log.h"
+#include "weir/service/service_counts.h"
 #include "weir/telemetry/registry.h"
 #include "weir/transport/http1/admin_connections.h"
 
@@ -14,7 +16,9 @@ namespace weir::service {
 /// What the pages show. Thread-safe.
 class AdminState {
  public:
-  explicit AdminState(const Clock& clock) : clock_(clock) {}
+  /// They must outlive it. Refused tokens are counted and logged.
+  AdminState(const Clock& clock, ServiceCounts& counts, RequestLog& log)
+      : clock_(clock), counts_(counts), log_(log) {}
 
   std::atomic<bool> is_serving = false;
   /// Null: /metrics is empty. It must live until the handler is gone.
@@ -23,16 +27,18 @@ class AdminState {
   /// Null: no token is needed.
   void SetTokens(AccessTokensPtr tokens) WEIR_EXCLUDES(mutex_);
   /// Returns whether the header allows to see more than the probes, as AccessTokens::Check does.
-  [[nodiscard]] Status Check(std::string_view authorization) const WEIR_EXCLUDES(mutex_);
+  [[nodiscard]] Status Check(std::string_view authorization) WEIR_EXCLUDES(mutex_);
 
  private:
   const Clock& clock_;
-  mutable Mutex mutex_;
+  ServiceCounts& counts_;
+  RequestLog& log_;
+  Mutex mutex_;
   AccessTokensPtr tokens_ WEIR_GUARDED_BY(mutex_);
 };
 
 /// `state` must outlive the handler. /healthz is 200 while the process runs, /readyz is 503 unless
 /// the service serves; neither needs a token. /metrics needs one with the scope to administer.
-transport::AdminHandler AdminPages(const AdminState& state);
+transport::AdminHandler AdminPages(AdminState& state);
 
 }  // namespace weir::service

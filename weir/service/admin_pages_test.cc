@@ -6,6 +6,7 @@
 
 #include "weir/codec/sha256.h"
 #include "weir/sim/sim_scheduler.h"
+#include "weir/telemetry/testing/recording_log_fixture.h"
 
 namespace weir::service {
 namespace {
@@ -25,7 +26,10 @@ class AdminPagesTest : public testing::Test {
   }
 
   sim::SimScheduler scheduler_;
-  AdminState state_{scheduler_.clock()};
+  ServiceCounts counts_;
+  RecordingLog recorded_;
+  RequestLog log_{recorded_};
+  AdminState state_{scheduler_.clock(), counts_, log_};
   transport::AdminHandler pages_ = AdminPages(state_);
 };
 
@@ -55,6 +59,9 @@ TEST_F(AdminPagesTest, MetricsNeedATokenWithTheScopeToAdminister) {
   const transport::AdminResponse response = Get("/metrics", "Bearer secret");
   EXPECT_EQ(response.status, 403);
   EXPECT_FALSE(response.body.contains("secret"));
+  EXPECT_EQ(counts_.denied.Value(), 3U);
+  ASSERT_EQ(recorded_.lines().size(), 1U);
+  EXPECT_TRUE(recorded_.lines()[0].starts_with("warning service.denied message=/metrics: "));
 }
 
 TEST_F(AdminPagesTest, AnExpiredTokenShowsNothing) {

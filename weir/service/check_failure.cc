@@ -5,11 +5,9 @@
 
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "weir/grpc/status_text.h"
 
 namespace weir::service {
-namespace {
-
-constexpr std::size_t kLongestMessage = 1'024;
 
 std::string_view NameOf(FailureReason reason) {
   switch (reason) {
@@ -23,27 +21,29 @@ std::string_view NameOf(FailureReason reason) {
       return "TIME_OVER";
     case FailureReason::kOverloaded:
       return "OVERLOADED";
+    case FailureReason::kStoreLate:
+      return "STORE_LATE";
     case FailureReason::kStoreFailed:
       return "STORE_FAILED";
   }
   std::unreachable();
 }
 
-// A proto3 string is UTF-8, and a message may quote bytes of a request.
-std::string PrintableOf(std::string_view message) {
-  std::string text(message.substr(0, kLongestMessage));
-  for (char& letter : text) {
-    if (letter < ' ' || letter > '~') letter = '?';
-  }
-  return text;
+bool IsOfTheRequest(const Error& error) {
+  return error.code == Code::kInvalidArgument || error.code == Code::kFailedPrecondition ||
+         error.code == Code::kNotFound || error.code == Code::kOutOfRange;
 }
 
-}  // namespace
+FailureReason ReasonOf(const Error& error) {
+  if (IsOfTheRequest(error)) return FailureReason::kRequestInvalid;
+  return error.code == Code::kDeadlineExceeded ? FailureReason::kStoreLate
+                                               : FailureReason::kStoreFailed;
+}
 
 grpc::ErrorDetails DetailsOf(const Error& error, FailureReason reason) {
   google::rpc::Status status;
   status.set_code(static_cast<int>(error.code));
-  status.set_message(PrintableOf(error.message));
+  status.set_message(grpc::StatusMessage(error.message));
   google::rpc::ErrorInfo info;
   info.set_reason(std::string(NameOf(reason)));
   info.set_domain("weir");

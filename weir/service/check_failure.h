@@ -1,6 +1,7 @@
 // What a caller of the rate limit services is told of a failure, beside its code and message.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "weir/base/result.h"
@@ -13,11 +14,22 @@ namespace weir::service {
 enum class FailureReason {
   kTokenRefused,    ///< TOKEN_REFUSED: no valid token, or not with the scope
   kNoRules,         ///< NO_RULES: the service has just started
-  kRequestInvalid,  ///< REQUEST_INVALID
-  kTimeOver,        ///< TIME_OVER: the caller's deadline has passed
-  kOverloaded,      ///< OVERLOADED: too many requests wait for the store
-  kStoreFailed,     ///< STORE_FAILED: the store does not answer, or with an error
+  kRequestInvalid,  ///< REQUEST_INVALID: the request, or its limits, cannot be decided
+  kTimeOver,        ///< TIME_OVER: the caller's deadline had passed before; nothing was charged
+  kOverloaded,      ///< OVERLOADED: too many requests wait for the store; nothing was charged
+  kStoreLate,       ///< STORE_LATE: there is no result in time; there may be a charge
+  kStoreFailed,     ///< STORE_FAILED: the store reports an error
 };
+constexpr std::size_t kFailureReasons = 7;
+
+/// Returns the reason's text, such as "STORE_LATE".
+std::string_view NameOf(FailureReason reason);
+
+/// Returns whether the error says something of the request and the limits that are set, and nothing
+/// of the store.
+bool IsOfTheRequest(const Error& error);
+/// Returns why the limiter failed to decide.
+FailureReason ReasonOf(const Error& error);
 
 /// Returns a serialized google.rpc.Status with an ErrorInfo and, if the error says when a retry
 /// makes sense, a RetryInfo (google/rpc/error_details.proto).

@@ -4,6 +4,7 @@
 
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "weir/grpc/status_text.h"
 
 namespace weir::service {
 namespace {
@@ -36,11 +37,22 @@ TEST(DetailsOf, HaveTheTimeOfARetryIfItIsKnown) {
   EXPECT_EQ(retry.retry_delay().nanos(), 250'000'000);
 }
 
-// A client of another language refuses a string that is not UTF-8.
-TEST(DetailsOf, AMessageWithAnyBytesIsText) {
-  const auto status =
-      Parsed({Code::kInvalidArgument, "a \xff b \x01"}, FailureReason::kRequestInvalid);
-  EXPECT_EQ(status.message(), "a ? b ?");
+// Fails if: a client that compares it with `grpc-message` finds another text (Python's
+// grpc_status).
+TEST(DetailsOf, TheMessageIsThatOfTheHeader) {
+  for (const std::string& message : {std::string("the token 'j\xC3\xBCrgen' lacks the scope\n"),
+                                     std::string("a \xff b"), std::string(2'000, 'x')}) {
+    const auto status = Parsed({Code::kInvalidArgument, message}, FailureReason::kRequestInvalid);
+    EXPECT_EQ(status.message(), grpc::StatusMessage(message));
+  }
+}
+
+TEST(ReasonOf, TellsTheRequestFromTheStoreAndALateStoreFromAFailedOne) {
+  const auto reason = [](Code code) { return NameOf(ReasonOf({code, ""})); };
+  EXPECT_EQ(reason(Code::kInvalidArgument), "REQUEST_INVALID");
+  EXPECT_EQ(reason(Code::kNotFound), "REQUEST_INVALID");
+  EXPECT_EQ(reason(Code::kDeadlineExceeded), "STORE_LATE");
+  EXPECT_EQ(reason(Code::kUnavailable), "STORE_FAILED");
 }
 
 }  // namespace

@@ -18,14 +18,6 @@ Error ToCaller(Error error, bool caller_has_time) {
   return error;
 }
 
-// Returns whether the error says something of the request and the limits that are set, and nothing
-// of the store. Such an error must not reach Envoy: it lets requests with errors pass, and values
-// that a client chooses cause it.
-bool IsOfTheRequest(const Error& error) {
-  return error.code == Code::kInvalidArgument || error.code == Code::kFailedPrecondition ||
-         error.code == Code::kNotFound || error.code == Code::kOutOfRange;
-}
-
 bool IsDecided(const PlannedDescriptor& planned) {
   return planned.action == PlannedDescriptor::Action::kTake ||
          planned.action == PlannedDescriptor::Action::kLook;
@@ -142,6 +134,8 @@ void PendingCheck::Acquire(const Indices& indices, bool only_look) {
 
 void PendingCheck::OnOutcome(const Indices& indices, bool only_look, Result<GroupOutcome> outcome) {
   if (!outcome) {
+    // Such an error must not reach Envoy: it lets requests with errors pass, and values that a
+    // client chooses cause it.
     if (IsOfTheRequest(outcome.error())) return OnUndecided(indices, outcome.error());
     error_ = std::move(outcome.error());
     return;
@@ -213,11 +207,10 @@ void PendingCheck::Respond() {
 void PendingCheck::RespondWithError(Error error) {
   terms_.counts.errors.Add();
   const Instant now = loop_.clock().Now();
-  const bool caller_has_time = !caller_deadline_.ExpiredAt(now);
-  error = ToCaller(std::move(error), caller_has_time);
-  terms_.log.Failed(ids_, error, now);
-  const grpc::ErrorDetails details =
-      DetailsOf(error, caller_has_time ? FailureReason::kStoreFailed : FailureReason::kTimeOver);
+  const FailureReason reason = ReasonOf(error);
+  error = ToCaller(std::move(error), !caller_deadline_.ExpiredAt(now));
+  terms_.log.Failed(ids_, reason, error, now);
+  const grpc::ErrorDetails details = DetailsOf(error, reason);
   writer_.Finish(Fail(std::move(error)), details);
 }
 

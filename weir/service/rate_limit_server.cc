@@ -25,7 +25,7 @@ struct LoopPair {
 class RateLimitServer::State {
  public:
   State(Limiter& limiter, const Clock& clock, RateLimitServerOptions options, Log& log)
-      : limiter_(limiter), clock_(clock), options_(std::move(options)), log_(log), pages_(clock) {}
+      : limiter_(limiter), clock_(clock), options_(std::move(options)), log_(log) {}
 
   Status Start(rules::RuleSet rules, const AccessTokensPtr& tokens) {
     WEIR_ASSIGN_OR_RETURN(loops_, transport::StartLoops(clock_, options_.threads));
@@ -68,8 +68,9 @@ class RateLimitServer::State {
   }
 
   Status ReloadTls() {
-    if (options_.admin.tls && admin_) WEIR_RETURN_IF_ERROR(admin_->ReloadTls());
-    return options_.grpc.tls ? grpc_->ReloadTls() : Status();
+    // First the listener with more files: if one of them cannot be used, both keep the old ones.
+    if (options_.grpc.tls) WEIR_RETURN_IF_ERROR(grpc_->ReloadTls());
+    return options_.admin.tls && admin_ ? admin_->ReloadTls() : Status();
   }
 
   Status RegisterMetrics(Registry& registry) const {
@@ -116,7 +117,7 @@ class RateLimitServer::State {
   RequestLog request_log_{log_};
   grpc::ServerCounts server_counts_;
   RuleCountsByName rule_counts_;
-  AdminState pages_;
+  AdminState pages_{clock_, counts_, request_log_};
   // Destroyed in reverse: connections before the services that they call, and tasks of the loops
   // before these.
   std::vector<LoopPair> pairs_;

@@ -56,7 +56,7 @@ void RateLimitService::Refuse(const grpc::CallHead& head, Refusal refusal,
   if (refusal.reason == FailureReason::kTokenRefused) {
     log_.Denied(head.ids, refusal.error.message, now);
   } else {
-    log_.Failed(head.ids, refusal.error, now);
+    log_.Failed(head.ids, refusal.reason, refusal.error, now);
   }
   const grpc::ErrorDetails details = DetailsOf(refusal.error, refusal.reason);
   writer.Finish(Fail(std::move(refusal.error)), details);

@@ -1,10 +1,13 @@
 #include "weir/service/rate_limit_service.h"
 
+#include <absl/strings/escaping.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "envoy/service/ratelimit/v3/rls.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "weir/grpc/message_reader.h"
 #include "weir/grpc/server.h"
 #include "weir/grpc/status_text.h"
@@ -126,6 +129,20 @@ class RateLimitServiceTest : public testing::Test {
         Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", request.Bytes());
     return fmt::format("{}: {}", response.fields.at("grpc-status"),
                        response.fields.at("grpc-message"));
+  }
+
+  static std::string ReasonIn(const http2::Response& response) {
+    std::string bytes;
+    google::rpc::Status status;
+    google::rpc::ErrorInfo info;
+    EXPECT_TRUE(absl::Base64Unescape(response.fields.at("grpc-status-details-bin"), &bytes) &&
+                status.ParseFromString(bytes) && status.details(0).UnpackTo(&info));
+    EXPECT_EQ(fmt::format("{}", status.code()), response.fields.at("grpc-status"));
+    return info.reason();
+  }
+  std::string ReasonFor(const Request& request, const http2::Fields& more = {}) {
+    return ReasonIn(Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+                         request.Bytes(), more));
   }
 
   sim::SimScheduler scheduler_;
@@ -441,9 +458,39 @@ TEST_F(RateLimitServiceTest, AFailureIsLoggedWithTheIdsOfItsRequest) {
   EXPECT_EQ(response.fields.at("grpc-retry-pushback-ms"), "2000");
   EXPECT_EQ(response.fields.at("grpc-status-details-bin"),
             grpc::EncodeBinaryHeader(DetailsOf(*probe_.fail, FailureReason::kStoreFailed).status));
-  EXPECT_THAT(log_.lines(), ElementsAre("warning service.request_failed code=UNAVAILABLE "
+  EXPECT_THAT(log_.lines(), ElementsAre("warning service.request_failed reason=STORE_FAILED "
+                                        "code=UNAVAILABLE "
                                         "message=no store request_id=7f3a "
                                         "trace_id=4bf92f3577b34da6a3ce929d0e0e4736 suppressed=0"));
+}
+
+TEST_F(RateLimitServiceTest, AnErrorHasItsReason) {
+  const Request ann = Request().Add("user", "ann");
+  EXPECT_EQ(ReasonFor(Request()), "REQUEST_INVALID");
+  EXPECT_EQ(ReasonFor(ann, {{"grpc-timeout", "0n"}}), "TIME_OVER");
+  probe_.fail = Error{Code::kUnavailable, "no store"};
+  EXPECT_EQ(ReasonFor(ann), "STORE_FAILED");
+  probe_.fail = Error{Code::kDeadlineExceeded, "late"};
+  EXPECT_EQ(ReasonFor(ann), "STORE_LATE");
+  service_.SetRules(nullptr);
+  EXPECT_EQ(ReasonFor(ann), "NO_RULES");
+  service_.SetTokens(std::make_shared<const AccessTokens>(std::vector<AccessToken>()));
+  EXPECT_EQ(ReasonFor(ann), "TOKEN_REFUSED");
+}
+
+// Fails if: a program takes limits that are not set for a failure of the store.
+TEST_F(RateLimitServiceTest, AChargeThatCannotBeDecidedIsTheRequestsFault) {
+  EXPECT_EQ(ReasonIn(Send("/kuadrant.service.ratelimit.v1.RateLimitService/Report",
+                          Request().Add("tenant", "nobody").Bytes())),
+            "REQUEST_INVALID");
+}
+
+// Fails if: one request that is wrong in each ten seconds hides that the store fails.
+TEST_F(RateLimitServiceTest, EachReasonIsLogged) {
+  ErrorOf(Request());
+  probe_.fail = Error{Code::kUnavailable, "no store"};
+  ErrorOf(Request().Add("user", "ann"));
+  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("REQUEST_INVALID"), HasSubstr("STORE_FAILED")));
 }
 
 // Fails if: requests that fail fill the log.
@@ -475,7 +522,9 @@ TEST_F(RateLimitServiceTest, RequestsInFlightAreBounded) {
   const std::string body = Request().Add("user", "ann").Bytes();
   constexpr char kMethod[] = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   for (int i = 0; i < 2; ++i) Send(kMethod, body, {{"grpc-timeout", "1H"}});
-  EXPECT_EQ(Send(kMethod, body).fields.at("grpc-status"), "8");
+  const http2::Response refused = Send(kMethod, body);
+  EXPECT_EQ(refused.fields.at("grpc-status"), "8");
+  EXPECT_EQ(ReasonIn(refused), "OVERLOADED");
   EXPECT_EQ(counts_.overloaded.Value(), 1U);
   probe_.Release();
 }

@@ -4,14 +4,6 @@
 #include <vector>
 
 namespace weir::service {
-namespace {
-
-std::array<LogField, 2> FieldsOf(const Error& error) {
-  return {LogField{"code", CodeName(error.code)},
-          LogField{"message", std::string_view(error.message)}};
-}
-
-}  // namespace
 
 void RequestLog::Write(RepeatedEvent& events, std::string_view event,
                        std::span<const LogField> fields, const grpc::RequestIds& ids, Instant now) {
@@ -30,12 +22,18 @@ void RequestLog::Undecided(const grpc::RequestIds& ids, std::string_view rule,
   Write(undecided_, "service.undecided", fields, ids, now);
 }
 
-void RequestLog::Failed(const grpc::RequestIds& ids, const Error& error, Instant now) {
-  Write(failed_, "service.request_failed", FieldsOf(error), ids, now);
+void RequestLog::Failed(const grpc::RequestIds& ids, FailureReason reason, const Error& error,
+                        Instant now) {
+  const std::array fields = {LogField{"reason", NameOf(reason)},
+                             LogField{"code", CodeName(error.code)},
+                             LogField{"message", std::string_view(error.message)}};
+  Write(failed_[static_cast<std::size_t>(reason)], "service.request_failed", fields, ids, now);
 }
 
 void RequestLog::ChargeLost(const grpc::RequestIds& ids, const Error& error, Instant now) {
-  Write(charge_lost_, "service.charge_lost", FieldsOf(error), ids, now);
+  const std::array fields = {LogField{"code", CodeName(error.code)},
+                             LogField{"message", std::string_view(error.message)}};
+  Write(charge_lost_, "service.charge_lost", fields, ids, now);
 }
 
 void RequestLog::Denied(const grpc::RequestIds& ids, std::string_view message, Instant now) {

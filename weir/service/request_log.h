@@ -1,19 +1,22 @@
 // What the rate limit services log of single requests.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/grpc/request_ids.h"
+#include "weir/service/check_failure.h"
 #include "weir/telemetry/log.h"
 #include "weir/telemetry/repeated_event.h"
 
 namespace weir::service {
 
-/// Each event is written at most once in 10 s, with the number of `suppressed` ones; `request_id`
-/// and `trace_id` are among its fields if the request has them. Any thread.
+/// Each event is written at most once in 10 s, and a failure once for each reason, with the number
+/// of `suppressed` ones; `request_id` and `trace_id` are among its fields if the request has them.
+/// Any thread.
 class RequestLog {
  public:
   /// `log` must outlive it.
@@ -22,23 +25,28 @@ class RequestLog {
   /// "service.undecided" (warning: rule, message): a descriptor cannot be decided.
   void Undecided(const grpc::RequestIds& ids, std::string_view rule, std::string_view message,
                  Instant now);
-  /// "service.request_failed" (warning: code, message): the response is an error.
-  void Failed(const grpc::RequestIds& ids, const Error& error, Instant now);
+  /// "service.request_failed" (warning: reason, code, message): the response is an error.
+  void Failed(const grpc::RequestIds& ids, FailureReason reason, const Error& error, Instant now);
   /// "service.charge_lost" (warning: code, message): a charge without a decision, or a return,
   /// failed.
   void ChargeLost(const grpc::RequestIds& ids, const Error& error, Instant now);
-  /// "service.denied" (warning: message): the token does not allow the request.
+  /// "service.denied" (warning: message): the token does not allow the request of a decision, or of
+  /// a page.
   void Denied(const grpc::RequestIds& ids, std::string_view message, Instant now);
 
  private:
+  struct Event : RepeatedEvent {
+    Event() : RepeatedEvent(std::chrono::seconds(10)) {}
+  };
+
   void Write(RepeatedEvent& events, std::string_view event, std::span<const LogField> fields,
              const grpc::RequestIds& ids, Instant now);
 
   Log& log_;
-  RepeatedEvent undecided_{std::chrono::seconds(10)};
-  RepeatedEvent failed_{std::chrono::seconds(10)};
-  RepeatedEvent charge_lost_{std::chrono::seconds(10)};
-  RepeatedEvent denied_{std::chrono::seconds(10)};
+  Event undecided_;
+  std::array<Event, kFailureReasons> failed_;  ///< by reason
+  Event charge_lost_;
+  Event denied_;
 };
 
 }  // namespace weir::service

@@ -12,9 +12,8 @@ Status CheckPlaintext(const ServerOptions& options, const SocketAddress& address
   return Fail(
       Code::kInvalidArgument,
       fmt::format("other machines can reach '{}', and without TLS anyone between could read "
-                  "and change requests: set tls-certificate and tls-key, listen on 127.0.0.1, or "
-                  "set allow-plaintext",
-                  text));
+                  "and change requests: set {}, listen on 127.0.0.1, or set allow-plaintext",
+                  text, options.tls_remedy));
 }
 
 Status CheckServerOptions(const ServerOptions& options) {

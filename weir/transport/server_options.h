@@ -18,6 +18,8 @@ struct ServerOptions {
   std::vector<std::string> addresses;
   std::vector<InheritedSocket> inherited;
   std::optional<TlsOptions> tls;
+  /// The options that give this server TLS, for error messages.
+  std::string tls_remedy = "tls-certificate and tls-key";
   /// Whether to listen without TLS on addresses that other machines reach.
   bool allow_plaintext = false;
   std::size_t max_connections = 0;           ///< 0: no bound

@@ -23,8 +23,9 @@ FileWatch::Attributes FileWatch::Read() const {
 }
 
 bool FileWatch::HasChanged() {
-  seen_ = Read();
-  return seen_ != Attributes() && seen_ != read_;
+  const Attributes before = std::exchange(seen_, Read());
+  if (seen_ == Attributes() && before != seen_) return false;
+  return seen_ != read_;
 }
 
 void FileWatch::Acknowledge() {

@@ -17,7 +17,7 @@ class FileWatch {
   /// The file as it is now counts as read: construct the watch before the first read.
   explicit FileWatch(std::string path);
   /// Looks, and returns whether the file differs from the one that was read last. A file that is
-  /// missing is not a change: it may be about to be replaced.
+  /// missing is a change from the second look on: before that it may be about to be replaced.
   bool HasChanged();
   /// The file that the last HasChanged saw, or a later one, has been read.
   void Acknowledge();

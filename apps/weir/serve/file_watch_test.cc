@@ -75,6 +75,17 @@ TEST_F(FileWatchTest, ALinkThatIsReplacedIsNoticed) {
   EXPECT_TRUE(watch.HasChanged());
 }
 
+// Fails if: an operator is not told that a file has gone, or of each moment without it.
+TEST_F(FileWatchTest, AFileThatStaysAwayIsAChangeFromTheSecondLookOn) {
+  FileWatch watch(folder_ / "v1/rules");
+  fs::remove(folder_ / "v1/rules");
+  EXPECT_FALSE(watch.HasChanged());
+  EXPECT_TRUE(watch.HasChanged());
+  EXPECT_TRUE(watch.NoteFailure(Instant{100'000'000'000}));
+  EXPECT_TRUE(watch.HasChanged());
+  EXPECT_FALSE(watch.NoteFailure(Instant{101'000'000'000}));
+}
+
 TEST_F(FileWatchTest, AMissingFileIsNoChangeAndItsReturnIs) {
   FileWatch watch(folder_ / "v1/rules");
   fs::remove(folder_ / "v1/rules");

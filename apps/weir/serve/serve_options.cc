@@ -155,6 +155,11 @@ Result<ServeTexts> ParseServeFile(std::string_view text, std::string_view file_n
   ServeTexts texts;
   for (const YamlEntry& entry : tree.root->entries) {
     WEIR_ASSIGN_OR_RETURN(std::string value, TextOf(checks, entry));
+    // As on the command line: a variable that is not set must not turn a protection off.
+    if (value.empty()) {
+      return checks.Refuse(entry.key->line, fmt::format("{} is empty", entry.key->text),
+                           "a value, or no such key");
+    }
     // A wrong value is refused here, with its line.
     ServeOptions ignored;
     for (const ServeSetting& setting : Settings()) {

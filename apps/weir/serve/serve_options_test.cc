@@ -55,6 +55,15 @@ TEST(ServeOptions, ErrorsOfAFileNameTheLineAndTheRemedy) {
   EXPECT_EQ(ErrorOfFile(""), "");
 }
 
+// Fails if: a template whose variable is not set makes a server that asks for no token.
+TEST(ServeOptions, AnEmptyValueIsRefused) {
+  for (const char* text : {"tokens: ''\n", "tls-client-ca: ''\n", "rules: ''\n", "store: ''\n",
+                           "grpc: []\n", "grpc: ['']\n"}) {
+    EXPECT_THAT(ErrorOfFile(text), testing::AllOf(HasSubstr("serve.yaml:1"), HasSubstr("is empty")))
+        << text;
+  }
+}
+
 TEST(ServeOptions, ErrorsOfTheCommandLineNameTheOption) {
   EXPECT_THAT(MakeServeOptions({{"threads", "-1"}}).error().message, HasSubstr("--threads: "));
   EXPECT_THAT(MakeServeOptions({{"drain-timeout", "0s"}}).error().message,

@@ -28,6 +28,8 @@ namespace {
 
 constexpr nanoseconds kServeLook = std::chrono::milliseconds(100);
 constexpr nanoseconds kFileLook = std::chrono::seconds(1);
+constexpr nanoseconds kPolicyLook = std::chrono::minutes(1);
+constexpr nanoseconds kPolicyTime = std::chrono::seconds(1);
 
 Status ApplyLimitsFile(const ServeOptions& options, Context& context, Backend& backend) {
   if (options.limits.empty()) return {};
@@ -59,21 +61,19 @@ class ServiceRun {
     WEIR_ASSIGN_OR_RETURN(rules::RuleSet rules, ReadRules(options_));
     WEIR_ASSIGN_OR_RETURN(const service::AccessTokensPtr tokens, ReadTokens(options_));
     WEIR_RETURN_IF_ERROR(ApplyLimitsFile(options_, context_, backend_));
+    ReadPolicy(process_.clock.Now());
     const std::size_t count = rules.rules().size();
     WEIR_RETURN_IF_ERROR(server_.Start(std::move(rules), tokens));
     WEIR_RETURN_IF_ERROR(server_.RegisterMetrics(registry_));
     WEIR_RETURN_IF_ERROR(weir::RegisterMetrics(registry_, limiter_));
     WEIR_RETURN_IF_ERROR(backend_.RegisterMetrics(registry_));
-    WEIR_RETURN_IF_ERROR(registry_.Add({.name = "weir_service_rules_loads_total",
-                                        .help = "Readings of the rules.",
-                                        .labels = {{"result", "ok"}}},
-                                       loads_));
-    WEIR_RETURN_IF_ERROR(registry_.Add({.name = "weir_service_rules_loads_total",
-                                        .help = "Readings of the rules.",
-                                        .labels = {{"result", "error"}}},
-                                       failed_loads_));
+    WEIR_RETURN_IF_ERROR(
+        RegisterLoads("weir_service_rules_loads_total", "Readings of the rules.", rules_loads_));
+    WEIR_RETURN_IF_ERROR(
+        RegisterLoads("weir_service_tokens_loads_total", "Readings of the tokens.", tokens_loads_));
     server_.ExportMetrics(registry_);
-    loads_.Add();
+    rules_loads_.ok.Add();
+    if (tokens != nullptr) tokens_loads_.ok.Add();
     Announce(count);
     manager_.NotifyReady();
     return {};
@@ -88,6 +88,7 @@ class ServiceRun {
       while (const auto caught = ReadSignal()) is_asked |= caught->number == SIGHUP;
       const bool looks = now >= look_at_file;
       if (looks) look_at_file = now + kFileLook;
+      ReadPolicy(now);
       if (is_asked) ReloadTls();
       if (looks || is_asked) ReloadRules(now, is_asked);
       if (looks || is_asked) ReloadTokens(now, is_asked);
@@ -125,6 +126,26 @@ class ServiceRun {
     }
   }
 
+  struct Loads {
+    Counter ok;
+    Counter failed;
+  };
+  Status RegisterLoads(const char* name, const char* help, const Loads& loads) {
+    WEIR_RETURN_IF_ERROR(
+        registry_.Add({.name = name, .help = help, .labels = {{"result", "ok"}}}, loads.ok));
+    return registry_.Add({.name = name, .help = help, .labels = {{"result", "error"}}},
+                         loads.failed);
+  }
+
+  // Requests whose rules have limits of their own read no level, but on_unavailable is that of the
+  // system level; the limiter keeps what it read last. If the store does not answer, it keeps that.
+  void ReadPolicy(Instant now) {
+    if (now < read_policy_at_) return;
+    read_policy_at_ = now + kPolicyLook;
+    static_cast<void>(
+        limiter_.Resolve("weir.serve", "weir.serve", Deadline::After(process_.clock, kPolicyTime)));
+  }
+
   void Warn(std::string_view event, std::string_view message) {
     const std::array fields = {LogField{"message", message}};
     context_.log().Write(LogLevel::kWarning, event, fields);
@@ -136,11 +157,11 @@ class ServiceRun {
     auto rules = ReadRules(options_);
     if (!rules) {
       if (!rules_file_.NoteFailure(now) && !is_asked) return;
-      failed_loads_.Add();
+      rules_loads_.failed.Add();
       return Warn("service.rules_refused", rules.error().message);
     }
     rules_file_.Acknowledge();
-    loads_.Add();
+    rules_loads_.ok.Add();
     const std::array fields = {LogField{"rules", static_cast<std::int64_t>(rules->rules().size())}};
     server_.SetRules(*std::move(rules));
     context_.log().Write(LogLevel::kInfo, "service.rules_loaded", fields);
@@ -151,9 +172,11 @@ class ServiceRun {
     auto tokens = ReadTokens(options_);
     if (!tokens) {
       if (!tokens_file_.NoteFailure(now) && !is_asked) return;
+      tokens_loads_.failed.Add();
       return Warn("service.tokens_refused", tokens.error().message);
     }
     tokens_file_.Acknowledge();
+    tokens_loads_.ok.Add();
     const std::array fields = {LogField{"tokens", static_cast<std::int64_t>((*tokens)->size())}};
     server_.SetTokens(*tokens);
     context_.log().Write(LogLevel::kInfo, "service.tokens_loaded", fields);
@@ -170,8 +193,9 @@ class ServiceRun {
   Backend& backend_;
   Limiter limiter_;
   Registry registry_;
-  Counter loads_;
-  Counter failed_loads_;
+  Loads rules_loads_;
+  Loads tokens_loads_;
+  Instant read_policy_at_{};
   service::RateLimitServer server_;
   ServiceManager manager_;
   FileWatch rules_file_;

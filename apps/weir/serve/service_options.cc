@@ -68,6 +68,8 @@ Result<service::RateLimitServerOptions> ServiceOptionsOf(const ServeOptions& opt
   WEIR_ASSIGN_OR_RETURN(server.grpc.inherited, transport::InheritedSockets(read, getpid()));
   server.admin.addresses = options.admin;
   server.admin.allow_plaintext = options.allow_plaintext;
+  server.admin.tls_remedy =
+      options.tls_certificate.empty() ? "tls-certificate, tls-key and admin-tls" : "admin-tls";
   // Probes and scrapers have tokens at most: no client certificate is asked for here.
   if (options.admin_tls) {
     server.admin.tls = transport::TlsOptions{.certificate_file = options.tls_certificate,

@@ -139,6 +139,20 @@ class SlowStore(unittest.TestCase):
         self.assertGreaterEqual(self.service.metric(
             'weir_service_requests_total{result="error"}'), 1)
 
+    # Fails if: only rules on the four levels follow the policy, because the others read no level.
+    def test_rules_with_limits_of_their_own_follow_the_policy_of_the_system(self):
+        self.service.terminate()
+        limits = self.service.folder / "limits.yaml"
+        limits.write_text("namespace: default\n"
+                          "system: {on_unavailable: allow, limits: {requests: 1/min}}\n")
+        self.service.options += ("--limits", limits)
+        self.service.start()
+        self.proxy.set_mode("reset")
+        with self.service.channel() as channel:
+            response = served.limits(channel).ShouldRateLimit(request(user="new"), timeout=10)
+        self.assertEqual(response.overall_code, OK)
+        self.assertEqual(self.service.metric("weir_service_unprotected_total"), 1)
+
     def test_a_drain_waits_for_requests_in_flight(self):
         self.assertEqual(self.remaining(), 10)
         self.proxy.set_mode("delay 1000")
