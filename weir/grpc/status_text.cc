@@ -16,11 +16,21 @@ constexpr std::size_t kLongestMessage = 512;
 
 bool IsContinuation(char letter) { return (static_cast<unsigned char>(letter) & 0xC0) == 0x80; }
 
+// Returns how many bytes before the last one belong to the same character; a character has at most
+// four. 0 if they are not UTF-8.
+std::size_t BytesOfCutCharacter(std::string_view text) {
+  for (std::size_t before = 0; before < std::min<std::size_t>(4, text.size()); ++before) {
+    if (!IsContinuation(text[text.size() - 1 - before])) return before;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::string StatusMessage(std::string_view message) {
   std::size_t size = std::min(message.size(), kLongestMessage);
-  while (size > 0 && size < message.size() && IsContinuation(message[size])) --size;
+  if (size < message.size())
+    size -= std::min(size, BytesOfCutCharacter(message.substr(0, size + 1)));
   std::string text(message.substr(0, size));
   if (IsUtf8(text)) return text;
   std::ranges::replace_if(

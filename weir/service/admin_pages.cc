@@ -33,8 +33,8 @@ Status AdminState::Check(std::string_view authorization) {
   if (tokens == nullptr) return {};
   Status allowed = tokens->Check(authorization, AccessScope::kAdmin, clock_.WallNow());
   if (!allowed) {
-    counts_.denied.Add();
-    log_.Denied({}, "/metrics: " + allowed.error().message, clock_.Now());
+    counts_.pages_denied.Add();
+    log_.PageDenied("/metrics: " + allowed.error().message, clock_.Now());
   }
   return allowed;
 }

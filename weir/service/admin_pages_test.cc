@@ -59,9 +59,9 @@ TEST_F(AdminPagesTest, MetricsNeedATokenWithTheScopeToAdminister) {
   const transport::AdminResponse response = Get("/metrics", "Bearer secret");
   EXPECT_EQ(response.status, 403);
   EXPECT_FALSE(response.body.contains("secret"));
-  EXPECT_EQ(counts_.denied.Value(), 3U);
+  EXPECT_EQ(counts_.pages_denied.Value(), 3U);
   ASSERT_EQ(recorded_.lines().size(), 1U);
-  EXPECT_TRUE(recorded_.lines()[0].starts_with("warning service.denied message=/metrics: "));
+  EXPECT_TRUE(recorded_.lines()[0].starts_with("warning service.page_denied message=/metrics: "));
 }
 
 TEST_F(AdminPagesTest, AnExpiredTokenShowsNothing) {

@@ -48,7 +48,7 @@ grpc::ErrorDetails DetailsOf(const Error& error, FailureReason reason) {
   info.set_reason(std::string(NameOf(reason)));
   info.set_domain("weir");
   status.add_details()->PackFrom(info);
-  if (error.retry_after) {
+  if (error.retry_after.value_or(milliseconds(0)) > milliseconds(0)) {
     google::rpc::RetryInfo retry;
     const auto seconds = std::chrono::floor<std::chrono::seconds>(*error.retry_after);
     retry.mutable_retry_delay()->set_seconds(seconds.count());

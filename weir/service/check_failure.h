@@ -14,7 +14,8 @@ namespace weir::service {
 enum class FailureReason {
   kTokenRefused,    ///< TOKEN_REFUSED: no valid token, or not with the scope
   kNoRules,         ///< NO_RULES: the service has just started
-  kRequestInvalid,  ///< REQUEST_INVALID: the request, or its limits, cannot be decided
+  kRequestInvalid,  ///< REQUEST_INVALID: a retry fails in the same way: the request, the limits
+                    ///< that are set for it or the store's configuration must change
   kTimeOver,        ///< TIME_OVER: the caller's deadline had passed before; nothing was charged
   kOverloaded,      ///< OVERLOADED: too many requests wait for the store; nothing was charged
   kStoreLate,       ///< STORE_LATE: there is no result in time; there may be a charge
@@ -25,8 +26,8 @@ constexpr std::size_t kFailureReasons = 7;
 /// Returns the reason's text, such as "STORE_LATE".
 std::string_view NameOf(FailureReason reason);
 
-/// Returns whether the error says something of the request and the limits that are set, and nothing
-/// of the store.
+/// Returns whether a retry would fail in the same way: because of the request, of the limits that
+/// are set for it, or because the store is set up otherwise, such as a table that does not exist.
 bool IsOfTheRequest(const Error& error);
 /// Returns why the limiter failed to decide.
 FailureReason ReasonOf(const Error& error);

@@ -41,4 +41,9 @@ void RequestLog::Denied(const grpc::RequestIds& ids, std::string_view message, I
   Write(denied_, "service.denied", fields, ids, now);
 }
 
+void RequestLog::PageDenied(std::string_view message, Instant now) {
+  const std::array fields = {LogField{"message", message}};
+  Write(page_denied_, "service.page_denied", fields, {}, now);
+}
+
 }  // namespace weir::service

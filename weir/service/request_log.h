@@ -30,9 +30,11 @@ class RequestLog {
   /// "service.charge_lost" (warning: code, message): a charge without a decision, or a return,
   /// failed.
   void ChargeLost(const grpc::RequestIds& ids, const Error& error, Instant now);
-  /// "service.denied" (warning: message): the token does not allow the request of a decision, or of
-  /// a page.
+  /// "service.denied" (warning: message): the token does not allow the request.
   void Denied(const grpc::RequestIds& ids, std::string_view message, Instant now);
+
+  /// "service.page_denied" (warning: message): the token does not allow the page.
+  void PageDenied(std::string_view message, Instant now);
 
  private:
   struct Event : RepeatedEvent {
@@ -47,6 +49,7 @@ class RequestLog {
   std::array<Event, kFailureReasons> failed_;  ///< by reason
   Event charge_lost_;
   Event denied_;
+  Event page_denied_;
 };
 
 }  // namespace weir::service

@@ -12,7 +12,8 @@ struct ServiceCounts {
   Counter ok;
   Counter over_limit;
   Counter errors;        ///< of the store, or of requests
-  Counter denied;        ///< because of the token, or the lack of one; requests of pages, too
+  Counter denied;        ///< because of the token, or the lack of one; these are errors, too
+  Counter pages_denied;  ///< requests of pages, because of the token, or the lack of one
   Counter overloaded;    ///< because of ServiceOptions::max_in_flight; these are errors, too
   Counter undecided;     ///< refused because the limits of a descriptor cannot be decided
   Counter lost_charges;  ///< requests whose charge without a decision, or return, failed

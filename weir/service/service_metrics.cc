@@ -39,6 +39,10 @@ Status RegisterRequests(Registry& registry, const ServiceCounts& counts) {
                                      .help = "Requests that were refused because of their token."},
                                     counts.denied));
   WEIR_RETURN_IF_ERROR(
+      registry.Add({.name = "weir_service_pages_denied_total",
+                    .help = "Requests of /metrics that were refused because of their token."},
+                   counts.pages_denied));
+  WEIR_RETURN_IF_ERROR(
       registry.Add({.name = "weir_service_overloaded_total",
                     .help = "Requests that were refused because too many wait for the store."},
                    counts.overloaded));

@@ -1,8 +1,6 @@
 #include "weir/transport/event_loop.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <time.h>
 
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
@@ -37,13 +35,6 @@ class EventLoop::State {
 
   void StartThread() {
     thread_ = std::thread([this] { Run(); });
-    // It fails for a thread that has ended only.
-    pthread_getcpuclockid(thread_.native_handle(), &cpu_clock_);
-  }
-  nanoseconds CpuTime() const {
-    timespec used{};
-    clock_gettime(cpu_clock_, &used);
-    return std::chrono::seconds(used.tv_sec) + nanoseconds(used.tv_nsec);
   }
   void Post(Task task) WEIR_EXCLUDES(mutex_);
   TimerId At(Instant when, Task task) WEIR_EXCLUDES(mutex_);
@@ -77,7 +68,6 @@ class EventLoop::State {
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
 
   std::thread thread_;
-  clockid_t cpu_clock_{};
 };
 
 void EventLoop::State::Post(Task task) {
@@ -189,8 +179,6 @@ void EventLoop::Post(Task task) { state_->Post(std::move(task)); }
 TimerId EventLoop::At(Instant when, Task task) { return state_->At(when, std::move(task)); }
 
 bool EventLoop::Cancel(TimerId id) { return state_->Cancel(id); }
-
-nanoseconds EventLoop::CpuTime() const { return state_->CpuTime(); }
 
 bool EventLoop::InLoopThread() const { return state_->InLoopThread(); }
 

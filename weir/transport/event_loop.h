@@ -33,8 +33,6 @@ class EventLoop final : public Scheduler {
   void Post(Task task) override;
   TimerId At(Instant when, Task task) override;
   bool Cancel(TimerId id) override;
-  /// Returns the CPU time that the loop's thread has used. Any thread.
-  nanoseconds CpuTime() const;
   /// Returns true in a task or handler of this loop.
   bool InLoopThread() const;
   /// Runs `task` on the loop and returns when it has ended. Not to be called on a loop's thread.

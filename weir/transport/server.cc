@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <optional>
 #include <utility>
 
 #include "weir/transport/acceptor.h"
 #include "weir/transport/connection_bounds.h"
 #include "weir/transport/drain_tally.h"
 #include "weir/transport/listen_socket.h"
-#include "weir/transport/loop_choice.h"
 #include "weir/transport/loop_sessions.h"
 #include "weir/transport/options_check.h"
 #include "weir/transport/server_tls.h"
@@ -49,13 +47,14 @@ class Server::State {
  private:
   /// On the first loop: deals a socket to a loop if the bounds allow it.
   void Take(UniqueFd fd, const SocketAddress& peer);
+  /// Returns the loop with the fewest connections; of these, the first after the last choice.
   LoopSessions& NextLoop();
   EventLoop& accepting_loop() { return *loops_.front(); }
 
   EventLoops& loops_;
   std::vector<std::unique_ptr<LoopSessions>> sessions_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;  ///< used on the first loop
-  std::optional<LoopChoice> choice_;                  ///< used on the first loop
+  std::size_t last_choice_ = 0;                       ///< used on the first loop
   std::atomic<bool> is_draining_ = false;
 };
 
@@ -103,7 +102,6 @@ void Server::State::MakeSessions() {
 }
 
 Status Server::State::StartAcceptors() {
-  choice_.emplace(sessions_.size(), accepting_loop().clock().Now());
   for (ListenSocket& socket : sockets) {
     acceptors_.push_back(std::make_unique<Acceptor>(
         accepting_loop(),
@@ -128,11 +126,13 @@ void Server::State::Take(UniqueFd fd, const SocketAddress& peer) {
 }
 
 LoopSessions& Server::State::NextLoop() {
-  std::vector<LoopState> states;
-  for (const std::unique_ptr<LoopSessions>& sessions : sessions_) {
-    states.push_back({.cpu_time = sessions->loop().CpuTime(), .connections = sessions->open()});
+  std::size_t chosen = last_choice_;
+  for (std::size_t i = 1; i <= sessions_.size(); ++i) {
+    const std::size_t next = (last_choice_ + i) % sessions_.size();
+    if (i == 1 || sessions_[next]->open() < sessions_[chosen]->open()) chosen = next;
   }
-  return *sessions_[choice_->Choose(states, accepting_loop().clock().Now())];
+  last_choice_ = chosen;
+  return *sessions_[chosen];
 }
 
 void Server::State::StopAccepting() {

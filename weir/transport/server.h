@@ -21,8 +21,8 @@ namespace weir::transport {
 /// A set of listeners with one protocol and one set of bounds. Several servers may share loops.
 /// Mechanism and bounds: docs/design/transport.md.
 ///
-/// The first loop accepts; a connection stays on one loop, the least busy one at that time
-/// (loop_choice.h). Functions may be called from any thread but those of the loops; Start
+/// The first loop accepts; a connection stays on one loop, the one with the fewest connections of
+/// this server at that time. Functions may be called from any thread but those of the loops; Start
 /// returns before other calls.
 class Server {
  public:

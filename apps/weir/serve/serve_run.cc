@@ -29,7 +29,9 @@ namespace {
 constexpr nanoseconds kServeLook = std::chrono::milliseconds(100);
 constexpr nanoseconds kFileLook = std::chrono::seconds(1);
 constexpr nanoseconds kPolicyLook = std::chrono::minutes(1);
-constexpr nanoseconds kPolicyTime = std::chrono::seconds(1);
+constexpr nanoseconds kPolicyRetry = std::chrono::seconds(10);
+// The main thread waits for it, and feeds the watchdog.
+constexpr nanoseconds kPolicyTime = std::chrono::milliseconds(500);
 
 Status ApplyLimitsFile(const ServeOptions& options, Context& context, Backend& backend) {
   if (options.limits.empty()) return {};
@@ -141,9 +143,11 @@ class ServiceRun {
   // system level; the limiter keeps what it read last. If the store does not answer, it keeps that.
   void ReadPolicy(Instant now) {
     if (now < read_policy_at_) return;
-    read_policy_at_ = now + kPolicyLook;
-    static_cast<void>(
-        limiter_.Resolve("weir.serve", "weir.serve", Deadline::After(process_.clock, kPolicyTime)));
+    const auto resolved =
+        limiter_.Resolve("weir.serve", "weir.serve", Deadline::After(process_.clock, kPolicyTime));
+    // That this pair has no limits is known after a read.
+    const bool is_read = resolved || resolved.error().code == Code::kInvalidArgument;
+    read_policy_at_ = now + (is_read ? kPolicyLook : kPolicyRetry);
   }
 
   void Warn(std::string_view event, std::string_view message) {
