@@ -24,7 +24,7 @@ struct CallHead {
   Scheduler& loop;
 };
 
-/// What a failed call tells its caller beside its code and message.
+/// What the caller of a failed call receives in addition to the code and the message.
 struct ErrorDetails {
   /// A serialized google.rpc.Status (`grpc-status-details-bin`); empty: none is sent.
   std::string status;

@@ -9,30 +9,21 @@
 #include "weir/model/stored_text.h"
 
 namespace weir::grpc {
-
 namespace {
 
 constexpr std::size_t kLongestMessage = 512;
 
-bool IsContinuation(char letter) { return (static_cast<unsigned char>(letter) & 0xC0) == 0x80; }
-
-// Returns how many bytes before the last one belong to the same character; a character has at most
-// four. 0 if they are not UTF-8.
-std::size_t BytesOfCutCharacter(std::string_view text) {
-  for (std::size_t before = 0; before < std::min<std::size_t>(4, text.size()); ++before) {
-    if (!IsContinuation(text[text.size() - 1 - before])) return before;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string StatusMessage(std::string_view message) {
-  std::size_t size = std::min(message.size(), kLongestMessage);
-  if (size < message.size())
-    size -= std::min(size, BytesOfCutCharacter(message.substr(0, size + 1)));
-  std::string text(message.substr(0, size));
-  if (IsUtf8(text)) return text;
+  const std::string_view kept = message.substr(0, kLongestMessage);
+  // A cut within a character leaves at most three of its bytes.
+  const std::size_t longest_rest = kept.size() < message.size() ? 3 : 0;
+  for (std::size_t rest = 0; rest <= longest_rest; ++rest) {
+    const std::string_view whole = kept.substr(0, kept.size() - rest);
+    if (IsUtf8(whole)) return std::string(whole);
+  }
+  std::string text(kept);
   std::ranges::replace_if(
       text, [](char letter) { return static_cast<signed char>(letter) < 0; }, '?');
   return text;

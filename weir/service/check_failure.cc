@@ -29,13 +29,13 @@ std::string_view NameOf(FailureReason reason) {
   std::unreachable();
 }
 
-bool IsOfTheRequest(const Error& error) {
+bool IsPermanent(const Error& error) {
   return error.code == Code::kInvalidArgument || error.code == Code::kFailedPrecondition ||
          error.code == Code::kNotFound || error.code == Code::kOutOfRange;
 }
 
 FailureReason ReasonOf(const Error& error) {
-  if (IsOfTheRequest(error)) return FailureReason::kRequestInvalid;
+  if (IsPermanent(error)) return FailureReason::kRequestInvalid;
   return error.code == Code::kDeadlineExceeded ? FailureReason::kStoreLate
                                                : FailureReason::kStoreFailed;
 }

@@ -1,4 +1,4 @@
-// What a caller of the rate limit services is told of a failure, beside its code and message.
+// The reason of a failed request, and the details of its error for the caller.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ std::string_view NameOf(FailureReason reason);
 
 /// Returns whether a retry would fail in the same way: because of the request, of the limits that
 /// are set for it, or because the store is set up otherwise, such as a table that does not exist.
-bool IsOfTheRequest(const Error& error);
+bool IsPermanent(const Error& error);
 /// Returns why the limiter failed to decide.
 FailureReason ReasonOf(const Error& error);
 

@@ -136,7 +136,7 @@ void PendingCheck::OnOutcome(const Indices& indices, bool only_look, Result<Grou
   if (!outcome) {
     // Such an error must not reach Envoy: it lets requests with errors pass, and values that a
     // client chooses cause it.
-    if (IsOfTheRequest(outcome.error())) return OnUndecided(indices, outcome.error());
+    if (IsPermanent(outcome.error())) return OnUndecided(indices, outcome.error());
     error_ = std::move(outcome.error());
     return;
   }

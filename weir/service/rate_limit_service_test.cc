@@ -446,7 +446,7 @@ TEST_F(RateLimitServiceTest, ALimitThatBlocksDoesNotRefuseAnAmountOfNothing) {
   EXPECT_EQ(response.statuses(0).limit_remaining(), 4U);
 }
 
-// Fails if: an operator cannot find the request of an error in the logs of what stands before.
+// Fails if: an operator cannot find the request of an error in the log of the proxy that sent it.
 TEST_F(RateLimitServiceTest, AFailureIsLoggedWithTheIdsOfItsRequest) {
   probe_.fail = Error{Code::kUnavailable, "no store", seconds(2)};
   const auto response =

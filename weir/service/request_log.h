@@ -1,4 +1,4 @@
-// What the rate limit services log of single requests.
+// The log events of single requests.
 #pragma once
 
 #include <array>
@@ -32,7 +32,6 @@ class RequestLog {
   void ChargeLost(const grpc::RequestIds& ids, const Error& error, Instant now);
   /// "service.denied" (warning: message): the token does not allow the request.
   void Denied(const grpc::RequestIds& ids, std::string_view message, Instant now);
-
   /// "service.page_denied" (warning: message): the token does not allow the page.
   void PageDenied(std::string_view message, Instant now);
 

@@ -75,7 +75,7 @@ TEST_F(FileWatchTest, ALinkThatIsReplacedIsNoticed) {
   EXPECT_TRUE(watch.HasChanged());
 }
 
-// Fails if: an operator is not told that a file has gone, or of each moment without it.
+// Fails if: the loss of a file is not reported, or is reported at each look.
 TEST_F(FileWatchTest, AFileThatStaysAwayIsAChangeFromTheSecondLookOn) {
   FileWatch watch(folder_ / "v1/rules");
   fs::remove(folder_ / "v1/rules");

@@ -30,7 +30,7 @@ constexpr nanoseconds kServeLook = std::chrono::milliseconds(100);
 constexpr nanoseconds kFileLook = std::chrono::seconds(1);
 constexpr nanoseconds kPolicyLook = std::chrono::minutes(1);
 constexpr nanoseconds kPolicyRetry = std::chrono::seconds(10);
-// The main thread waits for it, and feeds the watchdog.
+// The main thread, which feeds the watchdog, waits for the read.
 constexpr nanoseconds kPolicyTime = std::chrono::milliseconds(500);
 
 Status ApplyLimitsFile(const ServeOptions& options, Context& context, Backend& backend) {
@@ -139,8 +139,9 @@ class ServiceRun {
                          loads.failed);
   }
 
-  // Requests whose rules have limits of their own read no level, but on_unavailable is that of the
-  // system level; the limiter keeps what it read last. If the store does not answer, it keeps that.
+  // A request whose rules have limits of their own reads no level, but follows on_unavailable of
+  // the system level. The limiter keeps the last value that it read, so this read keeps it up to
+  // date.
   void ReadPolicy(Instant now) {
     if (now < read_policy_at_) return;
     const auto resolved =
