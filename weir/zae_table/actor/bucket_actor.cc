@@ -244,13 +244,13 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
   Flight flight{.parts = std::move(choice.parts),
                 .last_part = terms_.last_part,
                 .sent = moment.at,
-                .planned_at = seen_.image() == nullptr ? UnixMillis{} : seen_.image()->bucket.time,
+                .planned_rf = seen_.image() == nullptr ? UnixMillis{} : seen_.image()->bucket.time,
                 .moves_rf = plan.moves_rf,
                 .set_back = plan.set_back,
                 .is_tight = choice.batch->is_tight(),
                 .planned_from_own_image = !image_is_read_,
                 .records = latest_records_adjust_};
-  if (guard) flight.fenced = guard->write;
+  if (guard) flight.fence_id = guard->write;
   if (seen_.is_absent()) flight.created = plan.writes.front().item;
   Outgoing send{.writes = std::move(plan.writes)};
   if (flight.records) {
@@ -277,7 +277,7 @@ void BucketActor::Probe(const ProtocolTime& moment, Step& step) {
   if (!guard) return;
   terms_.window.OnSent();
   Outgoing probe{.write = flights_.Add(
-                     {.fenced = guard->write, .last_part = terms_.last_part, .sent = moment.at})};
+                     {.fence_id = guard->write, .last_part = terms_.last_part, .sent = moment.at})};
   probe.writes.push_back(PlanProbe(terms_.keys, key_, *guard));
   step.sends.push_back(std::move(probe));
 }
@@ -386,7 +386,7 @@ void BucketActor::OnConditionFailed(const Flight& flight, WriteFailure failure,
 
 void BucketActor::AdjustAlreadyRecorded(const Flight& flight, const ProtocolTime& moment,
                                         Step& step) {
-  if (flight.fenced) Settle(flights_.OnNotApplied(flight), moment, step);
+  if (flight.fence_id) Settle(flights_.OnNotApplied(flight), moment, step);
   for (const PartId id : flight.parts) {
     parts_.End(id, {.kind = PartOutcome::Kind::kApplied}, step.reports);
   }
@@ -396,7 +396,7 @@ void BucketActor::AdjustAlreadyRecorded(const Flight& flight, const ProtocolTime
 // failed because of its amounts, and fewer takes may fit. Otherwise it failed because rf has moved.
 void BucketActor::OnLostToOthers(const Flight& flight, const ProtocolTime& moment, Step& step) {
   const BucketImage* image = seen_.image();
-  const bool took = image != nullptr && image->bucket.time == flight.planned_at;
+  const bool took = image != nullptr && image->bucket.time == flight.planned_rf;
   pace_.OnLost(flight.parts.size(), took && flight.is_tight, moment.at, terms_.draw());
   parts_.SetLastError(LostTooOften(key_, pace_.lost()));
   parts_.OnLost(flight.parts, step.reports);

@@ -12,24 +12,26 @@ namespace {
 // slow, the table is busy and must not receive each of them twice, so the bound is a multiple of
 // the median round trip.
 constexpr int kSlowRoundTrips = 3;
-constexpr nanoseconds kLeastSlow = milliseconds(10);
-constexpr nanoseconds kMaxSlow = milliseconds(1'000);
-// The first write of a process claims its slot. If another process moves rf meanwhile, a second
-// write does not show whether the first one was applied, and decisions say that they may be charged
-// twice. So the first write gets more time to respond.
-constexpr nanoseconds kLeastSlowClaim = milliseconds(100);
+constexpr nanoseconds kMinSlowAfter = milliseconds(10);
+constexpr nanoseconds kMaxSlowAfter = milliseconds(1'000);
 // The bound if no response came in the last second.
-constexpr nanoseconds kSlowUnlessKnown = milliseconds(100);
+constexpr nanoseconds kDefaultSlowAfter = milliseconds(100);
+// The minimum for the first write of a process to an item, which claims a slot. If it is superseded
+// and another process moves rf, the second write cannot show whether the first one was applied, and
+// the decisions report maybe_charged_twice although the first response is only late.
+constexpr nanoseconds kMinSlowAfterOfClaim = milliseconds(100);
+// The minimum time from the sending of the oldest write in flight to a read of the item.
+constexpr nanoseconds kMinReadDelay = milliseconds(100);
 constexpr std::size_t kMaxFlights = 3;
 
 // Returns the time after which a write counts as slow.
 nanoseconds SlowAfter(const ProtocolTime& moment) {
-  if (!moment.round_trip) return kSlowUnlessKnown;
-  return std::clamp(*moment.round_trip * kSlowRoundTrips, kLeastSlow, kMaxSlow);
+  if (!moment.round_trip) return kDefaultSlowAfter;
+  return std::clamp(*moment.round_trip * kSlowRoundTrips, kMinSlowAfter, kMaxSlowAfter);
 }
 
-// How long a write may be in doubt before its parts are reported as unknown.
-constexpr nanoseconds kPatience = std::chrono::seconds(10);
+// The time for which a write may be in doubt before its parts are reported as unknown.
+constexpr nanoseconds kMaxDoubt = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -54,36 +56,38 @@ std::optional<Flight> BucketFlights::Remove(std::uint64_t id) {
   return flight;
 }
 
-// A write that is not fenced is the only one of its round: its outcome is that of its parts.
+// A write that is not fenced is the only one of its round, so its parts have its outcome.
 BucketFlights::Settlement BucketFlights::OnApplied(const Flight& flight) {
-  if (flight.fenced) return Settled(fence_.OnApplied(*flight.fenced));
-  return Settled({.applied = flight.parts, .not_applied = {}, .unknown = {}});
+  if (flight.fence_id) return EndRoundIfSettled(fence_.OnApplied(*flight.fence_id));
+  return EndRoundIfSettled({.applied = flight.parts, .not_applied = {}, .unknown = {}});
 }
 
-// The slot decides: the condition may have failed because an earlier write of the round was
-// applied, which the fence finds in the slot of the returned item.
+// A failed condition does not mean that no write was applied: it may have failed because an earlier
+// write of the round was, whose value the fence then finds in the slot of the returned item.
 BucketFlights::Settlement BucketFlights::OnFailed(const Flight& flight,
                                                   const std::optional<Item>& item) {
-  if (!flight.fenced) return OnNotApplied(flight);
-  std::optional<FencedItem> fenced;
-  if (item) fenced = FencedItem{ReadSlots(*item), {GetNumber(*item, "rf").value_or(0)}};
-  return Settled(fence_.OnFailed(*flight.fenced, fenced));
+  if (!flight.fence_id) return OnNotApplied(flight);
+  std::optional<FencedItem> fenced_item;
+  if (item) fenced_item = FencedItem{ReadSlots(*item), {GetNumber(*item, "rf").value_or(0)}};
+  return EndRoundIfSettled(fence_.OnFailed(*flight.fence_id, fenced_item));
 }
 
 BucketFlights::Settlement BucketFlights::OnNotApplied(const Flight& flight) {
-  if (flight.fenced) return Settled(fence_.OnNotSent(*flight.fenced));
-  return Settled({.applied = {}, .not_applied = flight.parts, .unknown = {}});
+  if (flight.fence_id) return EndRoundIfSettled(fence_.OnNotApplied(*flight.fence_id));
+  return EndRoundIfSettled({.applied = {}, .not_applied = flight.parts, .unknown = {}});
 }
 
-// A lost write that is not fenced settles its round at once, as unknown: no later write can show
-// whether it was applied.
+// The parts of a lost write that is not fenced are unknown at once: no later write can show whether
+// it was applied.
 BucketFlights::Settlement BucketFlights::OnLost(const Flight& flight, Instant now) {
-  if (!flight.fenced) return Settled({.applied = {}, .not_applied = {}, .unknown = flight.parts});
+  if (!flight.fence_id) {
+    return EndRoundIfSettled({.applied = {}, .not_applied = {}, .unknown = flight.parts});
+  }
   if (!doubt_since_) doubt_since_ = now;
   return {};
 }
 
-// Drops the writes in flight too: they belong to the round, whose parts are all reported here.
+// Also drops the writes in flight: their parts belong to the round and are reported here.
 std::optional<BucketFlights::Settlement> BucketFlights::Abandon(Instant now) {
   if (abandon_at() > now) return std::nullopt;
   doubt_since_.reset();
@@ -91,9 +95,9 @@ std::optional<BucketFlights::Settlement> BucketFlights::Abandon(Instant now) {
   return fence_.Abandon();
 }
 
-// When no write may be applied any more, the round has ended, and the responses of its writes that
-// are still in flight contain nothing new.
-BucketFlights::Settlement BucketFlights::Settled(Settlement settlement) {
+// The writes of an ended round that are still in flight are dropped, because their parts have been
+// reported and their responses cannot change that.
+BucketFlights::Settlement BucketFlights::EndRoundIfSettled(Settlement settlement) {
   if (is_settled()) {
     doubt_since_.reset();
     flights_.clear();
@@ -101,20 +105,20 @@ BucketFlights::Settlement BucketFlights::Settled(Settlement settlement) {
   return settlement;
 }
 
-// A write that is not fenced is never superseded: both could be applied.
+// A write that is not fenced is never superseded: it and the later write could both be applied.
 Instant BucketFlights::SupersedeAt(const ProtocolTime& moment) const {
   if (flights_.empty()) return moment.at;
-  const bool is_fenced = flights_.back().fenced.has_value();
+  const bool is_fenced = flights_.back().fence_id.has_value();
   if (!is_fenced || flights_.size() >= kMaxFlights) return kNoTime;
-  const nanoseconds least = fence_.is_claiming() ? kLeastSlowClaim : nanoseconds(0);
-  return flights_.back().sent + std::max(SlowAfter(moment), least);
+  const nanoseconds min = fence_.is_claiming() ? kMinSlowAfterOfClaim : nanoseconds(0);
+  return flights_.back().sent + std::max(SlowAfter(moment), min);
 }
 
-// The oldest write in flight decides: if it is late, a look does not wait for the writes that have
-// superseded it.
+// The time counts from the oldest write in flight. If that one is late, a look (a take of 0 tokens,
+// which waits for an image) does not wait for the writes that have superseded it.
 Instant BucketFlights::ReadDueAt(const ProtocolTime& moment) const {
   if (flights_.empty()) return moment.at;
-  return flights_.front().sent + std::max(SlowAfter(moment), kSlowUnlessKnown);
+  return flights_.front().sent + std::max(SlowAfter(moment), kMinReadDelay);
 }
 
 std::uint64_t BucketFlights::last_id_before_flights() const {
@@ -122,7 +126,7 @@ std::uint64_t BucketFlights::last_id_before_flights() const {
 }
 
 Instant BucketFlights::abandon_at() const {
-  return doubt_since_ ? *doubt_since_ + kPatience : kNoTime;
+  return doubt_since_ ? *doubt_since_ + kMaxDoubt : kNoTime;
 }
 
 }  // namespace weir::dynamo

@@ -2,12 +2,11 @@
 //
 //   Begin --> Add --> in flight --> Remove --+--> OnApplied, OnFailed, OnNotApplied --> Settlement
 //     |                                      |
-//     +--> Cancel                            +--> OnLost: in doubt --> Settlement of the next
-//     write,
-//                                                                      or of Abandon after 10 s
+//     +--> Cancel                            +--> OnLost: in doubt --> Settlement of the next write
+//                                                                      or, after 10 s, of Abandon
 //
-// A Settlement ends the round if no write of it may be applied any more. Then the writes that are
-// still in flight are dropped, and Remove returns nothing for them.
+// A round ends with the Settlement after which no write of it is open (WriteFence). The writes of
+// the round that are still in flight are then dropped, and Remove returns nothing for them.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +25,11 @@ struct Flight {
   std::uint64_t id = 0;  ///< ascending in the order of sending, within the process
   /// The write's identifier in the fence. Nothing: it is not fenced, because other processes hold
   /// all slots of the item.
-  std::optional<WriteFence::WriteId> fenced{};
+  std::optional<WriteFence::WriteId> fence_id{};
   std::vector<PartId> parts{};  ///< the parts that it carries
   PartId last_part = 0;         ///< the latest part of the process when the write was sent
   Instant sent{};               ///< the time at which the request was sent
-  UnixMillis planned_at{};      ///< rf in the image that it was planned from
+  UnixMillis planned_rf{};      ///< rf in the image that it was planned from
   bool moves_rf = false;        ///< BucketPlan::moves_rf
   milliseconds set_back{0};     ///< BucketPlan::set_back
   bool is_tight = false;        ///< BucketBatch::is_tight
@@ -59,7 +58,7 @@ class BucketFlights {
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const BucketImage* image,
                                          UnixMillis now, std::uint32_t draw);
   /// Ends a write that was begun and will not be sent.
-  void Cancel(const WriteFence::Guard& guard) { fence_.OnNotSent(guard.write); }
+  void Cancel(const WriteFence::Guard& guard) { fence_.OnNotApplied(guard.write); }
   /// Adds a write that is sent now. Returns its identifier.
   std::uint64_t Add(Flight flight);
   /// Removes and returns a write whose response has come. Returns nothing if its round is settled.
@@ -77,22 +76,22 @@ class BucketFlights {
   Settlement OnLost(const Flight& flight, Instant now);
 
   /// Reports the parts of the round as unknown if a write has been in doubt for 10 s. Returns
-  /// nothing if there is no such doubt.
+  /// nothing if no write has been in doubt for this time.
   std::optional<Settlement> Abandon(Instant now);
 
   /// Returns when a write that supersedes the latest one may be sent. kNoTime: not before a
   /// response.
   Instant SupersedeAt(const ProtocolTime& moment) const;
-  /// Returns when the item may be read. Before that, the response of a write in flight is expected,
-  /// which contains an image too.
+  /// Returns the time from which the item may be read. Before it, a write in flight is expected to
+  /// return an image, and a read is not needed.
   Instant ReadDueAt(const ProtocolTime& moment) const;
   /// Returns when Abandon gives up; kNoTime: no write is in doubt.
   Instant abandon_at() const;
 
-  /// The round has as many writes that may be applied as the fence can track.
-  bool is_full() const { return fence_.unanswered() >= WriteFence::kMaxUnanswered; }
-  /// No fenced write of the round may still be applied.
-  bool is_settled() const { return fence_.unanswered() == 0; }
+  /// The round has as many open writes as the fence can track.
+  bool is_full() const { return fence_.open_writes() >= WriteFence::kMaxOpenWrites; }
+  /// The round has no open write: all outcomes are known, or were given up by Abandon.
+  bool is_settled() const { return fence_.open_writes() == 0; }
   /// No write is in flight. Writes in doubt do not count.
   bool is_empty() const { return flights_.empty(); }
   /// The latest write that any actor of the process has sent.
@@ -102,13 +101,13 @@ class BucketFlights {
   std::uint64_t last_id_before_flights() const;
 
  private:
-  /// Ends the round if no write of it may still be applied. Returns the settlement.
-  Settlement Settled(Settlement settlement);
+  /// Ends the round if it has no open write. Returns the settlement.
+  Settlement EndRoundIfSettled(Settlement settlement);
 
   WriteFence fence_;
   std::vector<Flight> flights_;  // in flight, in the order of sending
   std::uint64_t& last_id_;
-  // The time at which the first write in doubt lost its response.
+  // The time at which the response of the first write in doubt was lost.
   std::optional<Instant> doubt_since_;
 };
 

@@ -1,4 +1,4 @@
-// The durations of the latest requests of a process.
+// The usual duration of a request, from the latest requests of a process.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace weir::dynamo {
 /// The median of the latest round trips. Thread-safe.
 class RoundTrips {
  public:
-  /// Adds a request that ended at `now`.
+  /// Adds the duration of a request that ended at `now`.
   void Add(nanoseconds duration, Instant now);
   /// Returns nothing if no request ended in the last second: the network may have changed.
   std::optional<nanoseconds> Median(Instant now) const;
@@ -24,8 +24,9 @@ class RoundTrips {
 
   mutable Mutex mutex_;
   std::array<nanoseconds, kKept> latest_ WEIR_GUARDED_BY(mutex_){};
-  std::size_t count_ WEIR_GUARDED_BY(mutex_) = 0;
-  std::optional<Instant> ended_ WEIR_GUARDED_BY(mutex_);
+  // The number of durations added since the last pause of more than kValid.
+  std::size_t added_ WEIR_GUARDED_BY(mutex_) = 0;
+  std::optional<Instant> last_end_ WEIR_GUARDED_BY(mutex_);  // the end of the latest request
   nanoseconds median_ WEIR_GUARDED_BY(mutex_){0};
 };
 

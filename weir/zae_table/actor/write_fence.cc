@@ -7,9 +7,10 @@
 namespace weir::dynamo {
 namespace {
 
-// The number of writes with failed conditions that a round keeps. Only a network that delivers a
-// request twice can apply one of them later, and then the slot must still be understood.
-constexpr std::size_t kMaxAnswered = 8;
+// The maximum number of ruled-out writes (condition failed, refused or not sent) that a round
+// keeps. Only a network that delivers a request twice can apply one of them later; the fence must
+// then still know the value in the slot.
+constexpr std::size_t kMaxRuledOut = 8;
 
 using Parts = std::vector<WriteFence::PartId>;
 
@@ -32,11 +33,11 @@ std::optional<WriteFence::Guard> WriteFence::Begin(Parts parts, const FencedItem
                .slot = *slot_,
                .expected = expected_,
                .value = value,
-               .rf = claimed_at_ == kNoItem ? std::nullopt : claimed_at_};
+               .rf = claim_rf_ == kNoItem ? std::nullopt : claim_rf_};
 }
 
-// A slot with a value of this process is from an earlier fence, which ended with no write
-// unanswered.
+// A slot with a value of this process was held by an earlier fence, which was destroyed without
+// open writes.
 bool WriteFence::IsFree(const FenceValue& value, UnixMillis now) const {
   if (value == kUnreadableSlot) return false;
   return value.instance == instance_ || value.at + kIdle <= now || value.at > now + kMaxAhead;
@@ -61,20 +62,20 @@ bool WriteFence::Claim(const FencedItem& item, UnixMillis now, std::uint32_t dra
   }
   if (!slot_) return false;
   expected_ = item.slots[*slot_];
-  claimed_at_ = item.rf;
+  claim_rf_ = item.rf;
   return true;
 }
 
 void WriteFence::Remember(Write write) {
   round_.push_back(std::move(write));
-  const auto answered = std::ranges::count_if(round_, &Write::is_answered);
-  if (static_cast<std::size_t>(answered) <= kMaxAnswered) return;
-  round_.erase(std::ranges::find_if(round_, &Write::is_answered));
+  const auto ruled_out = std::ranges::count_if(round_, &Write::is_ruled_out);
+  if (static_cast<std::size_t>(ruled_out) <= kMaxRuledOut) return;
+  round_.erase(std::ranges::find_if(round_, &Write::is_ruled_out));
 }
 
-std::size_t WriteFence::unanswered() const {
+std::size_t WriteFence::open_writes() const {
   return static_cast<std::size_t>(
-      std::ranges::count_if(round_, [](const Write& write) { return !write.is_answered; }));
+      std::ranges::count_if(round_, [](const Write& write) { return !write.is_ruled_out; }));
 }
 
 WriteFence::Write* WriteFence::Find(WriteId write) {
@@ -86,7 +87,7 @@ WriteFence::Write* WriteFence::Find(WriteId write) {
 Parts WriteFence::OpenParts() const {
   Parts open;
   for (const Write& write : round_) {
-    if (write.is_answered) continue;
+    if (write.is_ruled_out) continue;
     Parts all;
     std::ranges::set_union(open, write.parts, std::back_inserter(all));
     open.swap(all);
@@ -99,17 +100,17 @@ WriteFence::Settlement WriteFence::OnApplied(WriteId write) {
   return applied == nullptr ? Settlement{} : Settle(*applied);
 }
 
-WriteFence::Settlement WriteFence::OnNotSent(WriteId write) {
+WriteFence::Settlement WriteFence::OnNotApplied(WriteId write) {
   Write* own = Find(write);
   if (own == nullptr) return {};
   const Parts before = OpenParts();
-  own->is_answered = true;
+  own->is_ruled_out = true;
   return {.applied = {}, .not_applied = Without(before, OpenParts()), .unknown = {}};
 }
 
-// The slot decides before anything else: the condition of this write may have failed because an
-// earlier one was applied. If rf moved during a claim, no write of the claim can be applied any
-// more; one may have been applied to an item that was deleted since.
+// The slot is compared first: the condition of this write may have failed because an earlier write
+// of the round was applied. If rf moved during a claim, no write of the claim can be applied any
+// more, but one may have been applied to an item that was deleted since.
 WriteFence::Settlement WriteFence::OnFailed(WriteId write, const std::optional<FencedItem>& item) {
   Write* own = Find(write);
   if (own == nullptr) return {};
@@ -119,9 +120,9 @@ WriteFence::Settlement WriteFence::OnFailed(WriteId write, const std::optional<F
       std::ranges::find_if(round_, [&](const Write& one) { return found == one.value; });
   if (applied != round_.end()) return Settle(*applied);
   const Parts before = OpenParts();
-  own->is_answered = true;
-  const bool is_claimable = !claimed_at_ || (item && item->rf == *claimed_at_);
-  if (!item || found != expected_ || !is_claimable) return Lose(before);
+  own->is_ruled_out = true;
+  const bool is_rf_unchanged = !claim_rf_ || (item && item->rf == *claim_rf_);
+  if (!item || found != expected_ || !is_rf_unchanged) return Lose(before);
   return {.applied = {}, .not_applied = Without(before, OpenParts()), .unknown = {}};
 }
 
@@ -130,7 +131,7 @@ WriteFence::Settlement WriteFence::Settle(const Write& applied) {
   Settlement settled{
       .applied = applied.parts, .not_applied = Without(OpenParts(), applied.parts), .unknown = {}};
   expected_ = applied.value;
-  claimed_at_.reset();
+  claim_rf_.reset();
   round_.clear();
   return settled;
 }
@@ -141,7 +142,7 @@ WriteFence::Settlement WriteFence::Lose(const Parts& open_before) {
   settled.unknown = std::move(unknown);
   slot_.reset();
   expected_.reset();
-  claimed_at_.reset();
+  claim_rf_.reset();
   round_.clear();
   return settled;
 }

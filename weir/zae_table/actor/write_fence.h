@@ -31,7 +31,8 @@ struct FenceValue {
   friend auto operator<=>(const FenceValue&, const FenceValue&) = default;
 };
 
-/// Marks an attribute in a slot that is not such a value. No process may claim the slot.
+/// Represents the content of a slot that is not a FenceValue; `instance` has a bit more than any
+/// real one. No process may claim the slot.
 inline constexpr FenceValue kUnreadableSlot{
     .instance = std::uint64_t{1} << 48, .at = {}, .draw = 0};
 
@@ -45,22 +46,24 @@ struct FencedItem {
 };
 
 /// Fences the writes of one process on one item. Every write requires that the process's slot of
-/// the item holds the last value that the process knows, and replaces it. So at most one of the
-/// writes that were sent since then (a round) is ever applied, however late it arrives, and the
-/// slot identifies it.
+/// the item holds the last value that the process knows, and replaces it. The writes that require
+/// the same value are a round. At most one write of a round is ever applied, however late it
+/// arrives, and the slot then identifies it.
 ///
 /// Each write carries parts, and a part may be sent again in a later write of the round.
-/// Settlements report the outcome of parts. A value; not thread-safe.
+/// Settlements report the outcome of parts. A write of the round is open while it may have been
+/// applied or can still be. It is ruled out once both are excluded. A value; not thread-safe.
 class WriteFence {
  public:
   using WriteId = std::uint64_t;
   using PartId = std::uint64_t;
 
-  /// The number of writes of a round that may still be applied.
-  static constexpr std::size_t kMaxUnanswered = 32;
-  /// A slot of another process may be claimed if its latest write is this old.
+  /// The maximum number of open writes of a round.
+  static constexpr std::size_t kMaxOpenWrites = 32;
+  /// A slot of another process may be claimed if its value is at least this old.
   static constexpr milliseconds kIdle{10'000};
-  /// A time further ahead than this is damaged, or of a wrong clock: the slot counts as idle.
+  /// A value whose time is further ahead of the bucket time than this is damaged, or comes from a
+  /// wrong clock. Its slot may be claimed too.
   static constexpr milliseconds kMaxAhead{60'000};
 
   /// The condition of a write, and the value that it stores.
@@ -69,9 +72,9 @@ class WriteFence {
     std::size_t slot = 0;
     std::optional<FenceValue> expected;  ///< nothing: the slot must be empty
     FenceValue value;
-    /// While the slot is being claimed: the item's rf must be this one, for all writes of the
-    /// claim. An item that was deleted and created again has empty slots, too, but another rf.
-    /// Nothing also for a write that creates the item.
+    /// The rf that the item must have; the same for all writes of a claim. An item that was deleted
+    /// and created again has empty slots too, but another rf. Nothing if the slot is held already,
+    /// and for a write that creates the item.
     std::optional<UnixMillis> rf;
   };
 
@@ -82,18 +85,19 @@ class WriteFence {
     std::vector<PartId> applied;
     /// Not stored, and no write that carries them can be applied any more.
     std::vector<PartId> not_applied;
-    /// The slot was lost to another process, or the item was deleted, before the response came:
-    /// stored once or not at all, and no write that carries them can be applied any more.
+    /// Stored once or not at all. Before the response came, the slot was lost to another process,
+    /// the item was deleted, or rf moved during the claim; no write that carries them can be
+    /// applied any more. After Abandon, one still can.
     std::vector<PartId> unknown;
   };
 
-  /// `instance`: FenceValue::instance of every value. A process drops a fence only if no write is
-  /// unanswered: its next fence on the item may claim the same slot at once.
+  /// `instance`: FenceValue::instance of every value. A process must not destroy a fence that has
+  /// an open write: its next fence on the item may claim the same slot at once.
   explicit WriteFence(std::uint64_t instance) : instance_(instance) {}
 
   /// Begins a write. `item` is the latest known content of the item; `draw` must be random and
   /// drawn for this write, also in a process that was forked. Returns nothing if every slot is in
-  /// use by another process. REQUIRES: unanswered() < kMaxUnanswered.
+  /// use by another process. REQUIRES: open_writes() < kMaxOpenWrites.
   std::optional<Guard> Begin(std::vector<PartId> parts, const FencedItem& item, UnixMillis now,
                              std::uint32_t draw);
   /// Like Begin, but for a write that creates the item, and requires that it does not exist.
@@ -106,19 +110,19 @@ class WriteFence {
   /// The condition of the write failed, and the response contains `item`; nothing if it does not
   /// exist.
   Settlement OnFailed(WriteId write, const std::optional<FencedItem>& item);
-  /// The write certainly never reached the table: it was not sent, or was throttled.
-  Settlement OnNotSent(WriteId write);
+  /// The write was certainly not applied and never will be: it was not sent, or was refused.
+  Settlement OnNotApplied(WriteId write);
 
-  /// Gives up learning the outcome: parts that may be applied become unknown. Unlike after other
-  /// settlements, a write of the round may still be applied once.
+  /// Ends the round without an outcome: the parts of its open writes are unknown. Unlike after
+  /// other settlements, one of these writes may still be applied.
   Settlement Abandon() { return Lose(OpenParts()); }
 
-  /// Returns the number of writes of this round that may still be applied.
-  std::size_t unanswered() const;
-  /// Returns true until a write of this process is known to be in its slot. If another process
-  /// moves rf meanwhile, a later write of the round does not show whether an earlier one was
-  /// applied.
-  bool is_claiming() const { return claimed_at_.has_value(); }
+  /// Returns the number of open writes of the round.
+  std::size_t open_writes() const;
+  /// Returns true during a claim: from the first write that requires the slot until a write of this
+  /// process is known to be stored in it. If another process moves rf during the claim, a later
+  /// write of the round does not show whether an earlier one was applied.
+  bool is_claiming() const { return claim_rf_.has_value(); }
 
   friend auto operator<=>(const WriteFence&, const WriteFence&) = default;
 
@@ -127,7 +131,7 @@ class WriteFence {
     WriteId id = 0;
     FenceValue value;
     std::vector<PartId> parts;
-    bool is_answered = false;
+    bool is_ruled_out = false;  // certainly not applied
 
     friend auto operator<=>(const Write&, const Write&) = default;
   };
@@ -138,7 +142,7 @@ class WriteFence {
   bool IsFree(const FenceValue& value, UnixMillis now) const;
   // Chooses a slot. Returns false if all are in use.
   bool Claim(const FencedItem& item, UnixMillis now, std::uint32_t draw);
-  // Returns the parts of the writes that have no response, in ascending order.
+  // Returns the parts of the open writes, in ascending order.
   std::vector<PartId> OpenParts() const;
   // Returns null if the write is not of this round.
   Write* Find(WriteId write);
@@ -146,15 +150,16 @@ class WriteFence {
   void Remember(Write write);
   // Ends the round: this write was applied, and all others never will be.
   Settlement Settle(const Write& applied);
-  // Ends the round and gives up the slot. Parts that were open, and are no more, are not applied.
+  // Ends the round and gives up the slot. The parts of open writes are unknown; those of
+  // `open_before` that no open write carries any more are not applied.
   Settlement Lose(const std::vector<PartId>& open_before);
 
   std::uint64_t instance_;
   WriteId next_ = 1;
   std::optional<std::size_t> slot_;     // claimed or held
   std::optional<FenceValue> expected_;  // the expected value of the slot; nothing: empty
-  /// While the slot is claimed: the rf that all writes of the claim require.
-  std::optional<UnixMillis> claimed_at_;
+  // During a claim: the rf that all writes of the claim require; kNoItem: that there is no item.
+  std::optional<UnixMillis> claim_rf_;
   std::vector<Write> round_;
 };
 

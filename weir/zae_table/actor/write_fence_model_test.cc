@@ -131,7 +131,7 @@ class Explorer {
     const int most = world.is_flagged ? 2 : 1;
     if (world.takes > most) return "a take is charged twice and not flagged";
     const bool faultless = world.slots_taken + world.recreated + world.duplicated == 0;
-    const bool is_quiet = world.travelling.empty() && world.fence.unanswered() == 0;
+    const bool is_quiet = world.travelling.empty() && world.fence.open_writes() == 0;
     const int known = (world.take == PartState::kDone ? 1 : 0) + world.given_back;
     if (faultless && is_quiet && world.takes != known) return "a charge that the process forgot";
     if (faultless && is_quiet && world.returns != (world.give == PartState::kDone ? 1 : 0)) {
@@ -174,13 +174,13 @@ class Explorer {
   // left.
   void Send(const World& world) {
     if (world.begun == what_.writes) return;
-    if (world.fence.unanswered() == WriteFence::kMaxUnanswered) return;
+    if (world.fence.open_writes() == WriteFence::kMaxOpenWrites) return;
     std::vector<WriteFence::PartId> takes;
     std::vector<WriteFence::PartId> gives;
     if (IsPending(world.take)) takes.push_back(world.is_flagged ? kRepeated : kTake);
     if (IsPending(world.give)) gives.push_back(kReturn);
     if (takes.empty() && gives.empty()) {
-      if (world.fence.unanswered() > 0) SendParts(world, {});
+      if (world.fence.open_writes() > 0) SendParts(world, {});
       return;
     }
     if (!takes.empty()) SendParts(world, takes);

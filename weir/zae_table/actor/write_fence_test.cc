@@ -98,12 +98,12 @@ TEST_F(WriteFenceTest, AFailedConditionSaysThatAnEarlierWriteWasApplied) {
   Hold();
   const auto lost = Begin({1, 2});
   const auto next = Begin({1, 2, 3});
-  EXPECT_EQ(fence.unanswered(), 2U);
+  EXPECT_EQ(fence.open_writes(), 2U);
   const auto settled = fence.OnFailed(next.write, After(item, lost));
   EXPECT_THAT(settled.applied, ElementsAre(1, 2));
   EXPECT_THAT(settled.not_applied, ElementsAre(3));
   EXPECT_THAT(settled.unknown, IsEmpty());
-  EXPECT_EQ(fence.unanswered(), 0U);
+  EXPECT_EQ(fence.open_writes(), 0U);
 }
 
 TEST_F(WriteFenceTest, AnAppliedWriteSaysThatTheOthersNeverWillBe) {
@@ -122,17 +122,17 @@ TEST_F(WriteFenceTest, APartOfAWriteWithoutResponseIsInDoubtThoughAnotherWriteFa
   const auto settled = fence.OnFailed(next.write, item);
   EXPECT_THAT(settled.applied, IsEmpty());
   EXPECT_THAT(settled.not_applied, ElementsAre(2));
-  EXPECT_EQ(fence.unanswered(), 1U);
+  EXPECT_EQ(fence.open_writes(), 1U);
 }
 
 TEST_F(WriteFenceTest, AWriteThatWasNotSentIsNotApplied) {
   Hold();
   const auto guard = Begin({1});
-  EXPECT_THAT(fence.OnNotSent(guard.write).not_applied, ElementsAre(1));
-  EXPECT_EQ(fence.unanswered(), 0U);
+  EXPECT_THAT(fence.OnNotApplied(guard.write).not_applied, ElementsAre(1));
+  EXPECT_EQ(fence.open_writes(), 0U);
 }
 
-TEST_F(WriteFenceTest, ALostSlotLeavesOnlyUnansweredPartsUnknown) {
+TEST_F(WriteFenceTest, ALostSlotLeavesOnlyThePartsOfOpenWritesUnknown) {
   Hold();
   Begin({1});
   const auto next = Begin({1, 2});
@@ -160,7 +160,7 @@ TEST_F(WriteFenceTest, ResponsesOfAnEarlierRoundChangeNothing) {
   const auto current = Begin({2});
   EXPECT_THAT(fence.OnFailed(late.write, std::nullopt).unknown, IsEmpty());
   EXPECT_THAT(fence.OnApplied(late.write).applied, IsEmpty());
-  EXPECT_EQ(fence.unanswered(), 1U);
+  EXPECT_EQ(fence.open_writes(), 1U);
   EXPECT_EQ(current.expected, next.value);
 }
 
@@ -169,7 +169,7 @@ TEST_F(WriteFenceTest, AManyTimesRefusedRoundKeepsTheWritesInFlight) {
   Hold();
   const auto slow = Begin({1});
   for (int i = 0; i < 100; ++i) fence.OnFailed(Begin({2}).write, item);
-  EXPECT_EQ(fence.unanswered(), 1U);
+  EXPECT_EQ(fence.open_writes(), 1U);
   EXPECT_THAT(fence.OnFailed(Begin({2}).write, After(item, slow)).applied, ElementsAre(1));
 }
 
