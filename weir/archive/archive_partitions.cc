@@ -26,24 +26,24 @@ std::optional<UnixMillis> TimeAt(std::string_view text) {
 
 }  // namespace
 
-std::vector<int> NumbersOf(const std::vector<std::string>& prefixes, std::string_view parent,
-                           std::string_view name) {
+std::vector<int> PartitionNumbers(const std::vector<std::string>& prefixes, std::string_view parent,
+                                  std::string_view unit) {
   std::vector<int> numbers;
   for (const std::string_view prefix : prefixes) {
-    const std::size_t begin = parent.size() + name.size() + 1;
+    const std::size_t begin = parent.size() + unit.size() + 1;
     if (prefix.size() <= begin || !prefix.starts_with(parent)) continue;
     int number = 0;
     const auto [end, fault] = std::from_chars(prefix.begin() + begin, prefix.end(), number);
     const bool is_whole = fault == std::errc() && prefix.end() - end == 1;
-    if (!is_whole || prefix.substr(parent.size()) != PartitionName(name, number)) continue;
+    if (!is_whole || prefix.substr(parent.size()) != PartitionName(unit, number)) continue;
     numbers.push_back(number);
   }
   std::ranges::sort(numbers, std::greater());
   return numbers;
 }
 
-std::string PartitionName(std::string_view name, int number) {
-  return fmt::format("{}={:02}/", name, number);
+std::string PartitionName(std::string_view unit, int number) {
+  return fmt::format("{}={:02}/", unit, number);
 }
 
 std::chrono::year_month_day DayOf(UnixMillis time) {

@@ -49,16 +49,17 @@ class ArchiveRun {
  private:
   bool IsFull() const { return !page_.next.empty(); }
 
-  // Visits the partitions below `parent`, the latest first. `date` holds the numbers above them.
-  Status Walk(const std::string& parent, std::string_view name, const std::vector<int>& date) {
-    WEIR_ASSIGN_OR_RETURN(const std::vector<int> numbers, NumbersBelow(parent, name));
+  // Visits the partitions below `parent`, the latest first. `unit` is theirs, and `date` holds the
+  // numbers of the partitions above them.
+  Status Walk(const std::string& parent, std::string_view unit, const std::vector<int>& date) {
+    WEIR_ASSIGN_OR_RETURN(const std::vector<int> numbers, NumbersBelow(parent, unit));
     for (const int number : numbers) {
       std::vector<int> inner = date;
       inner.push_back(number);
       if (!IsInRange(inner)) continue;
-      const std::string folder = parent + PartitionName(name, number);
-      WEIR_RETURN_IF_ERROR(name == "day" ? ReadDay(folder)
-                                         : Walk(folder, name == "year" ? "month" : "day", inner));
+      const std::string folder = parent + PartitionName(unit, number);
+      WEIR_RETURN_IF_ERROR(unit == "day" ? ReadDay(folder)
+                                         : Walk(folder, unit == "year" ? "month" : "day", inner));
       if (IsFull()) return {};
     }
     return {};
@@ -77,13 +78,13 @@ class ArchiveRun {
     return (!latest_ || date <= bound(*latest_)) && (!query_.start || date >= bound(*query_.start));
   }
 
-  Result<std::vector<int>> NumbersBelow(const std::string& parent, std::string_view name) {
+  Result<std::vector<int>> NumbersBelow(const std::string& parent, std::string_view unit) {
     std::vector<std::string> prefixes;
     WEIR_RETURN_IF_ERROR(EachPage({.prefix = parent, .delimiter = "/"}, [&](S3Listing& page) {
       std::ranges::move(page.prefixes, std::back_inserter(prefixes));
       return Status();
     }));
-    return NumbersOf(prefixes, parent, name);
+    return PartitionNumbers(prefixes, parent, unit);
   }
 
   template <class Visit>

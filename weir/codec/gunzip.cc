@@ -9,13 +9,14 @@
 namespace weir {
 namespace {
 
-constexpr int kGzipOnly = 15 + 16;  // the window's bits; 16: with gzip's header and trailer
+// `windowBits` of inflateInit2: 15 for the largest window, and 16 to accept only the gzip format.
+constexpr int kGzipOnly = 15 + 16;
 
 tl::unexpected<Error> Damaged() {
   return Fail(Code::kDataLoss, "it is not gzip, or it is damaged");
 }
 
-// zlib's state, which is released at the end.
+// The state of zlib for one input. The input must outlive it.
 class Inflater {
  public:
   explicit Inflater(std::string_view packed) {
@@ -31,9 +32,10 @@ class Inflater {
 
   bool is_ready() const { return is_ready_; }
   bool has_input() const { return stream_.avail_in > 0; }
-  /// Begins the next member.
+  /// Begins the next gzip member of the input.
   void Restart() { inflateReset(&stream_); }
-  /// Appends the next bytes to `text`. Returns zlib's result.
+  /// Unpacks at most one buffer and appends it to `text`. Returns the result of inflate(), which is
+  /// Z_STREAM_END at the end of a gzip member.
   int Append(std::string& text) {
     stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
     stream_.avail_out = static_cast<uInt>(buffer_.size());
@@ -50,14 +52,15 @@ class Inflater {
 
 }  // namespace
 
-Result<std::string> Gunzip(std::string_view packed, std::size_t most) {
+Result<std::string> Gunzip(std::string_view packed, std::size_t max_bytes) {
   Inflater inflater(packed);
   if (!inflater.is_ready()) return Fail(Code::kInternal, "zlib has no memory");
   std::string text;
   while (true) {
     const int result = inflater.Append(text);
-    if (text.size() > most) {
-      return Fail(Code::kOutOfRange, fmt::format("it has more than {} bytes when unpacked", most));
+    if (text.size() > max_bytes) {
+      return Fail(Code::kOutOfRange,
+                  fmt::format("it has more than {} bytes when unpacked", max_bytes));
     }
     if (result == Z_STREAM_END && !inflater.has_input()) return text;
     if (result != Z_OK && result != Z_STREAM_END) return Damaged();

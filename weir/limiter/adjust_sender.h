@@ -14,7 +14,7 @@
 #include "weir/limiter/waiting.h"
 #include "weir/runtime/executor.h"
 #include "weir/telemetry/counter.h"
-#include "weir/telemetry/thread_slot.h"
+#include "weir/telemetry/thread_number.h"
 
 namespace weir {
 
@@ -38,7 +38,7 @@ class AdjustSender {
   std::shared_ptr<AdjustSender> Owned();
   /// Like Owned, but threads rarely share the count of the pointer. REQUIRES: not closed.
   std::shared_ptr<AdjustSender> OwnedByThread() const {
-    return owned_by_thread_[ThreadSlot() % kThreadSlots];
+    return owned_by_thread_[ThreadNumber() % kThreadSlots];
   }
 
   /// Returns a new random id.

@@ -3,18 +3,25 @@
 //
 // States of a waiter:
 //
-//   state            event                                         next state
-//   (new)            AddWaiter                                     behind, or timed if it is a head
-//   behind a head    it becomes the head                           ready
-//   timed (a head    retry_at has come; Wake                       ready
-//     with retry_at)
-//   timed, ready     an earlier waiter enters the queue            behind
-//   ready            Advance; another of its buckets has an        behind, in that queue
-//                      earlier waiter
-//   ready            Advance                                       trying (Step::tries)
-//   trying           OnRefused                                     timed, or behind
-//   trying           RemoveWaiter                                  (gone)
-//   behind, timed    Advance, `until` has come                     (gone; Step::expired)
+//   behind   it is not the head of its queue
+//   timed    it is the head, and must not try before its retry_at
+//   ready    it is the head, and may try now
+//   trying   its try is in flight
+//
+//   state             event                                       next state
+//   (new)             AddWaiter with retry_at, it is the head     timed
+//   (new)             AddWaiter without it, it is the head        ready
+//   (new)             AddWaiter, it is not the head               behind
+//   behind            it becomes the head                         ready
+//   timed             Advance at retry_at, Wake, or WakeAll       ready
+//   timed or ready    an earlier waiter enters the queue          behind
+//   ready             Advance, if an earlier waiter is in the     behind, in that queue
+//                       queue of another of its buckets
+//   ready             Advance, otherwise                          trying, in Step::tries
+//   trying            OnRefused, it is the head                   timed
+//   trying            OnRefused, it is not the head               behind
+//   behind or timed   Advance at or after `until`                 (removed), in Step::expired
+//   any               RemoveWaiter                                (removed)
 #pragma once
 
 #include <cstdint>
@@ -34,9 +41,9 @@ namespace weir {
 /// the time of the next call. Not thread-safe.
 ///
 /// Each waiter is in the queue of one bucket, the one that refused it, in the order of arrival.
-/// Only the head of a queue tries, and not before the instant that its last refusal named. A head
-/// that also charges another bucket, for which an earlier waiter waits, moves to that queue
-/// instead.
+/// Only the head of a queue tries, and after a refusal not before the time that the refusal named.
+/// A head that also charges another bucket, for which an earlier waiter waits, moves to that queue
+/// instead of trying.
 class WaitQueue {
  public:
   /// Ids ascend in the order of arrival.
@@ -54,32 +61,34 @@ class WaitQueue {
   /// empty, or if its head may try now or is trying.
   std::optional<Instant> HeadRetry(const Target& bucket) const;
 
-  /// Adds a new waiter to a queue. `retry_at` is the time at which it may try, if a try of its own
-  /// was just refused; if it is not set, the waiter tries when it is the head. REQUIRES: the id is
-  /// new.
+  /// Adds a new waiter to a queue. `retry_at`: if a try of its own was just refused, the time at
+  /// which it may try again. It has an effect only if the waiter is the head now; a waiter that
+  /// becomes the head later may try at once. REQUIRES: the id is new.
   void AddWaiter(Waiter waiter, const TargetPtr& bucket, std::optional<Instant> retry_at);
   /// Queues a waiter for `bucket` after its try was refused. `buckets` are all buckets that it
-  /// charges now. REQUIRES: the waiter is trying.
+  /// charges now; `retry_at` is as in AddWaiter. REQUIRES: the waiter is trying.
   void OnRefused(Id id, std::vector<TargetPtr> buckets, const TargetPtr& bucket, Instant retry_at);
   /// Removes the waiter. If it was a head, the next waiter becomes ready.
   void RemoveWaiter(Id id);
 
-  /// Makes the head of this queue ready before its instant, because tokens were returned.
+  /// Makes the head of this queue ready before its retry_at, because tokens were returned. A head
+  /// that is trying is left as it is.
   void Wake(const Target& bucket);
-  /// Makes the heads of all queues ready.
+  /// Like Wake, for all queues.
   void WakeAll();
 
   struct Step {
-    std::vector<Id>
-        tries;  ///< must try now, in order of arrival; call OnRefused or RemoveWaiter for each
-    std::vector<Id> expired;  ///< their time is over; they have been removed
+    /// Waiters that are to try now, in order of arrival. Call OnRefused or RemoveWaiter with the
+    /// result of each.
+    std::vector<Id> tries;
+    std::vector<Id> expired;  ///< waiters whose `until` has come; they have been removed
   };
-  /// Returns the work at `now`. A waiter that is trying does not expire.
+  /// Returns the waiters that try or expire at `now`. A waiter that is trying does not expire.
   Step Advance(Instant now);
 
-  /// Returns whether Advance has work at any time.
+  /// Returns true if a head is ready: then Advance has work now, before NextWake.
   bool due() const { return !ready_.empty(); }
-  /// Returns the next time at which Advance may have work; nullopt if there is none.
+  /// Returns the first time at which a retry_at or an `until` is due; nullopt if there is none.
   std::optional<Instant> NextWake() const;
 
   std::size_t size() const { return waiters_.size(); }
@@ -89,7 +98,7 @@ class WaitQueue {
   struct Entry {
     Waiter waiter;
     TargetPtr bucket;                 ///< the bucket whose queue it is in
-    std::optional<Instant> retry_at;  ///< set for a head that waits for its instant
+    std::optional<Instant> retry_at;  ///< set in the state timed only: when it becomes ready
     bool trying = false;
   };
   using BucketQueue = std::set<Id>;
@@ -97,7 +106,8 @@ class WaitQueue {
 
   /// Returns the queue of the bucket, or null if no request waits for it.
   const BucketQueue* QueueOf(const Target& bucket) const;
-  /// Adds the waiter to the queue. If it becomes the head, the previous head waits behind it.
+  /// Adds the waiter to the queue. If it becomes the head, the previous head loses its retry_at and
+  /// is no longer ready.
   void Insert(Entry& entry, const TargetPtr& bucket, std::optional<Instant> retry_at);
   /// Removes the waiter from its queue; if it was the head, wakes the next one.
   void Remove(Entry& entry);
@@ -107,7 +117,7 @@ class WaitQueue {
   void WakeHead(const BucketQueue& queue);
   /// Makes the heads ready whose retry_at has come.
   void WakeDueHeads(Instant now);
-  /// Removes the waiters whose time is over and which are not ready.
+  /// Removes the waiters whose `until` has come, except those that are ready or trying.
   void Expire(Instant now, Step& step);
   /// Moves ready heads to queues of their other buckets in which earlier waiters are.
   void MoveBehindEarlier();
@@ -116,9 +126,9 @@ class WaitQueue {
 
   std::unordered_map<Id, Entry> waiters_;
   std::unordered_map<TargetPtr, BucketQueue, TargetHash, TargetEqual> queues_;  ///< none is empty
-  std::set<Id> ready_;  ///< heads that are not trying and do not wait for an instant
-  Timers retries_;      ///< retry_at of heads
-  Timers ends_;         ///< `until` of the waiters that are not trying
+  std::set<Id> ready_;  ///< the waiters in the state ready
+  Timers retries_;      ///< retry_at of the waiters in the state timed
+  Timers ends_;         ///< `until` of the waiters that are not trying, if they expire
 };
 
 }  // namespace weir

@@ -7,12 +7,12 @@
 #include <cstdint>
 
 #include "weir/base/api.h"
-#include "weir/telemetry/thread_slot.h"
+#include "weir/telemetry/thread_number.h"
 
 namespace weir {
 
-/// A number that only grows; it wraps at 2^64. Any thread may call any method at any time. It takes
-/// 1 KiB.
+/// A number that only grows; it wraps at 2^64. Any thread may call any method at any time. A
+/// counter occupies 1 KiB.
 class WEIR_API Counter {
  public:
   Counter() = default;
@@ -20,11 +20,11 @@ class WEIR_API Counter {
   Counter& operator=(const Counter&) = delete;
 
   void Add(std::uint64_t n = 1) {
-    slots_[ThreadSlot() % kSlots].value.fetch_add(n, std::memory_order_relaxed);
+    slots_[ThreadNumber() % kSlots].value.fetch_add(n, std::memory_order_relaxed);
   }
   /// Returns the sum of all additions. It is exact if the adding threads have synchronised with the
-  /// caller; while they add, it is some number that the counter had on the way. A reader never gets
-  /// less than in its earlier reads.
+  /// caller. Otherwise it is between the sum before the call and the sum after it, and may be a
+  /// number that the sum never was. A thread never gets less than in an earlier call.
   std::uint64_t Value() const;
 
  private:
@@ -36,8 +36,8 @@ class WEIR_API Counter {
   std::array<Slot, kSlots> slots_;
 };
 
-/// A number that goes up and down, in one word: for values that change seldom or are set as a
-/// whole. Any thread may call any method at any time.
+/// A number that goes up and down. It is a single atomic and not striped like Counter, so it is for
+/// values that change seldom or that are set. Any thread may call any method at any time.
 class WEIR_API Gauge {
  public:
   Gauge() = default;

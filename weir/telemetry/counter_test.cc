@@ -69,14 +69,14 @@ TEST(Counter, CountersDoNotShareWhatTheyCount) {
   EXPECT_EQ(other.Value(), 0U);
 }
 
-TEST(ThreadSlot, StaysForAThreadAndDiffersBetweenThreads) {
-  std::vector<std::uint32_t> slots(kThreads);
-  OnAllThreads([&slots](int t) {
-    const std::uint32_t slot = ThreadSlot();
-    EXPECT_EQ(ThreadSlot(), slot);
-    slots[static_cast<std::size_t>(t)] = slot;
+TEST(ThreadNumber, StaysForAThreadAndDiffersBetweenThreads) {
+  std::vector<std::uint32_t> numbers(kThreads);
+  OnAllThreads([&numbers](int t) {
+    const std::uint32_t number = ThreadNumber();
+    EXPECT_EQ(ThreadNumber(), number);
+    numbers[static_cast<std::size_t>(t)] = number;
   });
-  EXPECT_EQ(std::set(slots.begin(), slots.end()).size(), slots.size());
+  EXPECT_EQ(std::set(numbers.begin(), numbers.end()).size(), numbers.size());
 }
 
 TEST(Gauge, GoesUpAndDownAndIsSet) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weir/base/api.h"
-#include "weir/telemetry/thread_slot.h"
+#include "weir/telemetry/thread_number.h"
 
 namespace weir {
 
@@ -75,7 +75,7 @@ class WEIR_API Histogram {
   /// Records a value; a negative one counts as 0.
   void Record(std::int64_t value) {
     if (value < 0) value = 0;
-    Stripe* stripe = stripes_[ThreadSlot() % kStripes].load(std::memory_order_acquire);
+    Stripe* stripe = stripes_[ThreadNumber() % kStripes].load(std::memory_order_acquire);
     if (stripe == nullptr) stripe = &MakeStripe();
     stripe->counts[HistogramLayout::IndexOf(value)].fetch_add(1, std::memory_order_relaxed);
     stripe->sum.fetch_add(static_cast<std::uint64_t>(value), std::memory_order_relaxed);

@@ -12,13 +12,13 @@ ConnectionMaker::ConnectionMaker(Owner& owner, Context context, ConnectorOptions
       options_(std::move(options)),
       port_(port),
       gate_(std::make_shared<LookupGate>()) {
-  // Lets the results of lookups through.
+  // Opens the gate: the results of lookups are posted to this loop.
   const MutexLock lock(gate_->mutex);
   gate_->loop = &context_.loop;
 }
 
 ConnectionMaker::~ConnectionMaker() {
-  // A thread of the resolver may have posted its result and still be waking the loop.
+  // The lock waits for a thread of the resolver that is posting its result to the loop.
   const MutexLock lock(gate_->mutex);
   gate_->loop = nullptr;
 }
@@ -37,16 +37,17 @@ void ConnectionMaker::Start() {
 }
 
 void ConnectionMaker::OnAddresses(Addresses addresses) {
-  // CancelAll has already counted this lookup.
+  // CancelAll has included this connection in its result, so the owner must not get another one.
   if (cancelled_) return;
   --lookups_;
   if (!addresses) return OnConnected(tl::unexpected(addresses.error()));
   const auto connector = std::make_shared<Connector>(
-      Connector::Context{context_.loop, context_.clock, dead_}, options_, *std::move(addresses),
+      Connector::Context{context_.loop, context_.clock, dead_addresses_}, options_,
+      *std::move(addresses),
       [this](Result<std::unique_ptr<ByteStream>> stream) { OnConnected(std::move(stream)); });
   connectors_.push_back(connector);
   connector->Begin();
-  owner_.OnConnectLimit();
+  owner_.OnNextWakeChanged();
 }
 
 void ConnectionMaker::OnConnected(Result<std::unique_ptr<ByteStream>> stream) {
@@ -64,15 +65,15 @@ std::size_t ConnectionMaker::CancelAll() {
 }
 
 void ConnectionMaker::OnTime(Instant now) {
-  // OnLimit may end a connector, which changes `connectors_`: iterate over a copy.
+  // Connector::OnTime may end the connector, which changes `connectors_`: iterate over a copy.
   for (const auto& each : std::vector(connectors_)) {
-    if (each->limit() <= now) each->OnLimit();
+    if (each->wake() <= now) each->OnTime();
   }
 }
 
-Instant ConnectionMaker::next_limit() const {
+Instant ConnectionMaker::next_wake() const {
   Instant next{INT64_MAX};
-  for (const auto& each : connectors_) next = std::min(next, each->limit());
+  for (const auto& each : connectors_) next = std::min(next, each->wake());
   return next;
 }
 

@@ -21,8 +21,8 @@ class ConnectionMaker {
     virtual ~Owner() = default;
     /// Receives the result of one Start.
     virtual void OnConnected(Result<std::unique_ptr<ByteStream>> stream) = 0;
-    /// next_limit() may have become earlier.
-    virtual void OnConnectLimit() = 0;
+    /// next_wake() may have become earlier.
+    virtual void OnNextWakeChanged() = 0;
   };
   struct Context {
     IoLoop& loop;
@@ -32,20 +32,22 @@ class ConnectionMaker {
 
   /// All arguments except `options` must outlive the maker.
   ConnectionMaker(Owner& owner, Context context, ConnectorOptions options, std::uint16_t port);
-  /// To be called after the loop has stopped. Waits for no lookup.
+  /// To be called after the loop has stopped. Does not wait for lookups in progress.
   ~ConnectionMaker();
   ConnectionMaker(const ConnectionMaker&) = delete;
   ConnectionMaker& operator=(const ConnectionMaker&) = delete;
 
   /// Starts one connection.
   void Start();
-  /// Cancels the attempts to connect, which reports them to the owner. Returns the number of
-  /// connections that wait for a lookup: they are never made nor reported.
+  /// Cancels the connections that are being made, and reports each to the owner as an error.
+  /// Returns the number of connections whose lookup is in progress: they are neither made nor
+  /// reported.
   std::size_t CancelAll();
-  /// Ends the attempts whose limit has passed.
+  /// Tries the next address of each connection whose latest attempt has had its head start, and
+  /// fails the connections whose time limit has passed.
   void OnTime(Instant now);
-  /// Returns the time at which to call OnTime, or the last Instant.
-  Instant next_limit() const;
+  /// Returns the time at which to call OnTime; Instant{INT64_MAX} if no call is needed.
+  Instant next_wake() const;
 
  private:
   void OnAddresses(Addresses addresses);
@@ -57,7 +59,7 @@ class ConnectionMaker {
   const std::uint16_t port_;
   const std::shared_ptr<LookupGate> gate_;
   std::vector<std::shared_ptr<Connector>> connectors_;
-  DeadAddresses dead_;
+  DeadAddresses dead_addresses_;
   std::size_t lookups_ = 0;  ///< lookups in progress
   bool cancelled_ = false;
 };

@@ -82,12 +82,12 @@ Connector::Connector(Context context, const ConnectorOptions& options,
       options_(options),
       addresses_(std::move(addresses)),
       done_(std::move(done)) {
-  context_.dead.MoveToEnd(addresses_, context_.clock.Now());
+  context_.dead_addresses.MoveToEnd(addresses_, context_.clock.Now());
   std::ranges::reverse(addresses_);
 }
 
 void Connector::Begin() {
-  end_ = context_.clock.Now() + options_.patience;
+  tcp_end_ = context_.clock.Now() + options_.patience;
   StartNextAttempt("");
 }
 
@@ -98,17 +98,17 @@ void Connector::StartNextAttempt(std::string why) {
     why = StartAttempt(address);
     if (!why.empty()) continue;
     const Instant next = context_.clock.Now() + kHeadStart;
-    limit_ = addresses_.empty() ? end_ : std::min(end_, next);
+    wake_ = addresses_.empty() ? tcp_end_ : std::min(tcp_end_, next);
     return;
   }
   if (attempts_.empty()) return Complete(Fail(Code::kUnavailable, why));
-  limit_ = end_;
+  wake_ = tcp_end_;
 }
 
 std::string Connector::StartAttempt(const SocketAddress& address) {
   auto stream = ByteStream::Connect(address);
   if (!stream) {
-    context_.dead.Add(address, context_.clock.Now());
+    context_.dead_addresses.Add(address, context_.clock.Now());
     return stream.error().message;
   }
   if (!context_.loop.Watch((*stream)->descriptor(), shared_from_this())) {
@@ -136,7 +136,7 @@ void Connector::OnReady() {
       continue;
     }
     failed = attempts_[i].stream->why();
-    context_.dead.Add(attempts_[i].address, context_.clock.Now());
+    context_.dead_addresses.Add(attempts_[i].address, context_.clock.Now());
     EndAttempt(i);
   }
   if (failed) StartNextAttempt(*std::move(failed));
@@ -144,9 +144,9 @@ void Connector::OnReady() {
 
 void Connector::UseAttempt(std::size_t index) {
   const auto self = shared_from_this();  // the loop may have held the last reference
-  context_.dead.Remove(attempts_[index].address);
+  context_.dead_addresses.Remove(attempts_[index].address);
   for (; index > 0; --index) {  // these had a head start
-    context_.dead.Add(attempts_[0].address, context_.clock.Now());
+    context_.dead_addresses.Add(attempts_[0].address, context_.clock.Now());
     EndAttempt(0);
   }
   while (attempts_.size() > 1) EndAttempt(1);
@@ -157,7 +157,7 @@ void Connector::UseAttempt(std::size_t index) {
     return Complete(tl::unexpected(begun.error()));
   }
   in_handshake_ = true;
-  limit_ = context_.clock.Now() + options_.patience;
+  wake_ = context_.clock.Now() + options_.patience;
   ContinueHandshake();
 }
 
@@ -168,12 +168,12 @@ void Connector::ContinueHandshake() {
   Complete(Fail(Code::kUnavailable, stream_->why()));
 }
 
-void Connector::OnLimit() {
+void Connector::OnTime() {
   if (in_handshake_) return Complete(Fail(Code::kUnavailable, "the TLS handshake took too long"));
   const Instant now = context_.clock.Now();
   // The head start of the last address has passed.
-  if (now < end_) return StartNextAttempt("");
-  for (const Attempt& each : attempts_) context_.dead.Add(each.address, now);
+  if (now < tcp_end_) return StartNextAttempt("");
+  for (const Attempt& each : attempts_) context_.dead_addresses.Add(each.address, now);
   Complete(Fail(Code::kUnavailable, "the host did not answer in time"));
 }
 
@@ -185,7 +185,7 @@ void Connector::Complete(Result<std::unique_ptr<ByteStream>> result) {
   while (!attempts_.empty()) EndAttempt(0);
   const ByteStream* const stream = result ? result->get() : stream_.get();
   if (stream != nullptr) context_.loop.Unwatch(stream->descriptor());
-  limit_ = {INT64_MAX};
+  wake_ = {INT64_MAX};
   std::exchange(done_, nullptr)(std::move(result));
 }
 

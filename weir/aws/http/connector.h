@@ -3,7 +3,7 @@
 //   Begin --> connecting --UseAttempt--> handshake --Complete--> over
 //
 // While connecting, several addresses may be tried in parallel: StartNextAttempt starts the next
-// one when the head start of the last one has passed (OnLimit) or an attempt has failed (OnReady).
+// one when the head start of the last one has passed (OnTime) or an attempt has failed (OnReady).
 // Without TLS there is no handshake. Each state may end in an error.
 #pragma once
 
@@ -47,7 +47,7 @@ struct LookupGate {
 struct ConnectorOptions {
   std::string host;
   SSL_CTX* tls = nullptr;  ///< null: no TLS
-  nanoseconds patience{};  ///< limit of TCP over all addresses, and again of the handshake
+  nanoseconds patience{};  ///< time limit of TCP for all addresses, and again of the handshake
 };
 
 /// All calls, including the destructor, are made on the loop's thread.
@@ -60,7 +60,7 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   struct Context {
     IoLoop& loop;
     const Clock& clock;
-    DeadAddresses& dead;
+    DeadAddresses& dead_addresses;
   };
 
   /// All arguments must outlive the connector. `addresses` are tried in turn, each with a head
@@ -68,12 +68,12 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   Connector(Context context, const ConnectorOptions& options, std::vector<SocketAddress> addresses,
             Done done);
 
-  /// Starts. `done` may run before this returns; the same holds for OnReady, OnLimit and Cancel.
+  /// Starts. `done` may run before this returns; the same holds for OnReady, OnTime and Cancel.
   void Begin();
   void OnReady() override;
-  /// The time at which to call OnLimit.
-  Instant limit() const { return limit_; }
-  void OnLimit();
+  /// The time at which to call OnTime: the end of a head start, or a time limit.
+  Instant wake() const { return wake_; }
+  void OnTime();
   void Cancel();
   bool is_over() const { return done_ == nullptr; }
 
@@ -104,8 +104,8 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   Done done_;                             ///< null once it has run
   std::unique_ptr<ByteStream> stream_;    ///< connected by TCP; the handshake is in progress
   bool in_handshake_ = false;
-  Instant end_{INT64_MAX};  ///< the limit of TCP
-  Instant limit_{INT64_MAX};
+  Instant tcp_end_{INT64_MAX};  ///< the time limit of TCP
+  Instant wake_{INT64_MAX};
 };
 
 }  // namespace weir::internal

@@ -66,7 +66,7 @@ class ConnectorTest : public testing::Test {
           Connector::Context{*loop_, clock_, dead_}, options_, std::move(addresses),
           [&](Made made) { promise.set_value(std::move(made)); });
       connector_->Begin();
-      loop_->WakeAt(connector_->limit());
+      loop_->WakeAt(connector_->wake());
     });
     Made made = promise.get_future().get();
     std::promise<void> gone;
@@ -80,8 +80,8 @@ class ConnectorTest : public testing::Test {
   void OnTime() {
     if (connector_ == nullptr) return;
     const auto connector = connector_;
-    if (connector->limit() <= clock_.Now()) connector->OnLimit();
-    loop_->WakeAt(connector->limit());
+    if (connector->wake() <= clock_.Now()) connector->OnTime();
+    loop_->WakeAt(connector->wake());
   }
   /// Returns the ports in the order in which they would be tried now.
   std::vector<int> Order(std::vector<SocketAddress> addresses) const {

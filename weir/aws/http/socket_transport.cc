@@ -331,7 +331,7 @@ void SocketTransport::EndTimedOut(const std::vector<TimedOutExchange>& overdue) 
 
 void SocketTransport::SetTimer() {
   const MutexLock lock(mutex_);
-  Instant next = std::min(idle_.next_expiry(), maker_->next_limit());
+  Instant next = std::min(idle_.next_expiry(), maker_->next_wake());
   if (pending_.has_timeouts()) {
     next = std::min(next, pending_.first_timeout());
     if (options_.gives_up) next = std::min(next, clock_.Now() + kGiveUpPollInterval);

@@ -79,7 +79,7 @@ class SocketTransport final : public HttpTransport,
   /// Sets the timer to the next limit.
   void SetTimer() WEIR_EXCLUDES(mutex_);
   void OnConnected(Result<std::unique_ptr<ByteStream>> stream) override;
-  void OnConnectLimit() override { SetTimer(); }
+  void OnNextWakeChanged() override { SetTimer(); }
   /// Cancels the attempts to connect, and closes the idle connections.
   void CloseAll();
 

@@ -10,7 +10,7 @@
 #include "weir/base/mutex.h"
 #include "weir/limiter/allowance/allowances.h"
 #include "weir/store/bucket/charge.h"
-#include "weir/telemetry/thread_slot.h"
+#include "weir/telemetry/thread_number.h"
 
 namespace weir {
 

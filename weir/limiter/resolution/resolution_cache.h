@@ -14,7 +14,7 @@
 #include "weir/base/mutex.h"
 #include "weir/base/time.h"
 #include "weir/limiter/resolution/cascade_limits.h"
-#include "weir/telemetry/thread_slot.h"
+#include "weir/telemetry/thread_number.h"
 
 namespace weir {
 

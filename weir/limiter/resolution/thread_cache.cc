@@ -25,7 +25,7 @@ bool IsOf(const Resolved& resolved, const PairKey& pair) {
 }  // namespace
 
 ResolvedPtr ThreadCache::Find(const PairKey& pair, Instant now, std::uint64_t epoch) {
-  Lane& lane = lanes_[ThreadSlot() % kLanes];
+  Lane& lane = lanes_[ThreadNumber() % kLanes];
   const MutexLock lock(lane.mutex);
   if (lane.entries.empty()) return nullptr;
   const Entry& entry = lane.entries[pair.hash % kEntries];
@@ -36,7 +36,7 @@ ResolvedPtr ThreadCache::Find(const PairKey& pair, Instant now, std::uint64_t ep
 
 void ThreadCache::Offer(const PairKey& pair, const ResolvedPtr& resolved, Instant expires,
                         std::uint64_t epoch) {
-  Lane& lane = lanes_[ThreadSlot() % kLanes];
+  Lane& lane = lanes_[ThreadNumber() % kLanes];
   ResolvedPtr left;  // destroyed after the lock is released
   const MutexLock lock(lane.mutex);
   if (lane.entries.empty()) lane.entries.resize(kEntries);

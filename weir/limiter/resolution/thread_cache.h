@@ -7,7 +7,7 @@
 
 #include "weir/base/mutex.h"
 #include "weir/limiter/resolution/resolution_cache.h"
-#include "weir/telemetry/thread_slot.h"
+#include "weir/telemetry/thread_number.h"
 
 namespace weir {
 

@@ -1,44 +1,50 @@
-// The write units that a partition key can consume.
+// The write units that the items of one partition key can consume.
 //
 // Source: AWS, "Best practices for designing and using partition keys effectively": 1,000 write
 // units a second for each partition, and up to five minutes of unused capacity in bursts.
 #pragma once
 
+#include <compare>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "weir/base/time.h"
 #include "weir/sim/dynamodb/expression/dynamo_key.h"
 
 namespace weir::sim {
 
-/// Names a partition key of a table, or of one of its indexes (written "table/index").
-using KeyRange = std::pair<std::string, KeyPart>;
+/// One partition key of a table, or of one of its indexes.
+struct PartitionKey {
+  std::string resource;  ///< the name of a table, or "table/index/name" for an index
+  KeyPart value;
 
-// The capacity of each partition key.
-struct RangeRate {
-  double units_a_second = 0;  ///< 0: unlimited
-  nanoseconds burst{0};
+  friend bool operator==(const PartitionKey&, const PartitionKey&) = default;
+  friend auto operator<=>(const PartitionKey&, const PartitionKey&) = default;
 };
 
-/// Keeps the balance of write units of each range. A new range has the units of one second. A write
-/// passes if any units are left, even if it consumes more than that: the balance may become
+/// The write units that each partition key gets.
+struct PartitionRate {
+  double units_a_second = 0;  ///< 0: unlimited
+  nanoseconds burst{0};       ///< a balance is at most the units of this time, or of 1 s if longer
+};
+
+/// Keeps the balance of write units of each partition key, which begins with the units of 1 s. A
+/// write passes if any units are left, even if it consumes more than that: the balance may become
 /// negative. Not thread-safe.
-class RangeCapacity {
+class PartitionCapacity {
  public:
-  bool HasUnits(const KeyRange& range, const RangeRate& rate, Instant now);
-  void Consume(const KeyRange& range, double units, const RangeRate& rate, Instant now);
+  bool HasUnits(const PartitionKey& key, const PartitionRate& rate, Instant now);
+  void Consume(const PartitionKey& key, double units, const PartitionRate& rate, Instant now);
 
  private:
   struct Balance {
     double units = 0;
     Instant at;
   };
-  // Returns the balance of the range at `now`, which it creates if necessary.
-  Balance& Refill(const KeyRange& range, const RangeRate& rate, Instant now);
+  // Returns the balance of the key at `now`, which it creates if necessary.
+  Balance& Refill(const PartitionKey& key, const PartitionRate& rate, Instant now);
 
-  std::map<KeyRange, Balance> balances_;
+  std::map<PartitionKey, Balance> balances_;
 };
 
 }  // namespace weir::sim

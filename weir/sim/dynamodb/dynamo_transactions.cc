@@ -19,7 +19,7 @@
 #include "weir/sim/dynamodb/consumption_report.h"
 #include "weir/sim/dynamodb/dynamo_read_operations.h"
 #include "weir/sim/dynamodb/dynamo_write.h"
-#include "weir/sim/dynamodb/dynamo_write_ranges.h"
+#include "weir/sim/dynamodb/dynamo_write_units.h"
 
 namespace weir::sim {
 namespace {
@@ -116,7 +116,7 @@ json Throttling() {
 // Judges one action without applying it.
 WriteOutcome Try(DynamoWorld& world, const ItemWrite& write) {
   WriteOutcome outcome;
-  if (FindSpentTableRange(world, write)) {
+  if (FindSpentTablePartition(world, write)) {
     outcome.reason = Throttling();
     return outcome;
   }
@@ -129,7 +129,7 @@ WriteOutcome Try(DynamoWorld& world, const ItemWrite& write) {
     return outcome;
   }
   auto after = ImageAfter(write);
-  if (after && write.kind != WriteKind::kCheck && FindSpentIndexRange(world, write, *after)) {
+  if (after && write.kind != WriteKind::kCheck && FindSpentIndexPartition(world, write, *after)) {
     outcome.reason = Throttling();
   } else if (after) {
     outcome.after = *std::move(after);

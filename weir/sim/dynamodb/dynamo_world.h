@@ -48,7 +48,7 @@ struct DynamoWorld {
   Rng checksum_rng;  // its own, so that checksum faults do not change other draws
   const DynamoFaults& faults;
   DynamoCounts counts;
-  RangeCapacity ranges;
+  PartitionCapacity partitions;
   std::map<std::string, TableEntry, std::less<>> tables;
   std::map<std::string, PastTransaction> transactions;
   bool throttled = false;    ///< drawn for this request

@@ -6,7 +6,7 @@
 
 #include "weir/sim/dynamodb/consumption_report.h"
 #include "weir/sim/dynamodb/dynamo_write.h"
-#include "weir/sim/dynamodb/dynamo_write_ranges.h"
+#include "weir/sim/dynamodb/dynamo_write_units.h"
 
 namespace weir::sim {
 namespace {
@@ -58,12 +58,12 @@ json Perform(DynamoWorld& world, const ItemWrite& write, const RequestFields& fi
   ConsumptionReport report(world, fields);
   RefuseConflict(world);
   const nanoseconds lag = world.DrawLag();
-  if (const auto spent = FindSpentTableRange(world, write)) {
+  if (const auto spent = FindSpentTablePartition(world, write)) {
     RefuseForThroughput(spent->reason, spent->resource);
   }
   if (!ConditionHolds(write)) RefuseCondition(world, write, report);
   std::optional<Item> after = OrRefuse(ImageAfter(write));
-  if (const auto spent = FindSpentIndexRange(world, write, after)) {
+  if (const auto spent = FindSpentIndexPartition(world, write, after)) {
     RefuseForThroughput(spent->reason, spent->resource);
   }
   const Item* there = write.table->Find(write.key);
@@ -157,8 +157,8 @@ json BatchWriteItem(DynamoWorld& world, const json& body) {
     const nanoseconds lag = world.DrawLag();
     const bool is_left_out = world.rng.Chance(world.faults.unprocessed);
     std::optional<Item> after = OrRefuse(ImageAfter(write));
-    if (is_left_out || FindSpentTableRange(world, write) ||
-        FindSpentIndexRange(world, write, after)) {
+    if (is_left_out || FindSpentTablePartition(world, write) ||
+        FindSpentIndexPartition(world, write, after)) {
       answer["UnprocessedItems"][write.table->spec().name].push_back(*request);
       ++unprocessed;
       continue;

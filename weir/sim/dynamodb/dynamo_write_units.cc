@@ -1,9 +1,9 @@
-#include "weir/sim/dynamodb/dynamo_write_ranges.h"
+#include "weir/sim/dynamodb/dynamo_write_units.h"
 
 namespace weir::sim {
 namespace {
 
-RangeRate RangeRateOf(const DynamoWorld& world) {
+PartitionRate PartitionRateOf(const DynamoWorld& world) {
   return {world.faults.range_writes, world.faults.burst};
 }
 
@@ -22,57 +22,60 @@ bool ChangesEntry(const ItemWrite& write, const IndexSpec& index, const ItemImag
   return EntryOfWrite(write, index, images.before) != EntryOfWrite(write, index, images.after);
 }
 
-// Returns the range of a global index that the write charges: that of the entry after the write, or
-// before the write if the write removes the entry. A local index shares the table's range.
-std::optional<KeyRange> RangeOf(const ItemWrite& write, const IndexSpec& index,
-                                const ItemImages& images) {
+// Returns the partition key of a global index that the write charges: that of the entry after the
+// write, or before the write if the write removes the entry. A local index has none of its own: it
+// shares the units of the table's partition key.
+std::optional<PartitionKey> PartitionOf(const ItemWrite& write, const IndexSpec& index,
+                                        const ItemImages& images) {
   if (index.local) return std::nullopt;
   for (const Item* image : {images.after, images.before}) {
     const auto key = image == nullptr ? std::nullopt : KeyIn(*image, index.key);
-    if (key) return KeyRange{ResourceOf(write, index), key->partition};
+    if (key) return PartitionKey{ResourceOf(write, index), key->partition};
   }
   return std::nullopt;
 }
 
-void ConsumeRanges(DynamoWorld& world, const ItemWrite& write, const WriteCost& cost,
-                   const ItemImages& images) {
+void ConsumeUnits(DynamoWorld& world, const ItemWrite& write, const WriteCost& cost,
+                  const ItemImages& images) {
   if (world.faults.range_writes <= 0) return;
   double of_table = cost.table;
   for (const IndexSpec& index : write.table->spec().indexes) {
     const auto units = cost.indexes.find(index.name);
     if (units == cost.indexes.end()) continue;
-    const auto range = RangeOf(write, index, images);
-    if (range) {
-      world.ranges.Consume(*range, units->second, RangeRateOf(world), world.clock.Now());
+    const auto key = PartitionOf(write, index, images);
+    if (key) {
+      world.partitions.Consume(*key, units->second, PartitionRateOf(world), world.clock.Now());
     } else {
       of_table += units->second;
     }
   }
-  const KeyRange range{write.table->spec().name, write.key.partition};
-  world.ranges.Consume(range, of_table, RangeRateOf(world), world.clock.Now());
+  const PartitionKey key{write.table->spec().name, write.key.partition};
+  world.partitions.Consume(key, of_table, PartitionRateOf(world), world.clock.Now());
 }
 
 }  // namespace
 
-std::optional<SpentRange> FindSpentTableRange(DynamoWorld& world, const ItemWrite& write) {
+std::optional<SpentPartition> FindSpentTablePartition(DynamoWorld& world, const ItemWrite& write) {
   if (world.faults.range_writes <= 0) return std::nullopt;
   const std::string& table = write.table->spec().name;
-  const KeyRange range{table, write.key.partition};
-  if (world.ranges.HasUnits(range, RangeRateOf(world), world.clock.Now())) return std::nullopt;
+  const PartitionKey key{table, write.key.partition};
+  if (world.partitions.HasUnits(key, PartitionRateOf(world), world.clock.Now()))
+    return std::nullopt;
   ++world.counts.throttled_ranges;
-  return SpentRange{"TableWriteKeyRangeThroughputExceeded", table};
+  return SpentPartition{"TableWriteKeyRangeThroughputExceeded", table};
 }
 
-std::optional<SpentRange> FindSpentIndexRange(DynamoWorld& world, const ItemWrite& write,
-                                              const std::optional<Item>& after) {
+std::optional<SpentPartition> FindSpentIndexPartition(DynamoWorld& world, const ItemWrite& write,
+                                                      const std::optional<Item>& after) {
   if (world.faults.range_writes <= 0) return std::nullopt;
   const ItemImages images{write.table->Find(write.key), PointerTo(after)};
   for (const IndexSpec& index : write.table->spec().indexes) {
     if (!ChangesEntry(write, index, images)) continue;
-    const auto range = RangeOf(write, index, images);
-    if (!range || world.ranges.HasUnits(*range, RangeRateOf(world), world.clock.Now())) continue;
+    const auto key = PartitionOf(write, index, images);
+    if (!key || world.partitions.HasUnits(*key, PartitionRateOf(world), world.clock.Now()))
+      continue;
     ++world.counts.throttled_indexes;
-    return SpentRange{"IndexWriteKeyRangeThroughputExceeded", range->first};
+    return SpentPartition{"IndexWriteKeyRangeThroughputExceeded", key->resource};
   }
   return std::nullopt;
 }
@@ -84,14 +87,14 @@ void ApplyWrite(DynamoWorld& world, const ItemWrite& write, const ItemChange& ch
   const WriteCost cost =
       write.table->Write(write.key, change.after, change.lag).Times(change.price);
   report.AddWrite(write.table->spec().name, cost);
-  ConsumeRanges(world, write, cost, {PointerTo(before), PointerTo(change.after)});
+  ConsumeUnits(world, write, cost, {PointerTo(before), PointerTo(change.after)});
 }
 
 void ChargeUnchanged(DynamoWorld& world, const ItemWrite& write, ConsumptionReport& report,
                      double price) {
   const WriteCost cost{write.table->CostOfNothing(write.key) * price, {}};
   report.AddWrite(write.table->spec().name, cost);
-  ConsumeRanges(world, write, cost, {});
+  ConsumeUnits(world, write, cost, {});
 }
 
 }  // namespace weir::sim

@@ -1,4 +1,5 @@
-// Writes that consume units of the ranges of partition keys.
+// The write units that a write consumes of its partition keys: that of the table and those of
+// indexes.
 #pragma once
 
 #include <optional>
@@ -11,24 +12,25 @@
 namespace weir::sim {
 
 /// The reason for throttling a write, in the words of ThrottlingReasons.
-struct SpentRange {
+struct SpentPartition {
   std::string reason;
   std::string resource;  ///< in the form of RefuseForThroughput's `resource`
 };
-/// Returns the table's range of the write if it has no units left, and counts the throttled write.
-std::optional<SpentRange> FindSpentTableRange(DynamoWorld& world, const ItemWrite& write);
-/// Like FindSpentTableRange, but for the indexes that the change from the current item to `after`
-/// affects.
-std::optional<SpentRange> FindSpentIndexRange(DynamoWorld& world, const ItemWrite& write,
-                                              const std::optional<Item>& after);
+/// Returns the partition key of the table that the write has, if that key has no units left, and
+/// counts the throttled write.
+std::optional<SpentPartition> FindSpentTablePartition(DynamoWorld& world, const ItemWrite& write);
+/// Like FindSpentTablePartition, but for the indexes that the change from the current item to
+/// `after` affects.
+std::optional<SpentPartition> FindSpentIndexPartition(DynamoWorld& world, const ItemWrite& write,
+                                                      const std::optional<Item>& after);
 /// A change that a write makes.
 struct ItemChange {
   std::optional<Item> after;  ///< the item after the write; nothing: the write deletes the item
   nanoseconds lag{0};         ///< the delay of the indexes
   double price = 1;           ///< the factor of the cost: 2 in a transaction
 };
-/// Applies a write: changes the item, charges the ranges of the table and of its indexes, and adds
-/// the cost to `report`.
+/// Applies a write: changes the item, charges its partition keys in the table and in the indexes,
+/// and adds the cost to `report`.
 void ApplyWrite(DynamoWorld& world, const ItemWrite& write, const ItemChange& change,
                 ConsumptionReport& report);
 /// Charges a write that changes nothing: a condition that was only checked or that failed. `price`
