@@ -155,7 +155,7 @@ const CLI::Option* EmptyOptionOf(const CLI::App& app) {
 }
 
 std::string EmptyText(std::string_view option) {
-  return fmt::format("{}: the text is empty; write a value, or leave it away", option);
+  return fmt::format("{}: the text is empty; write a value, or omit the option", option);
 }
 
 /// Returns the option of a `--name=` among the words before a command, or an empty text. The parser

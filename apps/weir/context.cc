@@ -181,7 +181,7 @@ Result<Exit> Context::WithScratch(const Work& work) {
     failure = Exit::kUsage;
     return Fail(Code::kInvalidArgument,
                 fmt::format("--store {}: a table is shared with others, and this command sets "
-                            "limits and fills buckets of its own; leave --store away or write "
+                            "limits and fills buckets of its own; omit --store, or write "
                             "sqlite:PATH of a new file",
                             *common_.store));
   }

@@ -20,8 +20,8 @@ struct Chain {
 
 tl::unexpected<Error> TooLong(const std::string& entity, const std::string& chain) {
   return Fail(Code::kFailedPrecondition,
-              fmt::format("entity {}: its requests would charge more than {} entities: {}; leave "
-                          "--cascade away, or name a parent further up",
+              fmt::format("entity {}: its requests would charge more than {} entities: {}; omit "
+                          "--cascade, or name a parent further up",
                           entity, kMaxCascade, chain));
 }
 

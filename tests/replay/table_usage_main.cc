@@ -182,7 +182,7 @@ Status Compare(const std::string& trace_file, const std::string& limits_file) {
     if (counted) counted = counter.CountAll();
   };
   WEIR_ASSIGN_OR_RETURN(const app::ReplayReport report,
-                        app::RunReplay(app::TraceOfTokens(rows, {}),
+                        app::RunReplay(app::TraceFromTokenRows(rows, {}),
                                        {world.backend, world.time, world.time.clock(), progress}));
   while (counted && counter.is_behind()) counted = counter.CountAll();
   WEIR_RETURN_IF_ERROR(counted);

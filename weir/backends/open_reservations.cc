@@ -47,9 +47,8 @@ class QueuedFile final : public ReservationBackend {
 Result<std::unique_ptr<ReservationBackend>> OpenFile(std::string_view url, const Clock& clock) {
   WEIR_ASSIGN_OR_RETURN(const FileUrl file, ParseFileUrl(url));
   if (!file.namespace_name.empty()) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("'{}': slots of a file have no namespaces; leave ?namespace= away", url));
+    return Fail(Code::kInvalidArgument,
+                fmt::format("'{}': slots of a file have no namespaces; omit ?namespace=", url));
   }
   WEIR_ASSIGN_OR_RETURN(auto reservations, OpenFileReservations(file.path, clock));
   return MakeClosing(std::make_unique<QueuedFile>(std::move(reservations), clock));

@@ -200,7 +200,7 @@ Result<std::string> ParseExpression(const std::string& text) {
   return text;
 }
 
-void AddHow(CLI::App& verb, PutOptions& options) {
+void AddPutOptions(CLI::App& verb, PutOptions& options) {
   CLI::Option* key =
       verb.add_option("--key", options.key,
                       "partition key: the member FIELD of lines that are JSON objects, or random "
@@ -238,7 +238,7 @@ void AddKinesisPut(CLI::App& group, Action& chosen, const WithKinesis& with_kine
                              return ConnectAndPut(given, context, with_kinesis);
                            });
   AddStream(verb, options->stream);
-  AddHow(verb, *options);
+  AddPutOptions(verb, *options);
   verb.footer(
       "Exit codes: 0 all lines are stored, 1 a line failed or the service is away, 2 bad usage,\n"
       "128 + N ended by signal N.");

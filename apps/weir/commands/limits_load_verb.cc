@@ -49,9 +49,9 @@ struct LoadVerb {
 template <class Run>
 CLI::App& AddLoadVerb(const LoadVerb& load, Action& chosen, Run run) {
   auto options = std::make_shared<AccountLoadOptions>();
-  CLI::App& verb = AddVerb(load.group, load.name,
-                           "Bring the accounts' limits of a service to the content of a file",
-                           options, chosen, std::move(run));
+  CLI::App& verb =
+      AddVerb(load.group, load.name, "Change the accounts' limits of a service to match a file",
+              options, chosen, std::move(run));
   verb.add_option("FILE", options->file,
                   "the limits file (JSON), in the format of rate-limiter-py's loader")
       ->required()

@@ -40,17 +40,20 @@ Result<StoreContent> ReadStoreContent(const LimitsOptions& options, const Limits
 
 namespace {
 
-/// Returns the line of the first parent that the file names, in the chain from `entity` upwards.
-int LineOfChain(const LimitsSource& source, const Parents& parents, const std::string& entity) {
-  const std::string* at = &entity;
+/// Returns the line of the file that sets the parent of `entity` or, if there is none, of the
+/// nearest entity above it whose parent the file sets. `parents` are those of the file and of the
+/// store. Returns 0 if the file sets no parent of these entities.
+int LineOfNearestParent(const LimitsSource& source, const Parents& parents,
+                        const std::string& entity) {
+  const std::string* current = &entity;
   for (std::size_t i = 0; i <= parents.size(); ++i) {
-    const auto declared = source.file.entities.find(*at);
-    if (declared != source.file.entities.end() && declared->second.parent) {
-      return LineOfParent(source.text, *at);
+    const auto in_file = source.file.entities.find(*current);
+    if (in_file != source.file.entities.end() && in_file->second.parent) {
+      return LineOfParent(source.text, *current);
     }
-    const auto found = parents.find(*at);
+    const auto found = parents.find(*current);
     if (found == parents.end() || !found->second.parent) break;
-    at = &*found->second.parent;
+    current = &*found->second.parent;
   }
   return 0;
 }
@@ -59,9 +62,9 @@ Status CheckParents(const LimitsSource& source, const std::string& file_name, co
                     const Declared& live) {
   const auto fault = ParentFaultIntroducedBy(plan, live);
   if (!fault) return {};
-  const int line = LineOfChain(source, ParentsAfter(plan, live), fault->entity);
+  const int line = LineOfNearestParent(source, ParentsAfter(plan, live), fault->entity);
   return Fail(Code::kFailedPrecondition,
-              fmt::format("{}:{}: with the parents that the store has, {}", file_name, line,
+              fmt::format("{}:{}: together with the parents in the store: {}", file_name, line,
                           fault->message));
 }
 
@@ -103,26 +106,30 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
   });
 }
 
+// The exit codes of `limits diff` are those of diff(1).
+constexpr Exit kDiffEqual = Exit::kDone;
+constexpr Exit kDiffDifferent = Exit::kFailed;
+constexpr Exit kDiffError = Exit::kUsage;
+
 Result<Exit> DiffLimits(const LimitsOptions& options, Context& context) {
-  // Exit codes like those of diff(1): 0 equal, 1 different, 2 error.
-  context.failure = Exit::kUsage;
+  context.failure = kDiffError;
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const StoreContent content,
                           ReadStoreContent(options, source.file, context, backend));
     const std::vector<Difference> differences = Differences(source.file, content.live);
     const bool is_complete = context.IsComplete(Context::Records::kConfig);
-    const bool says_same = differences.empty() && is_complete;
+    const bool are_equal = differences.empty() && is_complete;
     context.Answer(WithScope(content.scope, app::ToJson(differences)),
                    TextOf(content.scope) + '\n' +
-                       (says_same ? "the store and the file are equal\n" : TextOf(differences)));
-    if (!is_complete) return Exit::kUsage;
-    return says_same ? Exit::kDone : Exit::kFailed;
+                       (are_equal ? "the store and the file are equal\n" : TextOf(differences)));
+    if (!is_complete) return kDiffError;
+    return are_equal ? kDiffEqual : kDiffDifferent;
   });
 }
 
-/// Returns the namespace to write: --namespace, else the one that was read.
-std::string NamespaceToWrite(const LimitsOptions& options, const LimitsScope& scope) {
+/// Returns the namespace that an exported file names: that of --namespace, else that of the store.
+std::string NamespaceOfExport(const LimitsOptions& options, const LimitsScope& scope) {
   if (options.namespace_name) return *options.namespace_name;
   return scope.namespace_name.empty() ? "default" : scope.namespace_name;
 }
@@ -130,8 +137,8 @@ std::string NamespaceToWrite(const LimitsOptions& options, const LimitsScope& sc
 tl::unexpected<Error> NotWritten(const std::string& file,
                                  const std::vector<std::string>& left_out) {
   return Fail(Code::kFailedPrecondition,
-              fmt::format("{} is not written: {} records cannot be read, the first: {}; without "
-                          "--file the others are printed",
+              fmt::format("{} is not written: {} records cannot be read, the first: {}; omit "
+                          "--file to print the other records",
                           file, left_out.size(), left_out.front()));
 }
 
@@ -142,13 +149,13 @@ Result<std::string> ExportText(const LimitsFile& file, const Context& context) {
   if (text.size() < kMaxBytesWithoutEvent) return text;
   return Fail(
       Code::kFailedPrecondition,
-      fmt::format("the limits are {} bytes as JSON, and of JSON less than {} can be read back; "
-                  "leave --json away, which writes YAML",
+      fmt::format("the limits are {} bytes as JSON, and a JSON file can be read back only if it "
+                  "has less than {} bytes; omit --json to write YAML",
                   text.size(), kMaxBytesWithoutEvent));
 }
 
 Result<Exit> ExportToFile(const LimitsFile& file, const LimitsOptions& options, Context& context) {
-  // Applied later, a file that lacks a record would delete the record.
+  // If the file lacked the unreadable records, applying it later would delete them.
   if (!context.IsComplete(Context::Records::kConfig)) {
     return NotWritten(options.file, context.AllLeftOut());
   }
@@ -165,7 +172,7 @@ Result<Exit> ExportLimits(const LimitsOptions& options, Context& context) {
     WEIR_ASSIGN_OR_RETURN(
         const Declared live,
         ReadDeclared(backend.config(), context.RequestDeadlines(), &context.left_out()));
-    const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
+    const LimitsFile file = FileOf(live, NamespaceOfExport(options, scope));
     const bool to_file = !options.file.empty() && options.file != kStandardStream;
     if (to_file) return ExportToFile(file, options, context);
     context.Answer(app::ToJson(file), FormatLimitsFile(file));
@@ -181,10 +188,10 @@ struct FileVerb {
   LimitsHandler handler;
 };
 
-CLI::App& AddVerbForFile(CLI::App& group, const FileVerb& on_file,
+CLI::App& AddVerbForFile(CLI::App& group, const FileVerb& file_verb,
                          const std::shared_ptr<LimitsOptions>& options, Action& chosen) {
   CLI::App& verb =
-      AddVerb(group, on_file.name, on_file.description, options, chosen, on_file.handler);
+      AddVerb(group, file_verb.name, file_verb.description, options, chosen, file_verb.handler);
   verb.add_option("FILE,-f,--file", options->file, "the limits file (YAML), - for standard input")
       ->required()
       ->option_text(" ");
@@ -193,22 +200,23 @@ CLI::App& AddVerbForFile(CLI::App& group, const FileVerb& on_file,
 
 void AddPlan(CLI::App& group, Action& chosen) {
   const auto options = std::make_shared<LimitsOptions>();
-  CLI::App& verb = AddVerbForFile(
-      group, {"plan", "Show the changes that apply would make", ShowPlan}, options, chosen);
+  CLI::App& verb =
+      AddVerbForFile(group, {"plan", "Show the changes that 'limits apply' would make", ShowPlan},
+                     options, chosen);
   verb.add_flag("--detailed-exitcode", options->detailed_exitcode,
-                "exit with 4 if apply would change something");
+                "exit with 4 if 'limits apply' would change a record");
   verb.footer("Exit codes: 0 done, 1 failed, 2 bad usage; with --detailed-exitcode also 4.");
 }
 
 void AddExport(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<LimitsOptions>();
-  CLI::App& verb = AddVerb(group, "export", "Write the limits that are set as a limits file",
+  CLI::App& verb = AddVerb(group, "export", "Write a limits file with all limits of the store",
                            options, chosen, ExportLimits);
   verb.add_option("FILE,-f,--file", options->file,
                   "the file to create (default: -, standard output)")
       ->option_text(" ");
   AddParsed(verb, "--namespace", options->namespace_name, Checked(CheckNamespace),
-            "the namespace to name in the file (default: the namespace that was read)")
+            "the namespace that the file names (default: the namespace of the store)")
       ->option_text("NAME");
   verb.add_flag("--force", options->force, "overwrite the file if it exists");
 }
@@ -225,7 +233,7 @@ void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reser
   const auto to_apply = options();
   AddVerbForFile(
       group,
-      {"apply", "Bring the store to the content of the file; on a table, a long file in parts",
+      {"apply", "Change the store to match the file; on a table, many changes are made in parts",
        ApplyLimits},
       to_apply, chosen)
       .add_flag("--yes", to_apply->yes,

@@ -104,7 +104,7 @@ Result<std::uint64_t> ParseWorkers(const std::string& text) {
   return ParseIntegerInRange(text, 1, 1024);
 }
 
-void AddWhat(CLI::App& verb, LoadOptions& options) {
+void AddRequestOptions(CLI::App& verb, LoadOptions& options) {
   AddParsed(verb, "ENTITY", options.entities, EntityNames::Parse,
             "the requesting entities: a name, a list a,b, a pattern user-{1..1000}")
       ->required()
@@ -128,7 +128,7 @@ void AddWhat(CLI::App& verb, LoadOptions& options) {
       ->option_text("SPEC");
 }
 
-void AddHow(CLI::App& verb, LoadOptions& options) {
+void AddRunOptions(CLI::App& verb, LoadOptions& options) {
   AddParsed(verb, "--workers", options.workers, ParseWorkers, "number of threads (default: 1)")
       ->option_text("N");
   AddParsed(verb, "--duration", options.duration, ParseDuration,
@@ -229,8 +229,8 @@ void AddLoad(CLI::App& app, Action& chosen) {
                                return MeasureLoad(given, context, backend);
                              });
                            });
-  AddWhat(verb, *options);
-  AddHow(verb, *options);
+  AddRequestOptions(verb, *options);
+  AddRunOptions(verb, *options);
 }
 
 }  // namespace weir::app

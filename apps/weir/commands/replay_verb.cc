@@ -1,4 +1,4 @@
-// weir replay: decides a recorded series of requests again.
+// weir replay: runs a recorded trace of requests against limits.
 #include <fmt/format.h>
 
 #include <memory>
@@ -26,7 +26,7 @@ struct ReplayVerbOptions {
   std::string log;
   bool force = false;  ///< the log may replace a file
   bool plot = false;
-  std::optional<TraceColumns> columns;  ///< nothing: a trace of tokens
+  std::optional<TraceColumns> columns;  ///< nothing: the columns of TraceRow
   ReplayOptions replay;
 };
 
@@ -41,10 +41,10 @@ Result<ReplayTrace> ReadTrace(const ReplayVerbOptions& options, const ProcessCon
   const std::string name = NameOfInput(options.trace);
   if (options.columns) {
     WEIR_ASSIGN_OR_RETURN(const auto requests, ParseRequests(text, name, *options.columns));
-    return TraceOfRequests(requests);
+    return TraceFromRequests(requests);
   }
   WEIR_ASSIGN_OR_RETURN(const std::vector<TraceRow> rows, ParseTrace(text, name));
-  return TraceOfTokens(rows, options.replay);
+  return TraceFromTokenRows(rows, options.replay);
 }
 
 Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const ProcessContext& process) {
@@ -54,7 +54,7 @@ Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const ProcessCon
   return ReplayInput{std::move(trace), std::move(file)};
 }
 
-/// A replay sets limits and fills buckets, so the store must be empty.
+/// Fails if the store is not empty: a replay would change its limits and buckets.
 Status CheckEmpty(Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(const Declared live,
                         ReadDeclared(backend.config(), context.RequestDeadlines()));
@@ -64,9 +64,8 @@ Status CheckEmpty(Context& context, Backend& backend) {
                         }));
   if (live.levels.empty() && live.entities.empty() && buckets.items.empty()) return {};
   return Fail(Code::kFailedPrecondition,
-              fmt::format("{} is not empty, and a replay would change what it "
-                          "holds; leave --store "
-                          "away, or name a new file",
+              fmt::format("{} is not empty, and a replay would change its content; omit --store, "
+                          "or name a new file",
                           backend.Describe()));
 }
 
@@ -77,7 +76,8 @@ Status ApplyLimits(const ReplayInput& input, Context& context, Backend& backend)
   return ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size()));
 }
 
-/// Checks in memory that the limits suit the trace, before anything is written.
+/// Checks that the trace can be replayed with the limits: applies them to a store in memory, so
+/// that a replay that cannot begin writes nothing to the real one.
 Status CheckInput(const ReplayInput& input, Context& context) {
   TraceScheduler time(input.trace.requests.front().at);
   const auto scratch = MakeMemoryBackend({}, &time.clock());
@@ -95,8 +95,8 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
   const auto progress = [&line](std::size_t done, std::size_t of) {
     line.Show(fmt::format("row {} of {}", done, of));
   };
-  const ReplayWorld process{backend, time, context.process().clock, progress, &context.log()};
-  WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.trace, process));
+  const ReplayWorld world{backend, time, context.process().clock, progress, &context.log()};
+  WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.trace, world));
   if (!options.log.empty()) {
     WEIR_RETURN_IF_ERROR(WriteFile(options.log, FormatLog(report.log)));
   }
@@ -104,23 +104,22 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
   const ReplayAnswer answer{std::move(report), violation};
   std::string text;
   if (options.plot && !answer.report.charged.empty()) {
-    text = Plot(answer.report.charged, answer.report.outermost_per_minute) + '\n';
+    text = Plot(answer.report.charged, answer.report.outermost_refill_per_minute) + '\n';
   }
   context.Answer(ToJson(answer), text + TextOf(answer));
   if (!violation) return Exit::kDone;
-  context.Warn("bound: broken: " + TextOf(*violation));
+  context.Warn("the replay charged more than a limit allows: " + TextOf(*violation));
   return Exit::kFailed;
 }
 
-/// The log must not replace a file that the replay reads, and other files only if the user wants
-/// it.
+/// Fails if the log would replace a file that the replay reads or, without --force, another file.
 Status CheckLog(const ReplayVerbOptions& options, Context& context) {
   if (options.log.empty()) return {};
-  const std::optional<int> input = context.process().in_descriptor;
-  const bool from_input = options.trace == kStandardStream && input;
-  const bool is_input =
-      from_input ? IsOpenAs(options.log, *input) : IsSameFile(options.log, options.trace);
-  if (is_input || IsSameFile(options.log, options.limits)) {
+  const std::optional<int> stdin_descriptor = context.process().in_descriptor;
+  const bool reads_stdin = options.trace == kStandardStream && stdin_descriptor;
+  const bool is_trace = reads_stdin ? IsOpenAs(options.log, *stdin_descriptor)
+                                    : IsSameFile(options.log, options.trace);
+  if (is_trace || IsSameFile(options.log, options.limits)) {
     context.failure = Exit::kUsage;
     return Fail(
         Code::kInvalidArgument,
@@ -152,19 +151,22 @@ Result<std::int64_t> ParseEstimate(const std::string& text) {
   return static_cast<std::int64_t>(tokens);
 }
 
-void AddHow(CLI::App& verb, ReplayOptions& options) {
-  AddParsed(verb, "--tenants", options.tenants, ParseTenants,
-            "number of tenants, which are chosen by Zipf's law (default: 20)")
+void AddReplayOptions(CLI::App& verb, ReplayOptions& options) {
+  AddParsed(
+      verb, "--tenants", options.tenants, ParseTenants,
+      "number of tenants, to which the requests are assigned by a Zipf distribution (default: "
+      "20)")
       ->option_text("N");
   AddParsed(verb, "--seed", options.seed, ParseSeed,
-            "seed of the random choice of tenants (default: 1)")
+            "seed of the random assignment of requests to tenants (default: 1)")
       ->option_text("S");
-  AddParsed(verb, "--strategy", options.strategy, ParseStrategy,
-            "estimate: take an estimate and adjust it later; actual: take what was used "
-            "(default: estimate)")
+  AddParsed(
+      verb, "--strategy", options.strategy, ParseStrategy,
+      "estimate: take an estimated number of tokens and adjust it to the actual number later; "
+      "actual: take the actual number at once (default: estimate)")
       ->option_text("NAME");
   AddParsed(verb, "--estimate", options.estimate, ParseEstimate,
-            "the estimate of the tokens that a request will generate (default: 256)")
+            "estimated number of generated tokens of each request (default: 256)")
       ->option_text("TOKENS");
 }
 
@@ -173,25 +175,25 @@ void AddHow(CLI::App& verb, ReplayOptions& options) {
 void AddReplay(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ReplayVerbOptions>();
   CLI::App& verb = AddVerb(app, "replay",
-                           "Decide a recorded trace again by its own clock, in "
-                           "memory or in the new file that "
-                           "--store names",
+                           "Run the requests of a recorded trace against limits, at the times of "
+                           "the trace, in memory or in the new file that --store names",
                            options, chosen, ReadAndReplay);
   verb.add_option("TRACE", options->trace,
-                  "CSV: TIMESTAMP,ContextTokens,GeneratedTokens, or as --columns "
-                  "says; - for standard input")
+                  "a CSV file with the columns TIMESTAMP,ContextTokens,GeneratedTokens or those "
+                  "of --columns; - for standard input")
       ->required()
       ->option_text(" ");
   verb.add_option("-f,--limits-file,--limits", options->limits,
-                  "the limits file, applied to the empty store first")
+                  "the limits file, which is applied to the store before the first request")
       ->required()
       ->option_text("FILE");
   AddParsed(verb, "--columns", options->columns, ParseTraceColumns,
-            "the columns of TRACE: time=COLUMN,entity=COLUMN,resource=COLUMN (default: the column "
-            "of that name),LIMIT=COLUMN|NUMBER,...; each row is a request")
+            "the columns of TRACE: time=COLUMN,entity=COLUMN,resource=COLUMN,LIMIT=COLUMN|NUMBER,"
+            "...; each row is a request that takes from each LIMIT the amount in COLUMN, or NUMBER "
+            "(default of time, entity and resource: the column of that name)")
       ->option_text("NAME=COLUMN,...");
-  AddHow(verb, options->replay);
-  verb.add_flag("--plot", options->plot, "draw the tokens over time");
+  AddReplayOptions(verb, options->replay);
+  verb.add_flag("--plot", options->plot, "also draw the charged tokens per minute over time");
   verb.add_option("--log", options->log, "write each operation on each limit to this CSV file")
       ->option_text("FILE");
   verb.add_flag("--force", options->force, "overwrite the file of --log");

@@ -60,11 +60,11 @@ void AddBalances(const Target& target, const std::optional<BucketRecord>& record
 // instants.
 class Replay {
  public:
-  Replay(const ReplayTrace& trace, const ReplayWorld& process)
+  Replay(const ReplayTrace& trace, const ReplayWorld& world)
       : trace_(trace),
-        world_(process),
-        backend_(process.backend, process.time.clock()),
-        limiter_(backend_, process.time, {.log = process.log}),
+        world_(world),
+        backend_(world.backend, world.time.clock()),
+        limiter_(backend_, world.time, {.log = world.log}),
         recorder_(trace) {}
 
   Result<ReplayReport> Run() {
@@ -197,7 +197,7 @@ class Replay {
 
 }  // namespace
 
-ReplayTrace TraceOfTokens(std::span<const TraceRow> rows, const ReplayOptions& options) {
+ReplayTrace TraceFromTokenRows(std::span<const TraceRow> rows, const ReplayOptions& options) {
   ReplayTrace trace{.limits = {kRequestLimit, kTokenLimit}, .measured = kTokenLimit};
   for (std::uint64_t i = 0; i < options.tenants; ++i) {
     trace.tenants.push_back({fmt::format("tenant-{}", i + 1), kReplayResource});
@@ -217,7 +217,7 @@ ReplayTrace TraceOfTokens(std::span<const TraceRow> rows, const ReplayOptions& o
   return trace;
 }
 
-ReplayTrace TraceOfRequests(std::span<const TracedRequest> requests) {
+ReplayTrace TraceFromRequests(std::span<const TracedRequest> requests) {
   ReplayTrace trace;
   for (const Amount& amount : requests.front().amounts) trace.limits.push_back(amount.limit);
   trace.measured = trace.limits.back();
@@ -232,12 +232,12 @@ ReplayTrace TraceOfRequests(std::span<const TracedRequest> requests) {
   return trace;
 }
 
-Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& process) {
-  return Replay(trace, process).ResolveTenants();
+Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& world) {
+  return Replay(trace, world).ResolveTenants();
 }
 
-Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& process) {
-  return Replay(trace, process).Run();
+Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world) {
+  return Replay(trace, world).Run();
 }
 
 }  // namespace weir::app

@@ -58,11 +58,12 @@ struct ReplayTrace {
   std::vector<Request> requests;    ///< in order of time
 };
 
-/// Returns the rows as requests of tenant-1 to tenant-N, drawn by Zipf's law.
-ReplayTrace TraceOfTokens(std::span<const TraceRow> rows, const ReplayOptions& options);
-/// Returns the requests unchanged. REQUIRES: there are requests, and all take from the same limits
-/// in the same order.
-ReplayTrace TraceOfRequests(std::span<const TracedRequest> requests);
+/// Converts rows with numbers of tokens: each becomes a request of one of tenant-1 to tenant-N,
+/// drawn by a Zipf distribution.
+ReplayTrace TraceFromTokenRows(std::span<const TraceRow> rows, const ReplayOptions& options);
+/// Converts requests, without a change of their order, amounts or times. REQUIRES: there are
+/// requests, and all take from the same limits in the same order.
+ReplayTrace TraceFromRequests(std::span<const TracedRequest> requests);
 
 /// Refusals by the names of the limits that had too few tokens. One refusal may count for several
 /// limits.
@@ -96,8 +97,8 @@ struct ReplayReport {
   std::vector<LogLine> log;
   std::vector<PlotPoint> charged;  ///< tokens of the tenants' own buckets
   CheckedLimits limits;
-  std::int64_t outermost_per_minute = 0;  ///< the refill of the tokens of all outermost buckets
-  HistogramSnapshot latency;              ///< the latency of each decision, in ns of real time
+  std::int64_t outermost_refill_per_minute = 0;  ///< of `measured`, in the outermost buckets
+  HistogramSnapshot latency;  ///< the latency of each decision, in ns of real time
 };
 
 /// Called at intervals and at the end with the number of finished rows and of all rows.

@@ -28,7 +28,7 @@ class ReplayTest : public testing::Test {
 
   Result<ReplayReport> Run(const std::vector<TraceRow>& rows) {
     TraceScheduler time(rows.front().at);
-    return RunReplay(TraceOfTokens(rows, options_),
+    return RunReplay(TraceFromTokenRows(rows, options_),
                      {*backend_, time, stopwatch_, [](std::size_t, std::size_t) {}});
   }
 
@@ -163,7 +163,7 @@ TEST_F(ReplayTest, ARefusalNamesTheLimitThatWasShort) {
   EXPECT_EQ(tally.refused_by.above.at("tpm"), 1U);
   EXPECT_FALSE(tally.refused_by.own.contains("rpm"));
   EXPECT_EQ(report->above.at("org").tokens, 55'000);
-  EXPECT_EQ(report->outermost_per_minute, 40'000);
+  EXPECT_EQ(report->outermost_refill_per_minute, 40'000);
 }
 
 TEST_F(ReplayTest, TheLimitOnRequestsCountsAsSuch) {
@@ -212,7 +212,8 @@ TEST_F(ReplayTest, TellsHowFarItIs) {
     EXPECT_EQ(of, rows.size());
     told.push_back(done);
   };
-  ASSERT_TRUE(RunReplay(TraceOfTokens(rows, options_), {*backend_, time, stopwatch_, progress}));
+  ASSERT_TRUE(
+      RunReplay(TraceFromTokenRows(rows, options_), {*backend_, time, stopwatch_, progress}));
   EXPECT_EQ(told, (std::vector<std::size_t>{1024, 2048, 3000}));
 }
 

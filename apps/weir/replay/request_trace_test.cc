@@ -80,12 +80,12 @@ TEST(ParseTraceColumns, WantsALimitOnce) {
   EXPECT_THAT(RequestsError(Requests(kOwnHeader, kOwnColumns + ",x=none")), HasSubstr("'none'"));
 }
 
-TEST(TraceOfRequests, EachPairOfEntityAndResourceIsATenant) {
+TEST(TraceFromRequests, EachPairOfEntityAndResourceIsATenant) {
   const auto requests = Requests(kOwnHeader +
                                  "1,5,acme,chat,1\n2,6,acme,search,1\n"
                                  "3,7,acme,chat,2\n");
   ASSERT_TRUE(requests);
-  const ReplayTrace trace = TraceOfRequests(*requests);
+  const ReplayTrace trace = TraceFromRequests(*requests);
   EXPECT_EQ(trace.limits, (std::vector<std::string>{"rpm", "tpm"}));
   EXPECT_EQ(trace.measured, "tpm");
   ASSERT_EQ(trace.tenants.size(), 2U);

@@ -52,7 +52,7 @@ Status CheckAccess(const FileUrl& file, std::string_view url, Access access) {
   if (access != Access::kWrite || !file.read_only) return {};
   return Fail(Code::kFailedPrecondition,
               fmt::format("{}: this command writes, and mode=ro says that nothing is to be "
-                          "written; leave mode=ro away",
+                          "written; omit mode=ro",
                           url));
 }
 
@@ -101,7 +101,7 @@ Result<std::string> ParseStoreUrl(std::string_view text) {
   if (!text.empty()) return std::string(text);
   return Fail(Code::kInvalidArgument,
               "the URL of the store is empty; write memory:, sqlite:PATH or dynamodb://TABLE, or "
-              "leave the option away for the default store");
+              "omit the option for the default store");
 }
 
 Result<std::string> UrlToOpen(const StoreChoice& choice, Access access) {
