@@ -8,12 +8,13 @@ namespace weir {
 namespace {
 
 constexpr std::chrono::seconds kWaitWhileFailing{1};
-constexpr std::uint32_t kRoundsOfAProbe = 10;
+// While max_failing messages fail, one of this many rounds receives a message.
+constexpr std::uint32_t kRoundsPerProbe = 10;
 
 bool IsPermanent(Code code) { return code == Code::kPermissionDenied || code == Code::kNotFound; }
 
-/// Returns whether the error is caused by the message itself. All other errors are those of the
-/// store, which is unavailable or refuses this process, and may pass.
+/// Returns whether the error is caused by the message itself. All other errors are caused by the
+/// store, which is unavailable or refuses this process, and a retry may succeed.
 bool IsOfTheMessage(Code code) { return code == Code::kInvalidArgument || code == Code::kDataLoss; }
 
 std::vector<std::string> TakeBatch(std::deque<std::string>& from) {
@@ -44,18 +45,18 @@ SqsPoll::Step SqsPoll::OnWake(Instant now) {
   has_failed_ = has_succeeded_ = false;
   was_empty_ = true;  // until OnReceived
   ReceiveIfRoom();
-  HandleFailing();
+  RetryFailing();
   HideAgain(now);
   return FinishStep(now);
 }
 
-// While max_failing messages fail, every tenth round still receives one message, as a probe: if it
-// succeeds, LeaveWhatAlwaysFails may drop the failing ones.
+// While max_failing messages fail, every tenth round still receives one message, as a probe: if its
+// handling succeeds, the store is available, and AbandonFailing may give up the failing messages.
 void SqsPoll::ReceiveIfRoom() {
   const bool is_full = failing_ >= options_.max_failing;
   full_rounds_ = is_full ? full_rounds_ + 1 : 0;
   if (held_.size() + to_delete_.size() >= options_.max_held) return;
-  if (is_full && full_rounds_ % kRoundsOfAProbe != 0) return;
+  if (is_full && full_rounds_ % kRoundsPerProbe != 0) return;
   receiving_ = true;
   step_.receive = options_.receive;
   if (is_full) step_.receive->max_messages = 1;
@@ -75,16 +76,16 @@ void SqsPoll::HideAgain(Instant now) {
 }
 
 void SqsPoll::QueueHiding(Key key, Held& held, Instant now) {
-  const bool is_not_over = held.state == State::kNotOver;
-  const auto time = is_not_over ? options_.hidden : *options_.receive.visibility;
+  const bool is_pending = held.state == State::kPending;
+  const auto time = is_pending ? options_.hidden : *options_.receive.visibility;
   to_hide_.insert_or_assign(key, SqsHiding{held.message.receipt, time});
-  if (!is_not_over) return;
+  if (!is_pending) return;
   hidden_until_.erase({held.hidden_until, key});
   held.hidden_until = now + time;
   hidden_until_.emplace(held.hidden_until, key);
 }
 
-void SqsPoll::HandleFailing() {
+void SqsPoll::RetryFailing() {
   if (failing_ == 0) return;
   for (auto& [key, held] : held_) {
     if (held.state != State::kFailing) continue;
@@ -121,21 +122,21 @@ SqsPoll::Step SqsPoll::OnReceived(Result<std::vector<SqsMessage>> received, Inst
   return FinishStep(now);
 }
 
-SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& handled, Instant now) {
+SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& is_pending, Instant now) {
   const auto at = held_.find(key);
   Held& held = at->second;
   --handling_;
-  if (handled) {
+  if (is_pending) {
     has_succeeded_ = true;
-    if (!*handled || !options_.keeps_until_over) {
+    if (!*is_pending || !options_.keeps_until_over) {
       QueueDeletion(key);
     } else {
-      held.state = State::kNotOver;
+      held.state = State::kPending;
       std::string().swap(held.message.body);  // frees the memory; an assignment would keep it
       QueueHiding(key, held, now);
     }
   } else {
-    OnFailed(key, held, handled.error(), now);
+    OnFailed(key, held, is_pending.error(), now);
   }
   return FinishStep(now);
 }
@@ -143,7 +144,7 @@ SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& handled, Instant n
 void SqsPoll::OnFailed(Key key, Held& held, const Error& error, Instant now) {
   if (IsOfTheMessage(error.code)) {
     ++(error.code == Code::kInvalidArgument ? stats_.bad : stats_.failed);
-    step_.notices.push_back({RemoveHeld(key).id, error, /*is_left=*/true});
+    step_.notices.push_back({RemoveHeld(key).id, error, /*is_abandoned=*/true});
     return;
   }
   ++stats_.failed;
@@ -154,28 +155,29 @@ void SqsPoll::OnFailed(Key key, Held& held, const Error& error, Instant now) {
   QueueHiding(key, held, now);
 }
 
-// Another message succeeded, so the store is available and these messages have a defect. They are
-// left to the queue's redrive policy.
-void SqsPoll::LeaveWhatAlwaysFails() {
+// The handling of another message succeeded, so the store is available and these messages have a
+// defect.
+void SqsPoll::AbandonFailing() {
   if (failing_ == 0 || !has_succeeded_) return;
   for (auto at = held_.begin(); at != held_.end();) {
     const auto& [key, held] = *at++;
     if (held.state != State::kFailing || held.failures < options_.max_failures) continue;
     --failing_;
-    step_.notices.push_back({RemoveHeld(key).id,
-                             {Code::kAborted, "its handling fails again and again"},
-                             /*is_left=*/true});
+    step_.notices.push_back(
+        {RemoveHeld(key).id,
+         {Code::kAborted, "its handling failed repeatedly, and that of other messages succeeded"},
+         /*is_abandoned=*/true});
   }
 }
 
 // A message that is not held any more was given back, or deleted when it was handled.
-SqsPoll::Step SqsPoll::OnOver(Key key, const Status& over, Instant now) {
+SqsPoll::Step SqsPoll::OnEventOver(Key key, const Status& status, Instant now) {
   const auto at = held_.find(key);
   if (at == held_.end()) return FinishStep(now);
-  if (over) {
+  if (status) {
     QueueDeletion(key);
   } else {
-    step_.notices.push_back({RemoveHeld(key).id, over.error()});
+    step_.notices.push_back({RemoveHeld(key).id, status.error()});
   }
   return FinishStep(now);
 }
@@ -250,8 +252,9 @@ void SqsPoll::GiveBack() {
   failing_ = 0;
 }
 
-// At most one deletion and one hiding are in flight. A round ends without waiting for them, and
-// before them: messages that it leaves in the queue are not hidden.
+// At most one deletion and one hiding are in flight, and the end of a round does not wait for them.
+// EndRound is called before the hidings are taken, because it drops those of messages that it
+// leaves in the queue.
 SqsPoll::Step SqsPoll::FinishStep(Instant now) {
   if (stopping_ && !receiving_ && handling_ == 0 && !held_.empty()) GiveBack();
   if (!stopping_ && !receiving_ && handling_ == 0) EndRound(now);
@@ -270,7 +273,7 @@ SqsPoll::Step SqsPoll::FinishStep(Instant now) {
 // A round with any failure is followed by a pause; a success in it keeps the pauses from growing.
 void SqsPoll::EndRound(Instant now) {
   if (!std::exchange(in_round_, false) || ended_) return;
-  LeaveWhatAlwaysFails();
+  AbandonFailing();
   due_ = was_empty_ ? std::max(now, began_ + options_.least_gap) : now;
   if (has_succeeded_ || !has_failed_) backoff_.Reset();
   if (has_failed_) due_ = now + backoff_.Next(rng_);

@@ -7,15 +7,19 @@
 //   state      event                                               next state
 //   (new)      OnReceived                                          kHandling
 //   kHandling  OnHandled, its event is over                        (deleted)
-//   kHandling  OnHandled, its event is not over                    kNotOver; hidden, repeatedly
+//   kHandling  OnHandled, its event is pending                     kPending, hidden repeatedly
 //   kHandling  OnHandled, an error of the message                  (left in the queue)
-//   kHandling  OnHandled, another error                            kFailing; hidden
-//   kFailing   the next round                                      kHandling
-//   kFailing   max_failures failures, and another one succeeded   (left in the queue)
-//   kNotOver   OnOver, success                                     (deleted)
-//   kNotOver   OnOver, an error                                    (left in the queue)
-//   kNotOver,  Stop                                                (given back to the queue)
-//     kFailing
+//   kHandling  OnHandled, another error                            kFailing, hidden once
+//   kFailing   the next round begins                               kHandling
+//   kFailing   a round ends: max_failures handlings have failed,   (left in the queue)
+//                and that of another message has succeeded
+//   kPending   OnEventOver, success                                (deleted)
+//   kPending   OnEventOver, an error                               (left in the queue)
+//   kPending   Stop                                                (given back to the queue)
+//   kFailing   Stop                                                (given back to the queue)
+//
+// A message that is left in the queue is received again after its visibility timeout; one that is
+// given back may be received again at once. The redrive policy of the queue applies to both.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +42,12 @@ namespace weir {
 struct SqsPollOptions {
   /// The visibility timeout must be set, and longer than the handling of a message takes.
   ReceiveOptions receive{.visibility = std::chrono::seconds(60)};
-  /// Time for which a message is hidden while its event is not over; before it has passed, the
-  /// message is hidden again. Must be longer than the visibility timeout and a round. If this
-  /// process ends, the message is received again after this time.
+  /// Time for which a message is hidden while its event is pending; before it has passed, the
+  /// message is hidden again. Must be longer than the visibility timeout and a round together. If
+  /// this process ends, the message is received again after this time.
   std::chrono::seconds hidden{240};
-  /// If false, a message is deleted when it is handled, even if its event is not over. For FIFO
-  /// queues, in which a hidden message stops the messages behind it.
+  /// If false, a message is deleted when it is handled, even if its event is still pending. For
+  /// FIFO queues, in which a hidden message stops the messages behind it.
   bool keeps_until_over = true;
   /// Minimum time between the starts of two calls if the first returned no messages, so that a
   /// service that does not wait for messages is not called in a tight loop.
@@ -51,11 +55,11 @@ struct SqsPollOptions {
   /// Bounds of the pause after a round with a failure.
   nanoseconds first_backoff = milliseconds(200);
   nanoseconds longest_backoff = std::chrono::seconds(5);  ///< REQUIRES: >= first_backoff > 0
-  /// While this many messages are held whose handling failed, only every tenth round receives, and
-  /// only one message: the store is unavailable, or each of the messages has a defect.
+  /// While at least this many held messages fail, only every tenth round receives, and only one
+  /// message: the store is unavailable, or each of the failing messages has a defect.
   std::size_t max_failing = 10;
-  /// A message whose handling failed this many times is left in the queue when the handling of
-  /// another message succeeds.
+  /// A message whose handling failed this many times is left in the queue at the end of a round in
+  /// which the handling of another message succeeded.
   std::uint32_t max_failures = 20;
   /// While this many messages are held, no more are received. At most ReleaseOptions::max_pending
   /// less the messages of one call.
@@ -63,23 +67,25 @@ struct SqsPollOptions {
 };
 
 struct SqsStats {
-  std::uint64_t receives = 0;  ///< successful calls, also without messages
-  std::uint64_t received = 0;  ///< messages
-  std::uint64_t deleted = 0;
-  std::uint64_t bad = 0;             ///< messages that are not events; left in the queue
-  std::uint64_t failed = 0;          ///< handlings that failed
-  std::uint64_t not_deleted = 0;     ///< messages that were handled and will be received again
-  std::uint64_t receive_errors = 0;  ///< calls
-  std::uint64_t delete_errors = 0;   ///< calls
-  std::uint64_t hide_errors = 0;     ///< calls; their messages may be received again
-  std::size_t held = 0;              ///< messages, now
+  std::uint64_t receives = 0;  ///< successful calls of ReceiveMessage, also without messages
+  std::uint64_t received = 0;  ///< received messages
+  std::uint64_t deleted = 0;   ///< deleted messages
+  std::uint64_t bad = 0;       ///< messages that are not events, and were left in the queue
+  std::uint64_t failed = 0;    ///< failed handlings of other messages
+  /// Messages that were handled but not deleted, so they will be received again.
+  std::uint64_t not_deleted = 0;
+  std::uint64_t receive_errors = 0;  ///< failed calls of ReceiveMessage
+  std::uint64_t delete_errors = 0;   ///< failed calls of DeleteMessageBatch
+  /// Failed calls of ChangeMessageVisibilityBatch; their messages may be received again.
+  std::uint64_t hide_errors = 0;
+  std::size_t held = 0;  ///< messages that are held now
 };
 
 /// The report of a failure.
 struct SqsNotice {
   std::string message_id;  ///< empty: the failure of a call
   Error error;
-  bool is_left = false;  ///< the message is left in the queue; this process does not retry it
+  bool is_abandoned = false;  ///< no retry follows: the message is left in the queue
 };
 
 /// Not thread-safe.
@@ -111,17 +117,17 @@ class SqsPoll {
   /// Begins a round if it is due. The first call begins the first round.
   Step OnWake(Instant now);
   Step OnReceived(Result<std::vector<SqsMessage>> received, Instant now);
-  /// Takes the result of a handling. True: the event is not over, and OnOver follows. With
-  /// kInvalidArgument the message is not an event, and with kDataLoss it cannot be handled. It is
-  /// then left in the queue, to the queue's redrive policy. With any other error it is held and
-  /// handled again.
-  Step OnHandled(Key key, const Result<bool>& handled, Instant now);
-  /// Reports that the event of a message is over. After an error the message is not deleted, and is
-  /// received again, perhaps by this process.
-  Step OnOver(Key key, const Status& over, Instant now);
+  /// Reports the result of a handling (EventProgress::settled). The value is true if the event is
+  /// still pending: OnEventOver follows. kInvalidArgument: the message is not an event. kDataLoss:
+  /// it cannot be handled. After these two errors it is left in the queue; after any other error it
+  /// is held and handled again.
+  Step OnHandled(Key key, const Result<bool>& is_pending, Instant now);
+  /// Reports that a pending event is over (EventProgress::over). After an error the message is not
+  /// deleted, and is received again, perhaps by this process.
+  Step OnEventOver(Key key, const Status& status, Instant now);
   Step OnDeleted(const Result<SqsBatchOutcome>& deleted, Instant now);
   Step OnHidden(const Result<SqsBatchOutcome>& hidden, Instant now);
-  /// Begins the end: no further call to receive follows. Calls and handlings in flight complete,
+  /// Begins the stop: no further call to receive follows. Calls and handlings in flight complete,
   /// also a call that waits for messages; then the held messages are given back to the queue. The
   /// step with `stopped` is the last.
   Step Stop(Instant now);
@@ -129,24 +135,25 @@ class SqsPoll {
   SqsStats stats() const;
 
  private:
-  enum class State { kHandling, kFailing, kNotOver };
+  enum class State { kHandling, kFailing, kPending };
   struct Held {
     SqsMessage message;
     State state = State::kHandling;
     std::uint32_t failures = 0;
-    Instant hidden_until{};  // in kNotOver
+    Instant hidden_until{};  // in kPending
   };
 
   /// Adds the round's call to receive to the step, unless too many messages are held or failing.
   void ReceiveIfRoom();
-  /// Takes the error of a handling.
+  /// Processes the error of a handling.
   void OnFailed(Key key, Held& held, const Error& error, Instant now);
-  /// Drops messages whose handling failed max_failures times, if another one succeeded.
-  void LeaveWhatAlwaysFails();
+  /// Leaves messages in the queue whose handling failed max_failures times, if that of another
+  /// message succeeded in this round.
+  void AbandonFailing();
   /// Hands over one message.
   void HandOverMessage(Key key, Held& held);
-  /// Hands over the messages whose handling failed.
-  void HandleFailing();
+  /// Hands over the messages in kFailing again.
+  void RetryFailing();
   /// Queues further hidings of messages that become visible soon.
   void HideAgain(Instant now);
   /// Queues the hiding of a message.
@@ -193,7 +200,7 @@ class SqsPoll {
   std::size_t failing_ = 0;            // held messages in kFailing
   std::deque<std::string> to_delete_;  // queued receipts
   std::map<Key, SqsHiding> to_hide_;   // queued hidings
-  // The messages in kNotOver, by the end of their hiding.
+  // The messages in kPending, by the end of their hiding.
   std::set<std::pair<Instant, Key>> hidden_until_;
   Step step_;  // the step that is being made
   SqsStats stats_;

@@ -77,7 +77,7 @@ TEST_F(SqsPollTest, R8WhatIsNotOverIsHiddenAndDeletedWhenItIs) {
   Hidden(2);
   EXPECT_TRUE(poll_.OnWake(now_).receive);
   EXPECT_EQ(poll_.stats().held, 2U);
-  EXPECT_THAT(poll_.OnOver(keys[0], {}, now_).receipts, ElementsAre("r0"));
+  EXPECT_THAT(poll_.OnEventOver(keys[0], {}, now_).receipts, ElementsAre("r0"));
   Deleted(1);
   EXPECT_EQ(poll_.stats().held, 1U);
 }
@@ -91,7 +91,7 @@ TEST_F(SqsPollTest, R8WithoutHoldingItIsDeletedWhenItIsHandled) {
   const auto step = poll.OnHandled(keys[0], true, now_);
   EXPECT_THAT(step.receipts, ElementsAre("r0"));
   EXPECT_THAT(step.hidings, IsEmpty());
-  EXPECT_THAT(poll.OnOver(keys[0], {}, now_).receipts, IsEmpty());
+  EXPECT_THAT(poll.OnEventOver(keys[0], {}, now_).receipts, IsEmpty());
 }
 
 TEST_F(SqsPollTest, NothingIsReceivedWhileMessagesAreHandled) {
@@ -112,7 +112,7 @@ TEST_F(SqsPollTest, NothingIsReceivedWhileTooManyAreHeld) {
   EXPECT_FALSE(next.receive);
   ASSERT_TRUE(next.wake) << "it looks again";
   EXPECT_GE(*next.wake, *step.wake + options_.least_gap);
-  poll.OnOver(keys[0], {}, now_);
+  poll.OnEventOver(keys[0], {}, now_);
   poll.OnDeleted(SqsBatchOutcome{.done = 1}, now_);
   EXPECT_TRUE(poll.OnWake(*next.wake).receive);
 }
@@ -143,7 +143,7 @@ TEST_F(SqsPollTest, WhatIsNoEventIsToldAndLeftInTheQueue) {
   EXPECT_EQ(step.notices[0].message_id, "m1");
   EXPECT_EQ(poll_.stats().bad, 1U);
   EXPECT_EQ(poll_.stats().held, 0U);
-  EXPECT_TRUE(step.notices[0].is_left);
+  EXPECT_TRUE(step.notices[0].is_abandoned);
   EXPECT_EQ(step.wake, now_) << "no reason to pause";
 }
 
@@ -212,7 +212,7 @@ TEST_F(SqsPollTest, R8ARoundDoesNotWaitForDeletions) {
   for (const Key key : keys) HandleNotOver(key);
   Hidden(10);
   EXPECT_TRUE(poll_.OnWake(now_).receive);
-  EXPECT_THAT(poll_.OnOver(keys[0], {}, now_).receipts, SizeIs(1));
+  EXPECT_THAT(poll_.OnEventOver(keys[0], {}, now_).receipts, SizeIs(1));
   const auto step = poll_.OnReceived({}, now_);
   ASSERT_TRUE(step.wake) << "while a deletion is in flight";
   EXPECT_TRUE(poll_.OnWake(*step.wake).receive);
@@ -223,11 +223,11 @@ TEST_F(SqsPollTest, R8WhatIsLostComesAgain) {
   const auto keys = Receive(1);
   HandleNotOver(keys[0]);
   Hidden(1);
-  const auto step = poll_.OnOver(keys[0], Fail(Away()), now_);
+  const auto step = poll_.OnEventOver(keys[0], Fail(Away()), now_);
   EXPECT_THAT(step.receipts, IsEmpty());
   ASSERT_THAT(step.notices, SizeIs(1));
   EXPECT_EQ(step.notices[0].message_id, "m0");
-  EXPECT_FALSE(step.notices[0].is_left) << "it may come to this process again";
+  EXPECT_FALSE(step.notices[0].is_abandoned) << "it may come to this process again";
   EXPECT_EQ(poll_.stats().held, 0U);
 }
 
@@ -292,7 +292,7 @@ TEST_F(SqsPollTest, AMessageThatIsLeftBecauseItAlwaysFailsIsNotHidden) {
 TEST_F(SqsPollTest, I14WhatIsOverIsNotHidden) {
   const auto keys = Receive(2);
   HandleNotOver(keys[0]);
-  poll_.OnOver(keys[0], {}, now_);
+  poll_.OnEventOver(keys[0], {}, now_);
   const auto step = Handle(keys[1]);
   EXPECT_THAT(step.receipts, ElementsAre("r0", "r1"));
   EXPECT_THAT(step.hidings, IsEmpty());
@@ -444,7 +444,7 @@ TEST_F(SqsPollTest, R8StoppingGivesBackWhatIsNotOver) {
   EXPECT_THAT(step.hidings, ElementsAre(SqsHiding{"r0", seconds(0)}, SqsHiding{"r1", seconds(0)},
                                         SqsHiding{"r2", seconds(0)}));
   EXPECT_FALSE(step.stopped);
-  EXPECT_THAT(poll_.OnOver(keys[0], {}, now_).receipts, IsEmpty()) << "it is given back";
+  EXPECT_THAT(poll_.OnEventOver(keys[0], {}, now_).receipts, IsEmpty()) << "it is given back";
   EXPECT_TRUE(Hidden(3).stopped);
 }
 

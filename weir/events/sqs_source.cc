@@ -188,7 +188,7 @@ void SqsSource::State::HandOver(const SqsPoll::HandOver& message) {
   };
   auto over = [weak, key](Status end) {
     PostStep(weak, [key, end = std::move(end)](SqsPoll& poll, Instant now) {
-      return poll.OnOver(key, end, now);
+      return poll.OnEventOver(key, end, now);
     });
   };
   handle_(message.body, message.sent, {.settled = std::move(settled), .over = std::move(over)});

@@ -39,7 +39,8 @@ class QueueReports {
 
   void OnNotice(const SqsNotice& notice) {
     const std::string& id = notice.message_id;
-    if (notice.is_left) failures_.Note(fmt::format("message {}: {}", id, notice.error.message));
+    if (notice.is_abandoned)
+      failures_.Note(fmt::format("message {}: {}", id, notice.error.message));
     const auto suppressed = event_.ShouldWrite(clock_.Now());
     if (!suppressed) return;
     const LogField fields[] = {

@@ -22,44 +22,44 @@ LeaseKeeper::LeaseKeeper(const ConsumerOptions& options)
 
 std::vector<ConsumerStep::LeaseRequest> LeaseKeeper::MakeRequests(Moment at,
                                                                   std::uint64_t& next_id) {
-  Planned planned{at.now, next_id};
+  RequestPlan plan{at.now, next_id};
   planned_at_ = at.now;
-  PlanRead(planned);
-  for (auto& [shard, entry] : entries_) PlanHeld(entry, planned);
-  if (!is_loaded_ || !is_listed_ || is_draining_) return std::move(planned.requests);
-  PlanCreations(at, planned);
-  PlanTakes(planned);
-  PlanWish(planned);
-  PlanRemovals(planned);
-  return std::move(planned.requests);
+  PlanRead(plan);
+  for (auto& [shard, entry] : entries_) PlanHeld(entry, plan);
+  if (!is_loaded_ || !is_listed_ || is_draining_) return std::move(plan.requests);
+  PlanCreations(at, plan);
+  PlanTakes(plan);
+  PlanHandoverRequest(plan);
+  PlanRemovals(plan);
+  return std::move(plan.requests);
 }
 
-void LeaseKeeper::PlanRead(Planned& planned) {
-  if (read_id_ != 0 || read_due_ > planned.now || is_draining_) return;
-  read_id_ = planned.next_id++;
-  read_sent_ = planned.now;
-  planned.requests.push_back({read_id_});
+void LeaseKeeper::PlanRead(RequestPlan& plan) {
+  if (read_id_ != 0 || read_due_ > plan.now || is_draining_) return;
+  read_id_ = plan.next_id++;
+  read_sent_ = plan.now;
+  plan.requests.push_back({read_id_});
 }
 
-void LeaseKeeper::PlanHeld(Entry& entry, Planned& planned) {
-  if (!entry.is_held || entry.write_id != 0 || entry.retry_at > planned.now) return;
+void LeaseKeeper::PlanHeld(Entry& entry, RequestPlan& plan) {
+  if (!entry.is_held || entry.write_id != 0 || entry.retry_at > plan.now) return;
   const bool has_progress = entry.progress != entry.lease.position;
   const bool is_due = entry.is_releasing ||
-                      planned.now >= entry.written + options_.term / kRenewalsPerTerm ||
-                      (has_progress && planned.now >= entry.written + options_.checkpoint_interval);
+                      plan.now >= entry.written + options_.term / kRenewalsPerTerm ||
+                      (has_progress && plan.now >= entry.written + options_.checkpoint_interval);
   if (!is_due) return;
   ShardLease lease = entry.lease;
   lease.position = entry.progress;
   lease.term = options_.term;
   if (entry.is_releasing) {
     lease.owner.clear();
-  } else if (!ShouldRelease(lease.shard, planned.now)) {
+  } else if (!ShouldRelease(lease.shard, plan.now)) {
     lease.wanted_by.clear();
   }
-  Write(entry, {.lease = std::move(lease)}, planned);
+  Write(entry, {.lease = std::move(lease)}, plan);
 }
 
-void LeaseKeeper::PlanCreations(Moment at, Planned& planned) {
+void LeaseKeeper::PlanCreations(Moment at, RequestPlan& plan) {
   bool is_complete = true;
   for (const StreamShard& shard : listed_) {
     if (!entries_.contains(shard.id)) {
@@ -73,57 +73,60 @@ void LeaseKeeper::PlanCreations(Moment at, Planned& planned) {
     entries_[kInitializedLease].lease = {.shard = kInitializedLease, .position = {At::kEnd}};
   }
   for (auto& [shard, entry] : entries_) {
-    const bool is_due = entry.write_id == 0 && entry.retry_at <= planned.now;
-    if (!entry.is_stored && is_due) Write(entry, {.lease = entry.lease}, planned);
+    const bool is_due = entry.write_id == 0 && entry.retry_at <= plan.now;
+    if (!entry.is_stored && is_due) Write(entry, {.lease = entry.lease}, plan);
   }
 }
 
-// The reader of a parent that was removed finds that it is missing, and delivers a gap. The lease
-// of the child is created later, so that a process that ends in between leaves the parent unknown.
+// A parent that the service has removed gets a lease too: the reader of that lease finds that the
+// shard is missing, and delivers a gap. The child's lease is created only when the parent's is
+// stored. In the other order, a process that ended in between would leave the child's lease alone,
+// and no later process would report the gap.
 ShardLease LeaseKeeper::FirstLeaseFor(const StreamShard& shard, Moment at) const {
   const Entry* const parent = Find(shard.parent);
   const bool is_parent_known = shard.parent.empty() || FindListed(shard.parent) != nullptr ||
                                (parent != nullptr && parent->is_stored);
   if (IsInitialized() && !is_parent_known) return {.shard = shard.parent};
-  return {.shard = shard.id, .parent = shard.parent, .position = BeginningOf(shard, at)};
+  return {.shard = shard.id, .parent = shard.parent, .position = StartPosition(shard, at)};
 }
 
-ShardPosition LeaseKeeper::BeginningOf(const StreamShard& shard, Moment at) const {
-  const bool is_first = !IsInitialized();
-  if (is_first && options_.from == At::kLatest) return {At::kLatest, {}, at.wall};
+ShardPosition LeaseKeeper::StartPosition(const StreamShard& shard, Moment at) const {
+  const bool is_first_start = !IsInitialized();
+  if (is_first_start && options_.from == At::kLatest) return {At::kLatest, {}, at.wall};
   const bool has_known_parent =
       FindListed(shard.parent) != nullptr || entries_.contains(shard.parent);
-  if (is_first && !has_known_parent) return {At::kTrimHorizon};
-  // An iterator at the first number fails if records of the shard are trimmed, unlike kTrimHorizon.
+  if (is_first_start && !has_known_parent) return {At::kTrimHorizon};
   if (shard.first_sequence.empty()) return {At::kTrimHorizon};
+  // Unlike kTrimHorizon, this position fails if records of the shard were trimmed: a gap is
+  // reported.
   return {At::kAt, shard.first_sequence};
 }
 
-void LeaseKeeper::Write(Entry& entry, LeaseWrite write, Planned& planned) {
+void LeaseKeeper::Write(Entry& entry, LeaseWrite write, RequestPlan& plan) {
   write.expected = entry.is_stored ? entry.lease.version : 0;
   write.lease.version = write.expected + 1;
-  entry.write_id = planned.next_id++;
-  entry.written = planned.now;
-  if (!entry.unresolved) entry.unresolved = planned.now;
+  entry.write_id = plan.next_id++;
+  entry.written = plan.now;
+  if (!entry.unresolved_since) entry.unresolved_since = plan.now;
   entry.sent = write;
-  planned.requests.push_back({entry.write_id, std::move(write)});
+  plan.requests.push_back({entry.write_id, std::move(write)});
 }
 
 std::optional<Instant> LeaseKeeper::NextWake() const {
   std::optional<Instant> wake;
-  const auto at = [&](Instant due) { wake = std::min(wake.value_or(due), due); };
-  if (read_id_ == 0 && !is_draining_) at(read_due_);
+  const auto wake_by = [&](Instant due) { wake = std::min(wake.value_or(due), due); };
+  if (read_id_ == 0 && !is_draining_) wake_by(read_due_);
   for (const auto& [shard, entry] : entries_) {
     if (entry.write_id != 0) continue;
     if (!entry.is_held) {
-      if (entry.retry_at > planned_at_ && !is_draining_) at(entry.retry_at);
+      if (entry.retry_at > planned_at_ && !is_draining_) wake_by(entry.retry_at);
       continue;
     }
     Instant due = entry.written + options_.term / kRenewalsPerTerm;
     if (entry.progress != entry.lease.position) {
       due = std::min(due, entry.written + options_.checkpoint_interval);
     }
-    at(std::max(entry.retry_at, entry.is_releasing ? Instant{} : due));
+    wake_by(std::max(entry.retry_at, entry.is_releasing ? Instant{} : due));
   }
   return wake;
 }
@@ -157,7 +160,7 @@ LeaseChanges LeaseKeeper::OnRead(std::uint64_t id, LeasesRead read, Instant now,
     if (entry.write_id != 0) continue;
     if (entry.is_stored && lease.version <= entry.lease.version) continue;
     // Writes without a known result can no longer be applied: they expect an older version.
-    const Instant since = std::exchange(entry.unresolved, std::nullopt).value_or(read_sent_);
+    const Instant since = std::exchange(entry.unresolved_since, std::nullopt).value_or(read_sent_);
     Adopt(entry, lease, now);
     Settle(entry, false, since, changes);
   }
@@ -191,7 +194,7 @@ LeaseChanges LeaseKeeper::OnWrite(std::uint64_t id, const LeaseOutcome& outcome,
   }
   failing_ = false;
   backoff_.Reset();
-  const Instant since = *std::exchange(entry.unresolved, std::nullopt);
+  const Instant since = *std::exchange(entry.unresolved_since, std::nullopt);
   const bool is_removed = outcome->applied ? entry.sent.remove : !outcome->current;
   if (is_removed) {
     Lose(entry, changes);
@@ -212,21 +215,20 @@ void LeaseKeeper::Adopt(Entry& entry, const ShardLease& current, Instant now) {
 
 void LeaseKeeper::Settle(Entry& entry, bool applied, Instant since, LeaseChanges& changes) {
   const ShardLease& sent = entry.sent.lease;
-  const bool is_ours = entry.lease.owner == options_.owner && sent.owner == options_.owner &&
-                       entry.lease.epoch == sent.epoch;
-  const bool is_kept =
-      entry.is_held && entry.lease.owner == options_.owner && entry.lease.epoch == sent.epoch;
-  if (!entry.is_held && is_ours) {
+  const bool is_same_epoch = entry.lease.epoch == sent.epoch;
+  const bool is_own = entry.lease.owner == options_.owner && is_same_epoch;
+  if (!entry.is_held && is_own && sent.owner == options_.owner) {
     entry.is_held = true;
     entry.is_releasing = false;
     entry.progress = entry.lease.position;
     entry.valid_until = since + options_.term;
     changes.taken.push_back(entry.lease);
-  } else if (is_kept) {
-    // Only a write that was applied restarts the term for other processes; another one is repeated.
+  } else if (entry.is_held && is_own) {
+    // A write that was applied renews the lease: other processes count its term from then on. One
+    // that was not applied renews nothing, and is due again at once.
     if (applied) entry.valid_until = since + options_.term;
     if (!applied) entry.written = Instant{};
-  } else if (entry.is_held && entry.lease.owner.empty() && entry.lease.epoch == sent.epoch) {
+  } else if (entry.is_held && entry.lease.owner.empty() && is_same_epoch) {
     entry.is_held = false;
     changes.released.push_back(entry.lease.shard);
   } else {

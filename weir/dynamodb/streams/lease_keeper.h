@@ -47,20 +47,21 @@ class LeaseKeeper {
                       std::vector<ConsumerEvent>& events);
   LeaseChanges OnWrite(std::uint64_t id, const LeaseOutcome& outcome, Instant now, Rng& rng,
                        std::vector<ConsumerEvent>& events);
-  /// A listing of all shards is complete, which begun at `begun`.
+  /// A listing of all shards, which began at `begun`, is complete.
   void OnListing(std::vector<StreamShard> shards, Instant begun);
 
   /// Notes the position of a held shard, to be stored with the next write.
   void SetPosition(std::string_view shard, const ShardPosition& position);
   /// Releases a held shard with its position.
   void Release(std::string_view shard);
-  /// Returns whether the shard is held and its lease has not run out.
+  /// Returns whether the shard is held, its lease has not expired, and it is not being released.
   bool MayDeliver(std::string_view shard, Instant now) const;
   /// Returns whether another process should get the held shard.
   bool ShouldRelease(std::string_view shard, Instant now) const;
   /// Takes no more leases.
   void Drain() { is_draining_ = true; }
-  /// Returns whether a lease is held that has not run out, or is being taken.
+  /// Returns whether this process holds a lease that has not expired, or has a write in flight that
+  /// takes one.
   bool HoldsAny(Instant now) const;
   /// Returns the held shards whose positions are not known to be stored.
   std::vector<std::string> FindUnstored() const;
@@ -71,7 +72,7 @@ class LeaseKeeper {
   struct Entry {
     ShardLease lease{};       ///< as stored
     bool is_stored = false;   ///< false: it is being created
-    bool is_damaged = false;  ///< as stored; only the name of the shard is known
+    bool is_damaged = false;  ///< the stored lease cannot be read, except for the shard's name
     Instant seen{};           ///< when this process first saw this version
     bool is_held = false;
     bool is_releasing = false;
@@ -79,37 +80,42 @@ class LeaseKeeper {
     Instant written{};           ///< the time at which the last write was sent
     ShardPosition progress{};    ///< the progress of a held lease, which is to be stored
     std::uint64_t write_id = 0;  ///< the id of the write in flight; 0: none
-    LeaseWrite sent{};
+    LeaseWrite sent{};           ///< the last write
     /// The time at which the first write without a known result was sent.
-    std::optional<Instant> unresolved{};
-    Instant retry_at{};
+    std::optional<Instant> unresolved_since{};
+    Instant retry_at{};  ///< the lease is not written before this time
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
-  /// The requests of one call of MakeRequests.
-  struct Planned {
+  /// The requests that one call of MakeRequests returns.
+  struct RequestPlan {
     Instant now;
     std::uint64_t& next_id;
     std::vector<ConsumerStep::LeaseRequest> requests{};
   };
 
-  void PlanRead(Planned& planned);
-  void PlanCreations(Moment at, Planned& planned);
-  void PlanHeld(Entry& entry, Planned& planned);
-  void PlanTakes(Planned& planned);
-  void PlanWish(Planned& planned);
-  void PlanRemovals(Planned& planned);
-  void Write(Entry& entry, LeaseWrite write, Planned& planned);
+  void PlanRead(RequestPlan& plan);
+  void PlanCreations(Moment at, RequestPlan& plan);
+  void PlanHeld(Entry& entry, RequestPlan& plan);
+  void PlanTakes(RequestPlan& plan);
+  /// Asks the process with the most leases for one of them (wanted_by), if this process has less
+  /// than its share and cannot take any.
+  void PlanHandoverRequest(RequestPlan& plan);
+  void PlanRemovals(RequestPlan& plan);
+  void Write(Entry& entry, LeaseWrite write, RequestPlan& plan);
 
-  /// Returns the lease to create for a shard that has none: that of its parent, if the service
-  /// removed the parent before it was listed.
+  /// Returns the lease to create for a shard that has none. If the service removed the shard's
+  /// parent before this process listed it, and the parent has no lease, this is the lease of the
+  /// parent.
   ShardLease FirstLeaseFor(const StreamShard& shard, Moment at) const;
-  /// Returns where to begin in a shard that has no lease.
-  ShardPosition BeginningOf(const StreamShard& shard, Moment at) const;
+  /// Returns the position of the first lease of a shard.
+  ShardPosition StartPosition(const StreamShard& shard, Moment at) const;
   void NoteDamaged(DamagedLease lease, Instant now, LeaseChanges& changes,
                    std::vector<ConsumerEvent>& events);
-  /// Stores the state of a lease that a result shows.
+  /// Copies a stored lease, which a read or a write returned, to the entry.
   void Adopt(Entry& entry, const ShardLease& current, Instant now);
-  /// Compares the lease of an entry with what this process believes to hold.
+  /// Compares the stored lease of an entry with the last write of this process, and notes whether
+  /// this process has taken it, still holds it, has released it or has lost it. `applied`: the last
+  /// write was applied. `since`: the start of the lease's term, if it was taken or renewed.
   void Settle(Entry& entry, bool applied, Instant since, LeaseChanges& changes);
   void Lose(Entry& entry, LeaseChanges& changes);
 
@@ -118,14 +124,17 @@ class LeaseKeeper {
   bool IsInitialized() const;
   /// Returns whether all shards that must be read before this one have ended.
   bool IsReady(const Entry& entry) const;
-  /// Returns whether the shard should be read now: only such shards are shared.
+  /// Returns whether the shard is to be read now. Only active shards are divided among the
+  /// processes.
   bool IsActive(const Entry& entry) const;
   bool IsExpired(const Entry& entry, Instant now) const;
   bool IsTakeable(const Entry& entry, Instant now) const;
   bool IsFinished(const Entry& entry) const;
   std::size_t CountHeld() const;
-  /// Returns the number of ready shards of each live process, and of those that want some.
+  /// Returns the number of shards that each process holds, by name. A process that holds none but
+  /// has asked for one has the number 0. Expired leases and finished shards are not counted.
   std::map<std::string, std::size_t, std::less<>> CountByOwner(Instant now) const;
+  /// Returns the number of active shards for each process, rounded up.
   std::size_t ShareOf(Instant now) const;
 
   const ConsumerOptions& options_;

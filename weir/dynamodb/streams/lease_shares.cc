@@ -6,38 +6,38 @@
 
 namespace weir::dynamo {
 
-void LeaseKeeper::PlanTakes(Planned& planned) {
-  std::size_t room = std::min(ShareOf(planned.now), options_.max_shards);
+void LeaseKeeper::PlanTakes(RequestPlan& plan) {
+  std::size_t room = std::min(ShareOf(plan.now), options_.max_shards);
   for (auto& [shard, entry] : entries_) {
     const bool is_taking = entry.write_id != 0 && entry.sent.lease.owner == options_.owner;
     if ((entry.is_held || is_taking) && IsActive(entry)) room -= std::min<std::size_t>(room, 1);
   }
   for (auto& [shard, entry] : entries_) {
     if (room == 0) return;
-    if (!IsTakeable(entry, planned.now) || entry.retry_at > planned.now) continue;
+    if (!IsTakeable(entry, plan.now) || entry.retry_at > plan.now) continue;
     --room;
     ShardLease lease = entry.lease;
     lease.owner = options_.owner;
     lease.term = options_.term;
     lease.wanted_by.clear();
     ++lease.epoch;
-    Write(entry, {.lease = std::move(lease)}, planned);
+    Write(entry, {.lease = std::move(lease)}, plan);
   }
 }
 
-void LeaseKeeper::PlanWish(Planned& planned) {
-  const auto counts = CountByOwner(planned.now);
-  const std::size_t share = ShareOf(planned.now);
+void LeaseKeeper::PlanHandoverRequest(RequestPlan& plan) {
+  const auto counts = CountByOwner(plan.now);
+  const std::size_t share = ShareOf(plan.now);
   if (CountHeld() >= std::min(share, options_.max_shards)) return;
   Entry* wanted = nullptr;
   std::size_t most = CountHeld() + 1;
   for (auto& [shard, entry] : entries_) {
     if (IsFinished(entry)) continue;
-    if (entry.lease.wanted_by == options_.owner || IsTakeable(entry, planned.now)) return;
+    if (entry.lease.wanted_by == options_.owner || IsTakeable(entry, plan.now)) return;
     // A write in flight may get a shard.
     if (entry.write_id != 0 && entry.sent.lease.owner == options_.owner) return;
     const auto owner = counts.find(entry.lease.owner);
-    const bool is_free_to_ask = entry.write_id == 0 && entry.retry_at <= planned.now &&
+    const bool is_free_to_ask = entry.write_id == 0 && entry.retry_at <= plan.now &&
                                 entry.lease.wanted_by.empty() && !entry.is_held;
     if (!is_free_to_ask || owner == counts.end()) continue;
     if (owner->second <= most || owner->second <= share) continue;
@@ -47,22 +47,21 @@ void LeaseKeeper::PlanWish(Planned& planned) {
   if (wanted == nullptr) return;
   ShardLease lease = wanted->lease;
   lease.wanted_by = options_.owner;
-  Write(*wanted, {.lease = std::move(lease)}, planned);
+  Write(*wanted, {.lease = std::move(lease)}, plan);
 }
 
 // A listing that begun well after the shard was seen to have ended has it, unless the service has
 // removed it.
-void LeaseKeeper::PlanRemovals(Planned& planned) {
+void LeaseKeeper::PlanRemovals(RequestPlan& plan) {
   for (auto& [shard, entry] : entries_) {
     const bool is_old = listing_begun_ >= entry.seen + options_.term && entry.is_stored;
     if (!is_old || !IsFinished(entry) || entry.is_held || shard == kInitializedLease) continue;
-    if (entry.write_id != 0 || entry.retry_at > planned.now || FindListed(shard) != nullptr)
-      continue;
+    if (entry.write_id != 0 || entry.retry_at > plan.now || FindListed(shard) != nullptr) continue;
     const bool is_needed = std::ranges::any_of(listed_, [&](const StreamShard& child) {
       const Entry* lease = Find(child.id);
       return child.parent == entry.lease.shard && (lease == nullptr || !lease->is_stored);
     });
-    if (!is_needed) Write(entry, {.lease = entry.lease, .remove = true}, planned);
+    if (!is_needed) Write(entry, {.lease = entry.lease, .remove = true}, plan);
   }
 }
 

@@ -1,4 +1,5 @@
-// The requests of DynamoDB Streams and the responses to them, but for records (record_page.h).
+// The bodies of the requests to DynamoDB Streams and of the responses, except that of GetRecords,
+// which is in record_page.h.
 //
 // Format: AWS, "DynamoDB Streams API reference" (version 2012-08-10, JSON protocol 1.0).
 #pragma once
@@ -14,25 +15,25 @@
 
 namespace weir::dynamo {
 
-/// Of the x-amz-target header.
+/// The x-amz-target header is this prefix, a dot and the name of the operation.
 inline constexpr std::string_view kStreamsTargetPrefix = "DynamoDBStreams_20120810";
-/// The most records of a GetRecords.
+/// The maximum number of records that one GetRecords returns.
 inline constexpr std::size_t kMaxPageRecords = 1'000;
 
 struct StreamShard {
   std::string id;
   std::string parent;  ///< empty: it has none
-  /// Normalized (sequence_number.h); empty: the service names none, as for an idle shard.
+  /// Normalized (sequence_number.h); empty: the service returns none, as for an idle shard.
   std::string first_sequence;
 
   friend bool operator==(const StreamShard&, const StreamShard&) = default;
 };
 
-/// One page of a DescribeStream.
+/// The response to one DescribeStream: a page of the stream's shards.
 struct StreamPage {
   std::string status;  ///< "ENABLED", "ENABLING", "DISABLED", "DISABLING"
-  /// Whether a shard has ended is not part of it: some engines report an ending sequence number of
-  /// open shards. A GetRecords without a next iterator is the reliable sign.
+  /// Ending sequence numbers are not read, because some engines report them for open shards too. A
+  /// shard has ended if a GetRecords returns no next iterator.
   std::vector<StreamShard> shards;
   std::string last_shard;  ///< the next page begins after it; empty: there is no next page
 };
@@ -51,8 +52,11 @@ struct ShardPosition {
     kEnd,          ///< after the last record; the shard has ended
   };
   At at = At::kTrimHorizon;
-  std::string sequence_number{};  ///< the sequence number of kAt and kAfter; normalized
-  /// When the record of kAfter was created; nothing if that is not known.
+  std::string sequence_number{};  ///< of kAt and kAfter; normalized
+  /// The records behind the position were created at or after this time; nothing if no such time is
+  /// known. For kAfter it is the creation time of its record, and for kEnd that of the last record.
+  /// For kLatest it is the wall time at which the position was chosen, and a kTrimHorizon that
+  /// replaces a kLatest keeps that time.
   std::optional<UnixMillis> created{};
 
   friend bool operator==(const ShardPosition&, const ShardPosition&) = default;
