@@ -193,8 +193,8 @@ Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, co
   if (!existed) WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path, options.lock_wait));
   WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
                         opened.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
-  const BucketTime time(clock, found.stored.base);
-  opened.labels = std::make_unique<LabelClock>(time, found.stored.correction, log);
+  const BucketTime time(clock, found.clock.base);
+  opened.labels = std::make_unique<LabelClock>(time, found.clock.correction, log);
   opened.file->SetLabelClock(*opened.labels);
   opened.buckets = std::make_unique<BucketTable>(BucketTableOptions{
       .track_changes = true, .time = time, .log = options.log, .count_use = true});

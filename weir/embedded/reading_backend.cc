@@ -290,7 +290,7 @@ Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
   WEIR_RETURN_IF_ERROR(OpenFile(path, clock, options, loaded));
   WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
                         loaded.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
-  loaded.time.emplace(clock, found.stored.base);
+  loaded.time.emplace(clock, found.clock.base);
   if (options.buckets) loaded.buckets = std::make_unique<BucketTable>();
   WEIR_RETURN_IF_ERROR(
       loaded.file->LoadSnapshot(loaded.buckets.get(), loaded.config, loaded.time->Now()));

@@ -28,7 +28,8 @@ struct ReservationOptions {
   /// Time for which rows of the limits table, and the absence of a row, are cached; 0: the table is
   /// read for every request.
   milliseconds limits_ttl{60'000};
-  /// Maximum number of accounts whose limit is cached, and of keys whose refusal is cached.
+  /// Maximum number of cached limits, and of cached refusals. Each is that of one resource and
+  /// account.
   std::size_t cache_capacity = 200'000;
   /// Maximum time for which a refusal is cached. Slots that other processes release are found after
   /// this time. 0: every request calls the store. milliseconds::max(): until the first held slot
@@ -55,22 +56,22 @@ struct ReserveRequest {
   /// Waiting requests are served first come, first served on each key. A request that does not wait
   /// is refused while others wait.
   bool wait = false;
-  /// Ends the wait earlier than the deadline of the call, so that time is left for the last try.
-  /// Has no effect on a request that does not wait.
+  /// Ends the wait before the deadline of the call: no try begins after it, and the last try has
+  /// the time that is left until the deadline. Has no effect on a request that does not wait.
   Deadline wait_until = Deadline::Never();
-  /// Replaces the table and the default.
+  /// The limit of this request. If set, neither the limits table nor default_limit is used.
   std::optional<std::int64_t> limit = std::nullopt;
 };
 
 /// The result of a request that got no slot. It is not an error.
 struct SlotRefusal {
   std::int64_t limit = 0;
-  /// The number of held slots that the store last returned; at least the limit, unless the account
-  /// is blocked.
+  /// The number of held slots, as the store last returned it; at least `limit`. 0 if the account is
+  /// blocked.
   std::int64_t in_use = 0;
-  /// The time after which to ask again. While the refusal is cached, earlier requests are refused
-  /// without a call to the store, unless a slot is released through this limiter. Not set if the
-  /// account is blocked.
+  /// The time after which to request a slot again. While the refusal is cached, a request before
+  /// then is refused without a call to the store, unless a slot is released through this limiter.
+  /// Not set if the account is blocked.
   std::optional<milliseconds> retry_after = std::nullopt;
   /// The account's limit is 0 or less.
   bool blocked = false;
@@ -94,21 +95,24 @@ class WEIR_API ReserveOutcome {
 };
 
 struct ReservationStats {
-  std::uint64_t reserved = 0;  ///< every completed request is one of these three
+  // Each completed request is counted in one of these three.
+  std::uint64_t reserved = 0;
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
-  std::uint64_t remembered = 0;  ///< refused without a call to the store
-  std::uint64_t waiting = 0;     ///< requests that wait now
-  std::uint64_t claims = 0;      ///< calls to the store, by kind
-  std::uint64_t limit_reads = 0;
+  /// Those of `refused` that were not refused by the store: the account is blocked, a refusal is
+  /// cached, or other requests wait.
+  std::uint64_t remembered = 0;
+  std::uint64_t waiting = 0;      ///< requests that wait now
+  std::uint64_t claims = 0;       ///< calls to the store that claim a slot
+  std::uint64_t limit_reads = 0;  ///< calls to the store that read the limits table
 };
 
 /// Reserves slots of a backend. Thread-safe.
 ///
-/// The Backend and the Scheduler must outlive the limiter and every call in flight, and the limiter
-/// must outlive its reservations. It may be destroyed only when no Reserve is in flight, except for
-/// waiting requests: these complete with kCancelled. If the try of such a request is in
-/// flight, it completes when the store responds, and a slot that it got is released.
+/// The backend and the scheduler must outlive the limiter and every call in flight, and the limiter
+/// must outlive its reservations. Requests that wait may be pending when the limiter is destroyed;
+/// no other call of Reserve may be. They complete with kCancelled: at once or, if a try is in
+/// flight, when the store responds. A slot that this try claimed is released.
 class WEIR_API ReservationLimiter {
  public:
   ReservationLimiter(ReservationBackend& backend, Scheduler& scheduler,
@@ -119,10 +123,11 @@ class WEIR_API ReservationLimiter {
 
   /// Requests a slot and passes the outcome to `done`. A refusal is an outcome, not an error.
   ///
-  /// The request completes by `deadline`, if the store observes it. Each try of a waiting request
-  /// has at most `store_timeout`; if the store does not respond (kUnavailable, kDeadlineExceeded,
-  /// kAborted), the request tries again as long as it waits. `done` runs before
-  /// Reserve returns, on the thread on which the store completes, or on the scheduler's thread.
+  /// The request completes by `deadline`, provided that the store completes each call by the call's
+  /// deadline. A try of a waiting request has at most `store_timeout`. If a try fails with
+  /// kUnavailable, kDeadlineExceeded or kAborted, the request tries again until its wait ends.
+  /// `done` runs on the calling thread before Reserve returns, on the thread on which the store
+  /// completes its call, or on the scheduler's thread.
   ///
   /// Errors: kInvalidArgument for an invalid name or a limit out of range; kResourceExhausted if
   /// max_waiting requests wait already; kCancelled if the limiter was destroyed while the request
@@ -133,9 +138,9 @@ class WEIR_API ReservationLimiter {
   /// callbacks (CallbackScope).
   [[nodiscard]] Result<ReserveOutcome> Reserve(const ReserveRequest& request, Deadline deadline);
 
-  /// Calls `done` when no release without a waiting caller is in flight, that is, no release of a
-  /// destroyed reservation or of a claim in doubt. Each of these ends within `store_timeout`. Call
-  /// it before the backend is closed.
+  /// Calls `done` when none of the releases is in flight that the limiter makes by itself: those of
+  /// destroyed reservations, and of claims whose result was lost. Each release ends within
+  /// `store_timeout`. Call Drain before the backend is closed.
   void Drain(Done<void> done);
   /// Like the overload above, but blocks. REQUIRES: not called on the scheduler's thread.
   void Drain();

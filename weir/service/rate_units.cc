@@ -12,17 +12,17 @@ namespace {
 constexpr std::int64_t kSecondMillis = 1'000;
 constexpr std::int64_t kDayMillis = 86'400'000;
 
-// By the numbers of RateUnit.
-constexpr std::array<std::int64_t, 8> kMillis = {
+// The length of each RateUnit in milliseconds. The index is the number of the unit.
+constexpr std::array<std::int64_t, 8> kUnitMillis = {
     0,          kSecondMillis,   60'000,           3'600'000,
     kDayMillis, 30 * kDayMillis, 365 * kDayMillis, 7 * kDayMillis};
-// A week and a month are no multiples of each other: a rate is stated in months or weeks only if
-// no smaller unit does.
+// From the longest unit to the shortest. A period is stated in the longest unit of which it is a
+// multiple: 210 days, for example, are 7 months and not 30 weeks.
 constexpr std::array kDescending = {RateUnit::kYear,  RateUnit::kMonth, RateUnit::kWeek,
                                     RateUnit::kDay,   RateUnit::kHour,  RateUnit::kMinute,
                                     RateUnit::kSecond};
 
-std::int64_t MillisOf(RateUnit unit) { return kMillis.at(static_cast<std::size_t>(unit)); }
+std::int64_t MillisOf(RateUnit unit) { return kUnitMillis.at(static_cast<std::size_t>(unit)); }
 
 __extension__ using WideCount = __int128;
 
@@ -57,16 +57,20 @@ StatedRate RateOf(const Quota& quota) {
 
 Result<Quota> QuotaOf(const StatedRate& rate) {
   const auto number = static_cast<std::size_t>(rate.unit);
-  if (number == 0 || number >= kMillis.size()) {
+  if (number == 0 || number >= kUnitMillis.size()) {
     return Fail(
         Code::kInvalidArgument,
-        fmt::format("the unit {} of a limit is unknown; known are 1 (second) to 7 (week)", number));
+        fmt::format(
+            "the unit of a limit is {}; it must be 1 (second), 2 (minute), 3 (hour), 4 (day), "
+            "5 (month), 6 (year) or 7 (week)",
+            number));
   }
-  const std::int64_t longest = kMaxPeriodMillis / MillisOf(rate.unit);
-  if (rate.multiplier < 1 || rate.multiplier > longest) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("the unit_multiplier of a limit is {}; for the unit {} it is 1 to {}",
-                            rate.multiplier, number, longest));
+  const std::int64_t max_multiplier = kMaxPeriodMillis / MillisOf(rate.unit);
+  if (rate.multiplier < 1 || rate.multiplier > max_multiplier) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("the unit_multiplier of a limit is {}; for the unit {} it must be 1 to {}",
+                    rate.multiplier, number, max_multiplier));
   }
   const std::int64_t period = MillisOf(rate.unit) * static_cast<std::int64_t>(rate.multiplier);
   if (rate.requests == 0) return Quota{};

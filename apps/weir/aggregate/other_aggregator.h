@@ -1,4 +1,5 @@
-// A warning about zae-limiter's own aggregator, which knows no lease.
+// Warns that zae-limiter's aggregator function may count the usage of the same table. It does not
+// use Weir's leases, so both would count each change.
 #pragma once
 
 #include <string_view>
@@ -8,9 +9,10 @@
 
 namespace weir::app {
 
-/// Writes "aggregator.other_may_have_counted" (warning: version, message) if the table's version
-/// record names a version of zae-limiter's function. Its clients write the version also if no
-/// function is deployed, so this is not a proof. `remedy` is the message.
+/// Writes the log event "aggregator.other_may_have_counted", a warning, if the table's version
+/// record contains a version of zae-limiter's function. zae-limiter's clients write that version
+/// even if no function is deployed, so the event does not prove that one exists. `remedy` is the
+/// text of the event's field `message`: what the operator should do.
 void WarnOfOtherAggregator(const dynamo::VersionInfo& version, std::string_view remedy, Log& log);
 
 }  // namespace weir::app

@@ -37,7 +37,7 @@ Result<std::uint64_t> Empty(const BucketTable& from, BucketTable& to, UnixMillis
 UnixMillis BucketNow(const std::optional<StoredClock>& stored, const RepairOptions& options) {
   const BootIdentity boot = options.boot.value_or(ReadBootIdentity());
   const ClockOnBoot found = ClockForBoot(boot, stored, options.clock);
-  return BucketTime(options.clock, found.stored.base).Now();
+  return BucketTime(options.clock, found.clock.base).Now();
 }
 
 // Writes the readable rows back, and deletes the others.

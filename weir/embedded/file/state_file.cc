@@ -131,7 +131,7 @@ Result<ClockOnBoot> StateFile::ReadClock(const BootIdentity& boot, const Clock& 
 
 Status StateFile::StartClock(const ClockOnBoot& found) {
   if (!found.is_new) return {};
-  return Write([&](sqlite::Connection& connection) { return WriteClock(connection, found.stored); },
+  return Write([&](sqlite::Connection& connection) { return WriteClock(connection, found.clock); },
                Sync::kAlways);
 }
 

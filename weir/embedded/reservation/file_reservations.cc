@@ -226,14 +226,14 @@ Status ReservationFile::StartClock(sqlite::Connection& connection) {
   };
   const auto write = [&]() -> Status {
     WEIR_RETURN_IF_ERROR(read());  // another process may have written it meanwhile
-    return found.is_new ? WriteClock(connection, found.stored) : Status();
+    return found.is_new ? WriteClock(connection, found.clock) : Status();
   };
   WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
   if (found.is_new) WEIR_RETURN_IF_ERROR(connection.InTransaction(write));
-  const UnixMillis before{base_.exchange(found.stored.base.value)};
+  const UnixMillis before{base_.exchange(found.clock.base.value)};
   if (std::exchange(has_base_, true)) return {};
   // The call that opened the file has computed its `now` with the old base.
-  const milliseconds moved = std::chrono::abs(found.stored.base - before);
+  const milliseconds moved = std::chrono::abs(found.clock.base - before);
   if (!is_opening_ && moved > kMaxApart) {
     return Fail(Code::kUnavailable,
                 fmt::format("{}: made by another process, whose clock differs by {} ms; try again",

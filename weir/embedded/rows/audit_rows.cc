@@ -106,7 +106,7 @@ Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> e
   for (const AuditEvent& event : events) {
     WEIR_RETURN_IF_ERROR(WriteOne(insert, AsKept(event), expires));
   }
-  return DeleteOld(connection, horizon.state().counted);
+  return DeleteOld(connection, horizon.state().uptime);
 }
 
 Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection, std::string_view subject,

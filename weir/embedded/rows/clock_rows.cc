@@ -22,8 +22,8 @@ bool IsClockRow(const sqlite::Statement& row) {
                            ClockColumn::kCountedAt}) {
     if (!row.IsInteger(column) || !IsInTimeRange(row.Integer(column))) return false;
   }
-  // With these bounds, event times, bucket time and the counted time stay in the range of valid
-  // times.
+  // With these bounds, bucket time (base plus the time since boot), event times (bucket time plus
+  // correction) and the counted uptime do not overflow in milliseconds.
   return row.Integer(ClockColumn::kCounted) >= 0 && row.Integer(ClockColumn::kCountedAt) >= 0 &&
          IsUtf8(row.Text(ClockColumn::kBoot)) && IsUtf8(row.Text(ClockColumn::kTimeNamespace));
 }
@@ -46,7 +46,7 @@ Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection, Dam
                .time_namespace = std::string(select.Text(ClockColumn::kTimeNamespace))},
       .base = {select.Integer(ClockColumn::kBase)},
       .correction = milliseconds(select.Integer(ClockColumn::kCorrection)),
-      .horizon = {.counted = milliseconds(select.Integer(ClockColumn::kCounted)),
+      .horizon = {.uptime = milliseconds(select.Integer(ClockColumn::kCounted)),
                   .at = milliseconds(select.Integer(ClockColumn::kCountedAt))}};
 }
 
@@ -60,7 +60,7 @@ Status WriteClock(sqlite::Connection& connection, const StoredClock& clock) {
       .Bind(2, clock.boot.time_namespace)
       .Bind(3, clock.base.value)
       .Bind(4, clock.correction.count())
-      .Bind(5, clock.horizon.counted.count())
+      .Bind(5, clock.horizon.uptime.count())
       .Bind(6, at.count())
       .Run();
 }
@@ -68,13 +68,13 @@ Status WriteClock(sqlite::Connection& connection, const StoredClock& clock) {
 ClockOnBoot ClockForBoot(const BootIdentity& boot, const std::optional<StoredClock>& stored,
                          const Clock& clock) {
   const nanoseconds now = clock.BootNow();
-  if (stored && IsSameBoot(stored->boot, boot)) return {.stored = *stored};
+  if (stored && IsSameBoot(stored->boot, boot)) return {.clock = *stored};
   AuditHorizon::State horizon = stored ? stored->horizon : AuditHorizon::State{};
   horizon.at = now;
-  return {.stored = {.boot = boot,
-                     .base = BucketTime::FromMedian(clock).base(),
-                     .correction = milliseconds(0),
-                     .horizon = horizon},
+  return {.clock = {.boot = boot,
+                    .base = BucketTime::FromMedian(clock).base(),
+                    .correction = milliseconds(0),
+                    .horizon = horizon},
           .is_new = true};
 }
 

@@ -40,10 +40,10 @@ bool IsClockRow(const sqlite::Statement& row);
 /// Replaces the row. REQUIRES: a transaction, unless this statement is the only change.
 [[nodiscard]] Status WriteClock(sqlite::Connection& connection, const StoredClock& clock);
 
-/// The time of a boot.
+/// The clock that is valid for a boot.
 struct ClockOnBoot {
-  StoredClock stored;
-  bool is_new = false;  ///< `stored` must be written to the file before it is used
+  StoredClock clock;
+  bool is_new = false;  ///< `clock` is not stored yet: it must be written before it is used
 };
 /// Returns the stored time if it is valid for `boot`. Otherwise time restarts from the wall clock,
 /// and only the counted uptime of the horizon is kept.

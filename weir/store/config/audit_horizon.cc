@@ -12,14 +12,14 @@ AuditHorizon::AuditHorizon(State stored, nanoseconds boot, bool is_same_boot) : 
 milliseconds AuditHorizon::Count(nanoseconds boot) {
   const auto passed = std::chrono::floor<milliseconds>(boot - state_.at);
   if (passed > milliseconds(0)) {
-    state_.counted += passed;
+    state_.uptime += passed;
     state_.at += passed;  // the remainder of a millisecond counts in the next call
   }
-  return state_.counted;
+  return state_.uptime;
 }
 
 milliseconds AuditHorizon::ExpiryOfNew(std::chrono::days retention) const {
-  return state_.counted + retention;
+  return state_.uptime + retention;
 }
 
 }  // namespace weir

@@ -14,8 +14,8 @@ namespace weir {
 class AuditHorizon {
  public:
   struct State {
-    milliseconds counted{0};
-    nanoseconds at{0};  ///< the time since boot at the latest count
+    milliseconds uptime{0};  ///< the time that has been counted, over all boots
+    nanoseconds at{0};       ///< the time since boot at the latest count
   };
 
   /// Continues from `stored`. If `stored.at` is from another boot (`is_same_boot` is false),

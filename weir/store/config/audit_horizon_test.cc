@@ -25,7 +25,7 @@ TEST(AuditHorizon, AnEventExpiresWhenItsRetentionHasPassed) {
 TEST(AuditHorizon, PartsOfAMillisecondAreNotLost) {
   AuditHorizon horizon({}, nanoseconds(0), /*is_same_boot=*/true);
   for (int i = 1; i <= 1000; ++i) (void)horizon.Count(std::chrono::microseconds(i * 300));
-  EXPECT_EQ(horizon.state().counted, milliseconds(300));
+  EXPECT_EQ(horizon.state().uptime, milliseconds(300));
 }
 
 // Processes and machines restart, and machines are off for some time. Fails if: the time since one
