@@ -26,7 +26,8 @@ domains:
 void CheckPlan(const envoy::service::ratelimit::v3::RateLimitRequest& request,
                service::CheckKind kind) {
   static const rules::RuleSet rules = *rules::ParseRules(kRules, "rules.yaml");
-  const auto plan = service::PlanDescriptors(request, rules, kind);
+  static service::RuleTargets targets;
+  const auto plan = service::PlanDescriptors(request, rules, targets, kind);
   if (!plan) return RequireRefusal(plan.error());
   Require(plan->size() == static_cast<std::size_t>(request.descriptors_size()),
           "each descriptor has a plan");

@@ -1,10 +1,11 @@
 // Envoy's response to a request whose decisions have been made.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "weir/service/active_rules.h"
 #include "weir/service/descriptor_plan.h"
@@ -18,6 +19,8 @@ struct DescriptorResult {
   bool is_undecided = false;  ///< of a shadow rule: it could not be decided
   std::optional<DescriptorState> state;
 };
+
+using DescriptorResults = absl::InlinedVector<DescriptorResult, 1>;
 
 /// Returns the bytes of a RateLimitResponse with a status for each result, or with the overall code
 /// alone. `plan[i]` belongs to `results[i]`. Overall it is OVER_LIMIT if `is_refused`.

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "envoy/service/ratelimit/v3/rls.pb.h"
-#include "weir/model/reserved_allowance.h"
 #include "weir/rules/escaped_id.h"
 #include "weir/rules/id_template.h"
 #include "weir/service/rate_units.h"
@@ -106,13 +105,19 @@ Status PlanOverride(const RateLimitDescriptor& descriptor, BucketKey bucket,
   return {};
 }
 
+// The rules of a request's decision, and their buckets.
+struct RulesInForce {
+  const rules::RuleSet& rules;
+  RuleTargets& targets;
+};
+
 Result<PlannedDescriptor> Plan(const RateLimitRequest& request,
-                               const RateLimitDescriptor& descriptor, const rules::RuleSet& rules,
+                               const RateLimitDescriptor& descriptor, const RulesInForce& in_force,
                                CheckKind kind) {
   PlannedDescriptor planned;
   const Entries entries = EntriesOf(descriptor);
-  auto match = rules.Find(request.domain(), entries);
-  const bool states_limit = descriptor.has_limit() && rules.HasDomain(request.domain());
+  auto match = in_force.rules.Find(request.domain(), entries);
+  const bool states_limit = descriptor.has_limit() && in_force.rules.HasDomain(request.domain());
   if (match) planned.rule = match->rule;
   if (!match && !states_limit) return planned;
   if (match && match->rule->unlimited && !states_limit) return planned;
@@ -126,18 +131,19 @@ Result<PlannedDescriptor> Plan(const RateLimitRequest& request,
         PlanOverride(descriptor, OverrideBucket(request.domain(), entries), planned));
     return planned;
   }
-  planned.entity = std::move(match->entity);
-  planned.resource = std::move(match->resource);
   planned.amounts = AmountsOf(*match->rule, hits.count);
   if (!match->rule->limits.empty()) {
-    planned.target = MakeTarget({.entity = planned.entity, .resource = planned.resource},
-                                ReserveAllowance(match->rule->limits));
+    planned.target = in_force.targets.TargetOf(
+        *match->rule, {.entity = std::move(match->entity), .resource = std::move(match->resource)});
+    return planned;
   }
+  planned.entity = std::move(match->entity);
+  planned.resource = std::move(match->resource);
   return planned;
 }
 
 // Rules that another rule of the request replaces do not apply.
-void DropReplaced(std::vector<PlannedDescriptor>& plan) {
+void DropReplaced(DescriptorPlans& plan) {
   for (const PlannedDescriptor& other : plan) {
     if (other.rule == nullptr || other.rule->replaces.empty()) continue;
     for (PlannedDescriptor& planned : plan) {
@@ -182,14 +188,15 @@ AcquirePart PlannedDescriptor::Correction() const {
   return part;
 }
 
-Result<std::vector<PlannedDescriptor>> PlanDescriptors(const RateLimitRequest& request,
-                                                       const rules::RuleSet& rules,
-                                                       CheckKind kind) {
+Result<DescriptorPlans> PlanDescriptors(const RateLimitRequest& request,
+                                        const rules::RuleSet& rules, RuleTargets& targets,
+                                        CheckKind kind) {
   WEIR_RETURN_IF_ERROR(CheckRequest(request));
-  std::vector<PlannedDescriptor> plan;
+  DescriptorPlans plan;
   plan.reserve(static_cast<std::size_t>(request.descriptors_size()));
   for (const RateLimitDescriptor& descriptor : request.descriptors()) {
-    WEIR_ASSIGN_OR_RETURN(PlannedDescriptor planned, Plan(request, descriptor, rules, kind));
+    WEIR_ASSIGN_OR_RETURN(PlannedDescriptor planned,
+                          Plan(request, descriptor, {rules, targets}, kind));
     plan.push_back(std::move(planned));
   }
   DropReplaced(plan);

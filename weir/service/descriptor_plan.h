@@ -1,14 +1,15 @@
 // What the descriptors of one request ask of the limiter.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "weir/base/result.h"
 #include "weir/limiter/group/group_request.h"
 #include "weir/rules/rule_set.h"
+#include "weir/service/rule_targets.h"
 
 namespace envoy::service::ratelimit::v3 {
 class RateLimitRequest;
@@ -36,10 +37,10 @@ struct PlannedDescriptor {
   bool is_shadow = false;             ///< it never refuses the request, and is decided apart
   bool is_replaced = false;           ///< the rule of another descriptor replaces it
   std::uint64_t hits = 0;             ///< 0: a look
-  std::string entity;
-  std::string resource;
-  Amounts amounts;     ///< of all hits, or of one for a look; not negative
-  TargetPtr target{};  ///< the rule's own limits, or those of the request
+  std::string entity{};               ///< empty if there is a target
+  std::string resource{};             ///< empty if there is a target
+  Amounts amounts;                    ///< of all hits, or of one for a look; not negative
+  TargetPtr target{};                 ///< the rule's own limits, or those of the request
 
   /// The views refer to this descriptor.
   AcquirePart Part() const { return {entity, resource, amounts, target}; }
@@ -49,11 +50,15 @@ struct PlannedDescriptor {
   AcquirePart Correction() const;
 };
 
-/// Returns the plan of each descriptor, in order. Fails with kInvalidArgument if the domain is
-/// empty, if there are no descriptors or more than kMaxParts, or if a limit in the request is not
-/// valid. Values of entries may be any bytes. Semantics: docs/design/service.md.
-[[nodiscard]] Result<std::vector<PlannedDescriptor>> PlanDescriptors(
+/// One plan for each descriptor of a request, in its order. Most requests have one.
+using DescriptorPlans = absl::InlinedVector<PlannedDescriptor, 1>;
+
+/// Returns the plans of the descriptors. `targets` are those of these rules. Fails with
+/// kInvalidArgument if the domain is empty, if there are no descriptors or more than kMaxParts, or
+/// if a limit in the request is not valid. Values of entries may be any bytes. Semantics:
+/// docs/design/service.md.
+[[nodiscard]] Result<DescriptorPlans> PlanDescriptors(
     const envoy::service::ratelimit::v3::RateLimitRequest& request, const rules::RuleSet& rules,
-    CheckKind kind);
+    RuleTargets& targets, CheckKind kind);
 
 }  // namespace weir::service

@@ -50,16 +50,29 @@ PendingCheck::~PendingCheck() {
 }
 
 template <class T, class Function>
+class PendingCheck::OnThread {
+ public:
+  OnThread(std::shared_ptr<PendingCheck> check, Function function)
+      : check_(std::move(check)), function_(std::move(function)) {}
+
+  void operator()(Result<T> result) {
+    if (std::this_thread::get_id() == check_->thread_) return function_(*check_, std::move(result));
+    Scheduler& loop = check_->loop_;
+    loop.Post([check = std::move(check_), function = std::move(function_),
+               result = std::move(result)]() mutable { function(*check, std::move(result)); });
+  }
+
+ private:
+  std::shared_ptr<PendingCheck> check_;
+  [[no_unique_address]] Function function_;
+};
+
+template <class T, class Function>
 Done<T> PendingCheck::Here(Function function) {
-  return [self = shared_from_this(), function = std::move(function)](Result<T> result) mutable {
-    if (std::this_thread::get_id() == self->thread_) return function(*self, std::move(result));
-    Scheduler& loop = self->loop_;
-    loop.Post([self = std::move(self), function = std::move(function),
-               result = std::move(result)]() mutable { function(*self, std::move(result)); });
-  };
+  return OnThread<T, Function>(shared_from_this(), std::move(function));
 }
 
-void PendingCheck::Start(std::vector<PlannedDescriptor> plan, ActiveRulesPtr rules) {
+void PendingCheck::Start(DescriptorPlans plan, ActiveRulesPtr rules) {
   plan_ = std::move(plan);
   rules_ = std::move(rules);
   results_.resize(plan_.size());
@@ -115,54 +128,55 @@ void PendingCheck::StartTakes(const Indices& looks) {
   const Indices takes = Select(Action::kTake);
   Indices all = looks;
   all.insert(all.end(), takes.begin(), takes.end());
-  if (!all.empty()) Acquire(all, /*only_look=*/!looks.empty());
+  if (!all.empty()) Acquire(std::move(all), /*only_look=*/!looks.empty());
 }
 
-void PendingCheck::Acquire(const Indices& indices, bool only_look) {
-  std::vector<AcquirePart> parts;
-  for (const std::size_t i : indices) {
+void PendingCheck::Acquire(Indices indices, bool only_look) {
+  asked_ = std::move(indices);
+  asks_to_look_ = only_look;
+  absl::InlinedVector<AcquirePart, 2> parts;
+  for (const std::size_t i : asked_) {
     parts.push_back(only_look ? plan_[i].Look() : plan_[i].Part());
   }
   Begin();
-  terms_.limiter.AcquireAll(
-      {.parts = parts}, std::min(caller_deadline_, store_deadline_),
-      Here<GroupOutcome>([indices, only_look](PendingCheck& self, auto outcome) {
-        self.OnOutcome(indices, only_look, std::move(outcome));
-        self.End();
-      }));
+  terms_.limiter.AcquireAll({.parts = parts}, std::min(caller_deadline_, store_deadline_),
+                            Here<GroupOutcome>([](PendingCheck& self, auto outcome) {
+                              self.OnOutcome(std::move(outcome));
+                              self.End();
+                            }));
 }
 
-void PendingCheck::OnOutcome(const Indices& indices, bool only_look, Result<GroupOutcome> outcome) {
+void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
   if (!outcome) {
     // Such an error must not reach Envoy: it lets requests with errors pass, and values that a
     // client chooses cause it.
-    if (IsPermanent(outcome.error())) return OnUndecided(indices, outcome.error());
+    if (IsPermanent(outcome.error())) return OnUndecided(outcome.error());
     error_ = std::move(outcome.error());
     return;
   }
   is_unprotected_ |= outcome->outcome.unprotected();
-  const bool is_over = Record(indices, *outcome);
+  const bool is_over = Record(asked_, *outcome);
   if (is_over || !outcome->outcome.admitted()) {
     is_refused_ = true;
     // A refusal without a cause: other requests wait for a bucket, or other processes write to it.
-    if (!is_over) Refuse(indices);
+    if (!is_over) RefuseAsked();
     return;
   }
-  if (!only_look) return;
+  if (!asks_to_look_) return;
   // The looks keep their results: the takes that follow decide for themselves.
-  if (const Indices takes = Select(Action::kTake); !takes.empty()) Acquire(takes, false);
+  if (Indices takes = Select(Action::kTake); !takes.empty()) Acquire(std::move(takes), false);
 }
 
-void PendingCheck::OnUndecided(const Indices& indices, const Error& error) {
+void PendingCheck::OnUndecided(const Error& error) {
   terms_.counts.undecided.Add();
-  const rules::Rule* rule = plan_[indices.front()].rule;
+  const rules::Rule* rule = plan_[asked_.front()].rule;
   terms_.log.Undecided(ids_, rule == nullptr ? std::string_view() : rule->name, error.message,
                        loop_.clock().Now());
   is_refused_ = true;
-  Refuse(indices);
+  RefuseAsked();
 }
 
-bool PendingCheck::Record(const Indices& indices, const GroupOutcome& outcome) {
+bool PendingCheck::Record(std::span<const std::size_t> indices, const GroupOutcome& outcome) {
   if (outcome.targets.empty()) return false;  // admitted without a charge
   bool is_over = false;
   for (std::size_t n = 0; n < indices.size(); ++n) {
@@ -175,15 +189,15 @@ bool PendingCheck::Record(const Indices& indices, const GroupOutcome& outcome) {
   return is_over;
 }
 
-void PendingCheck::Refuse(const Indices& indices) {
-  for (const std::size_t i : indices) results_[i].is_over = true;
+void PendingCheck::RefuseAsked() {
+  for (const std::size_t i : asked_) results_[i].is_over = true;
 }
 
 // Nothing that happens to a shadow rule stops the others.
 void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outcome) {
   const PlannedDescriptor& planned = plan_[index];
   if (outcome) {
-    Record({index}, *outcome);
+    Record({&index, 1}, *outcome);
     return;
   }
   results_[index].is_undecided = true;

@@ -5,11 +5,12 @@
 //         +-> charges and returns without a decision --> (the response, if nothing is decided)
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <memory>
 #include <optional>
 #include <span>
 #include <thread>
-#include <vector>
 
 #include "weir/grpc/call.h"
 #include "weir/limiter/limiter.h"
@@ -41,11 +42,11 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   PendingCheck& operator=(const PendingCheck&) = delete;
 
   /// `rules` are those of the plan.
-  void Start(std::vector<PlannedDescriptor> plan, ActiveRulesPtr rules);
+  void Start(DescriptorPlans plan, ActiveRulesPtr rules);
 
  private:
   using Action = PlannedDescriptor::Action;
-  using Indices = std::vector<std::size_t>;
+  using Indices = absl::InlinedVector<std::size_t, 4>;
 
   // Returns the descriptors with this action, without those of shadow rules.
   Indices Select(Action action) const;
@@ -53,14 +54,14 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void StartCorrections(bool decides);
   void StartTakes(const Indices& looks);
   // Asks the limiter for the parts of these descriptors. If `only_look`, nothing is taken.
-  void Acquire(const Indices& indices, bool only_look);
-  void OnOutcome(const Indices& indices, bool only_look, Result<GroupOutcome> outcome);
+  void Acquire(Indices indices, bool only_look);
+  void OnOutcome(Result<GroupOutcome> outcome);
   // The limits of a descriptor cannot be decided, whatever the store's state: it is refused.
-  void OnUndecided(const Indices& indices, const Error& error);
+  void OnUndecided(const Error& error);
   void OnShadow(std::size_t index, const Result<GroupOutcome>& outcome);
   // Records the states of these descriptors. Returns whether one is over its limit.
-  bool Record(const Indices& indices, const GroupOutcome& outcome);
-  void Refuse(const Indices& indices);
+  bool Record(std::span<const std::size_t> indices, const GroupOutcome& outcome);
+  void RefuseAsked();
 
   // One operation more, or less, is in flight that the response waits for.
   void Begin() { ++awaited_; }
@@ -71,7 +72,10 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void CountRules();
   void CountRule(const PlannedDescriptor& planned, const DescriptorResult& result);
 
-  /// Returns a Done that runs on this object's thread.
+  template <class T, class Function>
+  class OnThread;
+  /// Returns a Done that runs on this object's thread. It allocates nothing if `function` captures
+  /// nothing.
   template <class T, class Function>
   Done<T> Here(Function function);
 
@@ -83,9 +87,13 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   const Deadline caller_deadline_;
   const Deadline store_deadline_;  // of charges without a decision; no decision has a later one
   const grpc::CallWriter writer_;
-  std::vector<PlannedDescriptor> plan_;
+  DescriptorPlans plan_;
   ActiveRulesPtr rules_;
-  std::vector<DescriptorResult> results_;
+  DescriptorResults results_;
+  // The descriptors of the latest Acquire; at most one is in flight. Kept here, so that its Done
+  // captures nothing and therefore allocates nothing.
+  Indices asked_;
+  bool asks_to_look_ = false;
   std::size_t awaited_ = 0;
   bool is_refused_ = false;
   bool is_unprotected_ = false;

@@ -73,7 +73,7 @@ void RateLimitService::Check(CheckKind kind, const grpc::CallHead& head, std::st
     constexpr char kWhy[] = "the message is not a RateLimitRequest";
     return Refuse(head, {FailureReason::kRequestInvalid, {Code::kInvalidArgument, kWhy}}, writer);
   }
-  auto plan = PlanDescriptors(request, rules_->rules(), kind);
+  auto plan = PlanDescriptors(request, rules_->rules(), *targets_, kind);
   if (!plan) {
     return Refuse(head, {FailureReason::kRequestInvalid, std::move(plan.error())}, writer);
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "weir/grpc/call.h"
 #include "weir/grpc/method_table.h"
@@ -15,6 +16,7 @@
 #include "weir/service/check_failure.h"
 #include "weir/service/descriptor_plan.h"
 #include "weir/service/request_log.h"
+#include "weir/service/rule_targets.h"
 #include "weir/service/service_counts.h"
 
 namespace weir::service {
@@ -36,7 +38,10 @@ class RateLimitService {
 
   /// Requests that begin afterwards use these rules. Until the first call there are none, and
   /// requests fail with kUnavailable.
-  void SetRules(ActiveRulesPtr rules) { rules_ = std::move(rules); }
+  void SetRules(ActiveRulesPtr rules) {
+    targets_ = std::make_unique<RuleTargets>();
+    rules_ = std::move(rules);
+  }
   /// Requests that begin afterwards need a token with the scope to decide; null: none is needed.
   void SetTokens(AccessTokensPtr tokens) { tokens_ = std::move(tokens); }
   /// Adds the methods of envoy.service.ratelimit.v3.RateLimitService and of
@@ -62,6 +67,7 @@ class RateLimitService {
   const ServiceOptions options_;
   std::atomic<std::size_t> in_flight_ = 0;
   ActiveRulesPtr rules_;
+  std::unique_ptr<RuleTargets> targets_;  // of rules_; null without rules
   AccessTokensPtr tokens_;
 };
 
