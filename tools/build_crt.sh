@@ -25,8 +25,8 @@ download() { # INTO
 
 build() { # WORK
   cmake -S tools/crt -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_INSTALL_PREFIX="$1/prefix" -DCRT="$1/awscrt-$version/crt"
-  cmake --build "$1/build" --target install
+    -DCMAKE_INSTALL_PREFIX="$1/prefix" -DCRT="$1/awscrt-$version/crt" &&
+    cmake --build "$1/build" --target install
 }
 
 [ "$(cat "$prefix/weir-stamp" 2>/dev/null)" != "$version" ] || exit 0

@@ -20,7 +20,7 @@ inline constexpr std::string_view kArchiveFolder = "audit/";
 
 /// Returns the years, months or days that have partitions below `parent`, the greatest first.
 /// `unit` is "year", "month" or "day". `prefixes` are the common prefixes (S3Listing) of the keys
-/// below `parent`; prefixes of another form than `<parent><unit>=N/` are left out.
+/// below `parent`; those that PartitionName does not write are left out.
 std::vector<int> PartitionNumbers(const std::vector<std::string>& prefixes, std::string_view parent,
                                   std::string_view unit);
 

@@ -122,13 +122,13 @@ SqsPoll::Step SqsPoll::OnReceived(Result<std::vector<SqsMessage>> received, Inst
   return FinishStep(now);
 }
 
-SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& is_pending, Instant now) {
+SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& settled, Instant now) {
   const auto at = held_.find(key);
   Held& held = at->second;
   --handling_;
-  if (is_pending) {
+  if (settled) {
     has_succeeded_ = true;
-    if (!*is_pending || !options_.keeps_until_over) {
+    if (!*settled || !options_.keeps_until_over) {
       QueueDeletion(key);
     } else {
       held.state = State::kPending;
@@ -136,7 +136,7 @@ SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& is_pending, Instan
       QueueHiding(key, held, now);
     }
   } else {
-    OnFailed(key, held, is_pending.error(), now);
+    OnFailed(key, held, settled.error(), now);
   }
   return FinishStep(now);
 }

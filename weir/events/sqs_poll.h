@@ -85,7 +85,7 @@ struct SqsStats {
 struct SqsNotice {
   std::string message_id;  ///< empty: the failure of a call
   Error error;
-  bool is_abandoned = false;  ///< no retry follows: the message is left in the queue
+  bool is_abandoned = false;  ///< it is no longer held, and left in the queue
 };
 
 /// Not thread-safe.
@@ -121,7 +121,7 @@ class SqsPoll {
   /// still pending: OnEventOver follows. kInvalidArgument: the message is not an event. kDataLoss:
   /// it cannot be handled. After these two errors it is left in the queue; after any other error it
   /// is held and handled again.
-  Step OnHandled(Key key, const Result<bool>& is_pending, Instant now);
+  Step OnHandled(Key key, const Result<bool>& settled, Instant now);
   /// Reports that a pending event is over (EventProgress::over). After an error the message is not
   /// deleted, and is received again, perhaps by this process.
   Step OnEventOver(Key key, const Status& status, Instant now);

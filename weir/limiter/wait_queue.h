@@ -41,9 +41,10 @@ namespace weir {
 /// the time of the next call. Not thread-safe.
 ///
 /// Each waiter is in the queue of one bucket, the one that refused it, in the order of arrival.
-/// Only the head of a queue tries, and after a refusal not before the time that the refusal named.
-/// A head that also charges another bucket, for which an earlier waiter waits, moves to that queue
-/// instead of trying.
+/// Only the head of a queue tries. After a refusal it waits until the time that the refusal named,
+/// unless Wake makes it ready, or it loses its place and becomes the head again. A head that also
+/// charges another bucket, for which an earlier waiter waits, moves to that queue instead of
+/// trying.
 class WaitQueue {
  public:
   /// Ids ascend in the order of arrival.

@@ -56,8 +56,9 @@ struct ReserveRequest {
   /// Waiting requests are served first come, first served on each key. A request that does not wait
   /// is refused while others wait.
   bool wait = false;
-  /// Ends the wait before the deadline of the call: no try begins after it, and the last try has
-  /// the time that is left until the deadline. Has no effect on a request that does not wait.
+  /// Ends the wait before the deadline of the call, so that time is left for the last try, which
+  /// has at most `store_timeout`. A request whose wait_until has passed tries once. Has no effect
+  /// on a request that does not wait.
   Deadline wait_until = Deadline::Never();
   /// The limit of this request. If set, neither the limits table nor default_limit is used.
   std::optional<std::int64_t> limit = std::nullopt;
@@ -66,8 +67,8 @@ struct ReserveRequest {
 /// The result of a request that got no slot. It is not an error.
 struct SlotRefusal {
   std::int64_t limit = 0;
-  /// The number of held slots, as the store last returned it; at least `limit`. 0 if the account is
-  /// blocked.
+  /// The number of held slots, as the store last returned it (`limit` if it has returned none); at
+  /// least `limit`. 0 if the account is blocked.
   std::int64_t in_use = 0;
   /// The time after which to request a slot again. While the refusal is cached, a request before
   /// then is refused without a call to the store, unless a slot is released through this limiter.
@@ -99,8 +100,8 @@ struct ReservationStats {
   std::uint64_t reserved = 0;
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
-  /// Those of `refused` that were not refused by the store: the account is blocked, a refusal is
-  /// cached, or other requests wait.
+  /// Those of `refused` whose account is blocked, or that did not wait and found a cached refusal
+  /// or waiting requests. Requests whose wait ended are not among them.
   std::uint64_t remembered = 0;
   std::uint64_t waiting = 0;      ///< requests that wait now
   std::uint64_t claims = 0;       ///< calls to the store that claim a slot
@@ -111,8 +112,10 @@ struct ReservationStats {
 ///
 /// The backend and the scheduler must outlive the limiter and every call in flight, and the limiter
 /// must outlive its reservations. Requests that wait may be pending when the limiter is destroyed;
-/// no other call of Reserve may be. They complete with kCancelled: at once or, if a try is in
-/// flight, when the store responds. A slot that this try claimed is released.
+/// no other call of Reserve may be. They complete with kCancelled at once, on the thread that
+/// destroys the limiter. If a try is in flight, the request completes when the store responds: with
+/// the store's error, with a refusal if its wait is over, or else with kCancelled. A slot that this
+/// try claimed is released.
 class WEIR_API ReservationLimiter {
  public:
   ReservationLimiter(ReservationBackend& backend, Scheduler& scheduler,
@@ -127,7 +130,7 @@ class WEIR_API ReservationLimiter {
   /// deadline. A try of a waiting request has at most `store_timeout`. If a try fails with
   /// kUnavailable, kDeadlineExceeded or kAborted, the request tries again until its wait ends.
   /// `done` runs on the calling thread before Reserve returns, on the thread on which the store
-  /// completes its call, or on the scheduler's thread.
+  /// completes its call, on the scheduler's thread, or on the thread that destroys the limiter.
   ///
   /// Errors: kInvalidArgument for an invalid name or a limit out of range; kResourceExhausted if
   /// max_waiting requests wait already; kCancelled if the limiter was destroyed while the request

@@ -1,6 +1,8 @@
 // The targets of the buckets of rules that have limits of their own.
 #pragma once
 
+#include <absl/hash/hash.h>
+
 #include <cstddef>
 
 #include "weir/base/lru_map.h"
@@ -33,8 +35,11 @@ class RuleTargets {
 
     friend bool operator==(const Key&, const Key&) = default;
   };
+  // Not HashOf, which is the same in every process: clients choose a part of the key.
   struct KeyHash {
-    std::size_t operator()(const Key& key) const { return HashOf(key.bucket); }
+    std::size_t operator()(const Key& key) const {
+      return absl::HashOf(key.bucket.entity, key.bucket.resource);
+    }
   };
 
   LruMap<Key, TargetPtr, KeyHash> targets_;

@@ -42,7 +42,7 @@ Status RefuseStore(Context& context, std::string_view verb) {
   if (!context.common().store) return {};
   context.failure = Exit::kUsage;
   return Fail(Code::kInvalidArgument,
-              fmt::format("--store means nothing to kinesis {}; omit it", verb));
+              fmt::format("--store means nothing to kinesis {}; omit --store", verb));
 }
 
 Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOptions& options,

@@ -204,7 +204,7 @@ void AddPlan(CLI::App& group, Action& chosen) {
       AddVerbForFile(group, {"plan", "Show the changes that 'limits apply' would make", ShowPlan},
                      options, chosen);
   verb.add_flag("--detailed-exitcode", options->detailed_exitcode,
-                "exit with 4 if 'limits apply' would change a record");
+                "exit with 4 if 'limits apply' would make changes");
   verb.footer("Exit codes: 0 done, 1 failed, 2 bad usage; with --detailed-exitcode also 4.");
 }
 

@@ -97,7 +97,8 @@ struct ReplayReport {
   std::vector<LogLine> log;
   std::vector<PlotPoint> charged;  ///< tokens of the tenants' own buckets
   CheckedLimits limits;
-  std::int64_t outermost_refill_per_minute = 0;  ///< of `measured`, in the outermost buckets
+  /// Millitokens of `measured`, summed over the outermost buckets.
+  std::int64_t outermost_refill_per_minute = 0;
   HistogramSnapshot latency;  ///< the latency of each decision, in ns of real time
 };
 

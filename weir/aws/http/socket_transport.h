@@ -76,7 +76,7 @@ class SocketTransport final : public HttpTransport,
   void OnTime();
   /// Ends the exchanges that are overdue.
   void EndTimedOut(const std::vector<TimedOutExchange>& overdue);
-  /// Sets the timer to the next limit.
+  /// Sets the timer to the next time at which OnTime has work.
   void SetTimer() WEIR_EXCLUDES(mutex_);
   void OnConnected(Result<std::unique_ptr<ByteStream>> stream) override;
   void OnNextWakeChanged() override { SetTimer(); }

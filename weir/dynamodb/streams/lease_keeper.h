@@ -105,7 +105,7 @@ class LeaseKeeper {
 
   /// Returns the lease to create for a shard that has none. If the service removed the shard's
   /// parent before this process listed it, and the parent has no lease, this is the lease of the
-  /// parent.
+  /// parent. Before the leases are initialized, it is always the shard's own.
   ShardLease FirstLeaseFor(const StreamShard& shard, Moment at) const;
   /// Returns the position of the first lease of a shard.
   ShardPosition StartPosition(const StreamShard& shard, Moment at) const;
@@ -114,8 +114,9 @@ class LeaseKeeper {
   /// Copies a stored lease, which a read or a write returned, to the entry.
   void Adopt(Entry& entry, const ShardLease& current, Instant now);
   /// Compares the stored lease of an entry with the last write of this process, and notes whether
-  /// this process has taken it, still holds it, has released it or has lost it. `applied`: the last
-  /// write was applied. `since`: the start of the lease's term, if it was taken or renewed.
+  /// this process has taken it, still holds it, has released it or has lost it. `applied`: the
+  /// response of the last write says that it was applied. `since`: the start of the lease's term,
+  /// if it was taken or renewed.
   void Settle(Entry& entry, bool applied, Instant since, LeaseChanges& changes);
   void Lose(Entry& entry, LeaseChanges& changes);
 

@@ -50,7 +50,7 @@ void LeaseKeeper::PlanHandoverRequest(RequestPlan& plan) {
   Write(*wanted, {.lease = std::move(lease)}, plan);
 }
 
-// A listing that begun well after the shard was seen to have ended has it, unless the service has
+// A listing that began well after the shard was seen to have ended has it, unless the service has
 // removed it.
 void LeaseKeeper::PlanRemovals(RequestPlan& plan) {
   for (auto& [shard, entry] : entries_) {

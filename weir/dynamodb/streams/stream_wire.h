@@ -54,9 +54,9 @@ struct ShardPosition {
   At at = At::kTrimHorizon;
   std::string sequence_number{};  ///< of kAt and kAfter; normalized
   /// The records behind the position were created at or after this time; nothing if no such time is
-  /// known. For kAfter it is the creation time of its record, and for kEnd that of the last record.
-  /// For kLatest it is the wall time at which the position was chosen, and a kTrimHorizon that
-  /// replaces a kLatest keeps that time.
+  /// known. For kAfter it is the creation time of its record, if that is known; otherwise, and for
+  /// kEnd, it is that of the position before. For kLatest it is the wall time at which the position
+  /// was chosen, and a kTrimHorizon that replaces a kLatest keeps that time.
   std::optional<UnixMillis> created{};
 
   friend bool operator==(const ShardPosition&, const ShardPosition&) = default;

@@ -179,7 +179,7 @@ TEST_F(DamagedRecordsTest, U11UsageIsNotAddedToARowThatDoesNotRead) {
 TEST_F(DamagedRecordsTest, U11AClockThatDoesNotReadBeginsByTheWallClock) {
   for (const char* const damage :
        {"base = 'x'", "base = 9223372036854775807", "counted = -5", "boot = CAST(x'ff' AS TEXT)",
-        "counted_at = 1.5", "correction = -9223372036854775807"}) {
+        "counted_at = 1.5", "counted_at = 9223372036855", "correction = -9223372036854775807"}) {
     SCOPED_TRACE(damage);
     WriteFile(client_.path(), original_);
     RunSql(client_.path(), fmt::format("UPDATE clock SET {}", damage));

@@ -11,6 +11,9 @@ struct ClockColumn {
   enum : int { kId, kBoot, kTimeNamespace, kBase, kCorrection, kCounted, kCountedAt };
 };
 
+// The longest time since boot that AuditHorizon::State::at can have: 292 years, in nanoseconds.
+constexpr std::int64_t kLongestBoot = std::chrono::floor<milliseconds>(nanoseconds::max()).count();
+
 bool IsInTimeRange(std::int64_t time) {
   return time >= -kLatestBucketTime.value && time <= kLatestBucketTime.value;
 }
@@ -23,8 +26,10 @@ bool IsClockRow(const sqlite::Statement& row) {
     if (!row.IsInteger(column) || !IsInTimeRange(row.Integer(column))) return false;
   }
   // With these bounds, bucket time (base plus the time since boot), event times (bucket time plus
-  // correction) and the counted uptime do not overflow in milliseconds.
+  // correction) and the counted uptime do not overflow in milliseconds, and the time since boot of
+  // the latest count does not overflow in nanoseconds.
   return row.Integer(ClockColumn::kCounted) >= 0 && row.Integer(ClockColumn::kCountedAt) >= 0 &&
+         row.Integer(ClockColumn::kCountedAt) <= kLongestBoot &&
          IsUtf8(row.Text(ClockColumn::kBoot)) && IsUtf8(row.Text(ClockColumn::kTimeNamespace));
 }
 

@@ -97,7 +97,7 @@ TEST_F(DynamoCapacity, AnIndexThatIsBehindThrottlesTheWritesOnTheTable) {
 
 const char* const kInGsi2 = R"("GSI2PK":{"S":"resource"},"GSI2SK":{"S":"x"})";
 
-// The units of GSI2's range are spent by deletes, each of an item that the index contains.
+// The units of GSI2's partition key are spent by deletes, each of an item that the index contains.
 class DynamoIndexDeletes : public DynamoCapacity {
  protected:
   DynamoIndexDeletes() {
@@ -116,7 +116,7 @@ class DynamoIndexDeletes : public DynamoCapacity {
   }
 };
 
-// Fails if: a delete does not charge the range of the entry that it removes.
+// Fails if: a delete does not charge the partition key of the entry that it removes.
 TEST_F(DynamoIndexDeletes, ADeleteConsumesUnitsOfTheIndex) {
   EXPECT_EQ(CountDeletes("DeleteItem", R"({"Key":)", "}"), 10);
 }
@@ -127,7 +127,7 @@ TEST_F(DynamoIndexDeletes, ADeleteInATransactionConsumesTwiceTheUnitsOfTheIndex)
             5);
 }
 
-// Fails if: a batch passes the range of an index that has no units left.
+// Fails if: a batch passes the partition key of an index that has no units left.
 TEST_F(DynamoIndexDeletes, ADeleteInABatchConsumesUnitsOfTheIndex) {
   EXPECT_EQ(
       CountDeletes("BatchWriteItem", R"({"RequestItems":{"t":[{"DeleteRequest":{"Key":)", "}}]}}"),

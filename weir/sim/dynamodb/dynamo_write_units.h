@@ -16,7 +16,7 @@ struct SpentPartition {
   std::string reason;
   std::string resource;  ///< in the form of RefuseForThroughput's `resource`
 };
-/// Returns the partition key of the table that the write has, if that key has no units left, and
+/// Returns why the write is throttled if its partition key in the table has no units left, and
 /// counts the throttled write.
 std::optional<SpentPartition> FindSpentTablePartition(DynamoWorld& world, const ItemWrite& write);
 /// Like FindSpentTablePartition, but for the indexes that the change from the current item to

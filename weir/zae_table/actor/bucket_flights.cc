@@ -16,11 +16,12 @@ constexpr nanoseconds kMinSlowAfter = milliseconds(10);
 constexpr nanoseconds kMaxSlowAfter = milliseconds(1'000);
 // The bound if no response came in the last second.
 constexpr nanoseconds kDefaultSlowAfter = milliseconds(100);
-// The minimum for the first write of a process to an item, which claims a slot. If it is superseded
-// and another process moves rf, the second write cannot show whether the first one was applied, and
-// the decisions report maybe_charged_twice although the first response is only late.
+// The minimum during a claim (WriteFence::is_claiming), as for the first write of a process to an
+// item. If the first write of a claim is superseded and another process moves rf, the second write
+// cannot show whether the first one was applied, and the decisions report maybe_charged_twice
+// although the first response is only late.
 constexpr nanoseconds kMinSlowAfterOfClaim = milliseconds(100);
-// The minimum time from the sending of the oldest write in flight to a read of the item.
+// The minimum time from the sending of the oldest write in flight to a read of the item for a look.
 constexpr nanoseconds kMinReadDelay = milliseconds(100);
 constexpr std::size_t kMaxFlights = 3;
 
@@ -58,8 +59,8 @@ std::optional<Flight> BucketFlights::Remove(std::uint64_t id) {
 
 // A write that is not fenced is the only one of its round, so its parts have its outcome.
 BucketFlights::Settlement BucketFlights::OnApplied(const Flight& flight) {
-  if (flight.fence_id) return EndRoundIfSettled(fence_.OnApplied(*flight.fence_id));
-  return EndRoundIfSettled({.applied = flight.parts, .not_applied = {}, .unknown = {}});
+  if (flight.fence_id) return DropFlightsIfSettled(fence_.OnApplied(*flight.fence_id));
+  return DropFlightsIfSettled({.applied = flight.parts, .not_applied = {}, .unknown = {}});
 }
 
 // A failed condition does not mean that no write was applied: it may have failed because an earlier
@@ -69,19 +70,19 @@ BucketFlights::Settlement BucketFlights::OnFailed(const Flight& flight,
   if (!flight.fence_id) return OnNotApplied(flight);
   std::optional<FencedItem> fenced_item;
   if (item) fenced_item = FencedItem{ReadSlots(*item), {GetNumber(*item, "rf").value_or(0)}};
-  return EndRoundIfSettled(fence_.OnFailed(*flight.fence_id, fenced_item));
+  return DropFlightsIfSettled(fence_.OnFailed(*flight.fence_id, fenced_item));
 }
 
 BucketFlights::Settlement BucketFlights::OnNotApplied(const Flight& flight) {
-  if (flight.fence_id) return EndRoundIfSettled(fence_.OnNotApplied(*flight.fence_id));
-  return EndRoundIfSettled({.applied = {}, .not_applied = flight.parts, .unknown = {}});
+  if (flight.fence_id) return DropFlightsIfSettled(fence_.OnNotApplied(*flight.fence_id));
+  return DropFlightsIfSettled({.applied = {}, .not_applied = flight.parts, .unknown = {}});
 }
 
 // The parts of a lost write that is not fenced are unknown at once: no later write can show whether
 // it was applied.
 BucketFlights::Settlement BucketFlights::OnLost(const Flight& flight, Instant now) {
   if (!flight.fence_id) {
-    return EndRoundIfSettled({.applied = {}, .not_applied = {}, .unknown = flight.parts});
+    return DropFlightsIfSettled({.applied = {}, .not_applied = {}, .unknown = flight.parts});
   }
   if (!doubt_since_) doubt_since_ = now;
   return {};
@@ -97,7 +98,7 @@ std::optional<BucketFlights::Settlement> BucketFlights::Abandon(Instant now) {
 
 // The writes of an ended round that are still in flight are dropped, because their parts have been
 // reported and their responses cannot change that.
-BucketFlights::Settlement BucketFlights::EndRoundIfSettled(Settlement settlement) {
+BucketFlights::Settlement BucketFlights::DropFlightsIfSettled(Settlement settlement) {
   if (is_settled()) {
     doubt_since_.reset();
     flights_.clear();
@@ -114,8 +115,8 @@ Instant BucketFlights::SupersedeAt(const ProtocolTime& moment) const {
   return flights_.back().sent + std::max(SlowAfter(moment), min);
 }
 
-// The time counts from the oldest write in flight. If that one is late, a look (a take of 0 tokens,
-// which waits for an image) does not wait for the writes that have superseded it.
+// The time counts from the oldest write in flight. If that one is late, a look (a part that only
+// waits for an image) does not wait for the writes that have superseded it.
 Instant BucketFlights::ReadDueAt(const ProtocolTime& moment) const {
   if (flights_.empty()) return moment.at;
   return flights_.front().sent + std::max(SlowAfter(moment), kMinReadDelay);

@@ -90,7 +90,8 @@ class BucketFlights {
 
   /// The round has as many open writes as the fence can track.
   bool is_full() const { return fence_.open_writes() >= WriteFence::kMaxOpenWrites; }
-  /// The round has no open write: all outcomes are known, or were given up by Abandon.
+  /// The fence has no open write: the outcomes of all fenced writes were reported, some as unknown.
+  /// A write in flight that is not fenced does not count.
   bool is_settled() const { return fence_.open_writes() == 0; }
   /// No write is in flight. Writes in doubt do not count.
   bool is_empty() const { return flights_.empty(); }
@@ -101,8 +102,8 @@ class BucketFlights {
   std::uint64_t last_id_before_flights() const;
 
  private:
-  /// Ends the round if it has no open write. Returns the settlement.
-  Settlement EndRoundIfSettled(Settlement settlement);
+  /// Drops the writes in flight if the fence has no open write. Returns the settlement.
+  Settlement DropFlightsIfSettled(Settlement settlement);
 
   WriteFence fence_;
   std::vector<Flight> flights_;  // in flight, in the order of sending

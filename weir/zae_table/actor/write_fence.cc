@@ -37,7 +37,7 @@ std::optional<WriteFence::Guard> WriteFence::Begin(Parts parts, const FencedItem
 }
 
 // A slot with a value of this process was held by an earlier fence, which was destroyed without
-// open writes.
+// open writes, or by this one, which gave it up (Lose).
 bool WriteFence::IsFree(const FenceValue& value, UnixMillis now) const {
   if (value == kUnreadableSlot) return false;
   return value.instance == instance_ || value.at + kIdle <= now || value.at > now + kMaxAhead;
