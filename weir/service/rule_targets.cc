@@ -1,5 +1,7 @@
 #include "weir/service/rule_targets.h"
 
+#include <absl/hash/hash.h>
+
 #include <utility>
 
 #include "weir/model/reserved_allowance.h"
@@ -7,11 +9,10 @@
 namespace weir::service {
 
 TargetPtr RuleTargets::TargetOf(const rules::Rule& rule, BucketKey bucket) {
-  Key key{.bucket = std::move(bucket), .rule = &rule};
-  if (const TargetPtr* found = targets_.Find(key)) return *found;
-  TargetPtr target = MakeTarget(key.bucket, ReserveAllowance(rule.limits));
-  targets_.Put(key, target);
-  return target;
+  Slot& slot = slots_[absl::HashOf(&rule, bucket.entity, bucket.resource) % kSlots];
+  if (slot.rule == &rule && slot.target->key == bucket) return slot.target;
+  slot = {.rule = &rule, .target = MakeTarget(std::move(bucket), ReserveAllowance(rule.limits))};
+  return slot.target;
 }
 
 }  // namespace weir::service

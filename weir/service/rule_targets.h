@@ -1,48 +1,38 @@
 // The targets of the buckets of rules that have limits of their own.
 #pragma once
 
-#include <absl/hash/hash.h>
-
 #include <cstddef>
+#include <vector>
 
-#include "weir/base/lru_map.h"
 #include "weir/rules/rule.h"
 #include "weir/store/bucket/bucket_key.h"
 #include "weir/store/bucket/charge.h"
 
 namespace weir::service {
 
-/// Returns one target to all requests on a bucket: making one takes about as long as a decision in
-/// memory, and a store compares the limits of a bucket only if a target is another one than before.
-/// Keeps the targets of the kMaxTargets buckets that were used last, with about 500 bytes each. Not
-/// thread-safe.
+/// Returns one target to all requests on a bucket: making one takes longer than the decision on a
+/// store in memory, and a store compares the limits of a bucket if its target is another one than
+/// before. Each bucket has one slot, which it shares with others: the bucket that was used last
+/// keeps its target there. Not thread-safe.
 class RuleTargets {
  public:
-  static constexpr std::size_t kMaxTargets = 10'000;
+  /// The bound on the number of targets. A slot takes 24 bytes, and a target with one limit about
+  /// 250.
+  static constexpr std::size_t kSlots = 16'384;
 
-  RuleTargets() : targets_(kMaxTargets) {}
+  RuleTargets() : slots_(kSlots) {}
 
   /// Returns the bucket under the limits of the rule, less their allowances (ReserveAllowance).
   /// REQUIRES: the rule has limits, and lives as long as this object.
   TargetPtr TargetOf(const rules::Rule& rule, BucketKey bucket);
 
-  std::size_t size() const { return targets_.size(); }
-
  private:
-  struct Key {
-    BucketKey bucket;
-    const rules::Rule* rule;  ///< the templates of two rules may yield one bucket
-
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  // Not HashOf, which is the same in every process: clients choose a part of the key.
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const {
-      return absl::HashOf(key.bucket.entity, key.bucket.resource);
-    }
+  struct Slot {
+    const rules::Rule* rule = nullptr;  ///< the templates of two rules may yield one bucket
+    TargetPtr target{};                 ///< null if `rule` is
   };
 
-  LruMap<Key, TargetPtr, KeyHash> targets_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace weir::service
