@@ -1,6 +1,7 @@
 #include "weir/service/pending_check.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "weir/service/check_failure.h"
@@ -69,7 +70,9 @@ class PendingCheck::OnThread {
 
 template <class T, class Function>
 Done<T> PendingCheck::Here(Function function) {
-  return OnThread<T, Function>(shared_from_this(), std::move(function));
+  using Receiver = OnThread<T, Function>;
+  static_assert(!std::is_empty_v<Function> || sizeof(Receiver) == 2 * sizeof(void*));
+  return Receiver(shared_from_this(), std::move(function));
 }
 
 void PendingCheck::Start(DescriptorPlans plan, ActiveRulesPtr rules) {

@@ -10,14 +10,14 @@
 
 namespace weir::service {
 
-/// Returns one target to all requests on a bucket: making one takes longer than the decision on a
-/// store in memory, and a store compares the limits of a bucket if its target is another one than
-/// before. Each bucket has one slot, which it shares with others: the bucket that was used last
-/// keeps its target there. Not thread-safe.
+/// Returns one target to all requests on a bucket: making one copies the limits of its rule, and a
+/// store compares the limits of a bucket if its target is another one than before. Each bucket has
+/// one slot, which it shares with others: the slot contains the target of the bucket that was used
+/// last. Not thread-safe.
 class RuleTargets {
  public:
-  /// The bound on the number of targets. A slot takes 24 bytes, and a target with one limit about
-  /// 250.
+  /// The bound on the number of targets. A target with one limit takes about 300 bytes (by the
+  /// sizes of its types).
   static constexpr std::size_t kSlots = 16'384;
 
   RuleTargets() : slots_(kSlots) {}
