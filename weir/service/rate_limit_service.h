@@ -67,7 +67,7 @@ class RateLimitService {
   const ServiceOptions options_;
   std::atomic<std::size_t> in_flight_ = 0;
   ActiveRulesPtr rules_;
-  std::unique_ptr<RuleTargets> targets_;  // of rules_; null without rules
+  std::unique_ptr<RuleTargets> targets_;  // of rules_; not null if these are not
   AccessTokensPtr tokens_;
 };
 

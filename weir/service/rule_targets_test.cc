@@ -40,14 +40,16 @@ TEST(RuleTargetsTest, ReturnsTheSameTargetAgain) {
   EXPECT_NE(targets.TargetOf(rule, BucketOf(2)), first);
 }
 
-// The templates of two rules may yield one bucket; each rule is charged under its own limits.
+// The templates of two rules may yield one bucket; each rule is charged under its own limits, also
+// for the few of these buckets that have one slot under both rules.
 TEST(RuleTargetsTest, SeparatesTheRulesOfABucket) {
   const rules::Rule slow = RuleOf(60);
   const rules::Rule fast = RuleOf(600);
   RuleTargets targets;
-  targets.TargetOf(slow, BucketOf(1));
-  EXPECT_EQ(targets.TargetOf(fast, BucketOf(1))->limits, fast.limits);
-  EXPECT_EQ(targets.TargetOf(slow, BucketOf(1))->limits, slow.limits);
+  for (std::size_t i = 0; i < 20 * RuleTargets::kSlots; ++i) {
+    ASSERT_EQ(targets.TargetOf(slow, BucketOf(i))->limits, slow.limits);
+    ASSERT_EQ(targets.TargetOf(fast, BucketOf(i))->limits, fast.limits);
+  }
 }
 
 // Buckets whose slot is the same replace each other, and each gets its own target again.
