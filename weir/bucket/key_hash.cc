@@ -44,4 +44,16 @@ std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed) {
                            .last_block = 0x589965cc75374cc3});
 }
 
+const HashSecret& SecretOfProcess() {
+  static const HashSecret secret = HashSecret::From(SystemSeed());
+  return secret;
+}
+
+std::uint64_t HashNames(std::string_view first, std::string_view second, std::uint64_t number) {
+  const HashSecret& secret = SecretOfProcess();
+  // The number is added after the secret word: an unpredictable hash hides which sums collide.
+  return FoldProduct(HashBytes(first, secret) ^ secret.state,
+                     (HashBytes(second, secret) ^ secret.block) + number);
+}
+
 }  // namespace weir

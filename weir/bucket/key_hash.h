@@ -42,11 +42,21 @@ struct WEIR_API HashSecret {
   static HashSecret From(std::uint64_t seed);
 };
 
+/// Returns the secret words of this process, which are drawn from the system on the first call.
+/// Thread-safe.
+WEIR_API const HashSecret& SecretOfProcess();
+
 /// Hashes any bytes, eight at a time, after wyhash.
 WEIR_API std::uint64_t HashBytes(std::string_view bytes, const HashSecret& secret);
 /// Hashes with public words: a checksum of bytes that no untrusted party chooses. Stored
 /// fingerprints depend on it, so it must not change.
 WEIR_API std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed);
+
+/// Hashes a key that consists of two names and a number, with the secret words of this process: who
+/// chooses the names cannot compute keys that collide. Another process returns other hashes, so
+/// they must not be stored.
+WEIR_API std::uint64_t HashNames(std::string_view first, std::string_view second,
+                                 std::uint64_t number = 0);
 
 /// The hash of a key type. Specialise it for your own key types.
 template <class Key>

@@ -1,8 +1,12 @@
 #include "weir/bucket/key_table.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
@@ -76,6 +80,27 @@ TEST(KeyHash, C6EveryWordOfTheSecretCountsAndComesFromTheSeed) {
     EXPECT_NE(HashSecret::From(6).*word, kSecret.*word);
   }
   EXPECT_EQ(HashBytes(text, HashSecret::From(5)), hash);
+}
+
+TEST(HashNames, EachPartCountsAndItsPlaceToo) {
+  const std::set<std::uint64_t> hashes = {
+      HashNames("ab", "c"),   HashNames("a", "bc"),   HashNames("c", "ab"), HashNames("ab", "c", 1),
+      HashNames("ab", "", 1), HashNames("", "ab", 1), HashNames("", "")};
+  EXPECT_EQ(hashes.size(), 7U);
+  EXPECT_EQ(HashNames("ab", "c", 1), HashNames("ab", "c", 1));
+}
+
+// Fails if: the words are known, so that whoever chooses names can choose names that collide.
+TEST(HashNamesDeathTest, ReturnsOtherHashesInAnotherProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // starts this program again
+  const std::string here = fmt::format("hash {};", HashNames("acme", "gpt-4"));
+  EXPECT_EXIT(
+      {
+        fmt::print(stderr, "hash {};", HashNames("acme", "gpt-4"));
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0),
+      testing::AllOf(testing::HasSubstr("hash "), testing::Not(testing::HasSubstr(here))));
 }
 
 // Fails if: the public words change. Stored fingerprints are made with them.

@@ -7,14 +7,9 @@
 
 #include "weir/base/lru_map.h"
 #include "weir/base/time.h"
-#include "weir/bucket/key_hash.h"
 #include "weir/store/reservation/reservation_store.h"
 
 namespace weir {
-
-inline std::uint64_t HashOf(const AccountKey& key) {
-  return HashBytes(key.resource, HashBytes(key.account, 0));
-}
 
 /// Evicts the least recently used entry if it is full. Not thread-safe.
 template <class T>
@@ -48,11 +43,8 @@ class AccountCache {
     T value;
     Instant expires;
   };
-  struct Hash {
-    std::size_t operator()(const AccountKey& key) const { return HashOf(key); }
-  };
 
-  LruMap<AccountKey, Entry, Hash> entries_;
+  LruMap<AccountKey, Entry, AccountKeyHash> entries_;
 };
 
 }  // namespace weir

@@ -49,7 +49,9 @@ class SlotRefusals {
   void Drop(const AccountKey& key) { cache_.Drop(key); }
 
  private:
-  std::size_t StampIndexOf(const AccountKey& key) const { return HashOf(key) % stamps_.size(); }
+  std::size_t StampIndexOf(const AccountKey& key) const {
+    return AccountKeyHash()(key) % stamps_.size();
+  }
   Instant CachedUntil(const ClaimRefusal& full, Instant now) const;
 
   milliseconds full_for_;

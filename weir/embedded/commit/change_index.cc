@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "weir/embedded/rows/bucket_codec.h"
 
@@ -36,12 +35,7 @@ bool Resembles(std::string_view line, std::string_view key) {
 
 }  // namespace
 
-std::size_t ChangeIndex::Hash::Mix(const KeyView& key) {
-  const std::hash<std::string_view> hash;
-  return hash(key.entity) * 31 + hash(key.resource) * 17 + key.shard;
-}
-
-LatestChange& ChangeIndex::At(const KeyView& key) {
+LatestChange& ChangeIndex::At(const BucketKeyView& key) {
   const auto at = map_.find(key);
   if (at != map_.end()) return at->second;
   return map_
@@ -64,7 +58,7 @@ void ChangeIndex::Add(const Change& change) {
 void ChangeIndex::Add(const DamagedChange& change) {
   ++order_;
   if (change.key) {
-    LatestChange& latest = At(KeyView::Of(*change.key));
+    LatestChange& latest = At(BucketKeyView::Of(*change.key));
     latest.is_readable = false;
     latest.order = order_;
   } else if (keyless_changes_.size() < kMaxUnknown) {

@@ -9,20 +9,21 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weir/bucket/key_hash.h"
 #include "weir/embedded/rows/bucket_reader.h"
 #include "weir/store/bucket/charge.h"
 
 namespace weir {
 
 /// A BucketKey that does not own its strings.
-struct KeyView {
+struct BucketKeyView {
   std::string_view entity;
   std::string_view resource;
   std::uint32_t shard = 0;
 
-  static KeyView Of(const BucketKey& key) { return {key.entity, key.resource, key.shard}; }
-  static KeyView Of(const KeyView& key) { return key; }
-  friend bool operator==(const KeyView&, const KeyView&) = default;
+  static BucketKeyView Of(const BucketKey& key) { return {key.entity, key.resource, key.shard}; }
+  static BucketKeyView Of(const BucketKeyView& key) { return key; }
+  friend bool operator==(const BucketKeyView&, const BucketKeyView&) = default;
 };
 
 struct LatestChange {
@@ -41,12 +42,16 @@ class ChangeIndex {
  public:
   struct Hash {
     using is_transparent = void;
-    std::size_t operator()(const auto& key) const { return Mix(KeyView::Of(key)); }
-    static std::size_t Mix(const KeyView& key);
+    std::size_t operator()(const auto& key) const { return HashView(BucketKeyView::Of(key)); }
+    static std::size_t HashView(const BucketKeyView& key) {
+      return HashNames(key.entity, key.resource, key.shard);
+    }
   };
   struct Equal {
     using is_transparent = void;
-    bool operator()(const auto& a, const auto& b) const { return KeyView::Of(a) == KeyView::Of(b); }
+    bool operator()(const auto& a, const auto& b) const {
+      return BucketKeyView::Of(a) == BucketKeyView::Of(b);
+    }
   };
   using Map = std::unordered_map<BucketKey, LatestChange, Hash, Equal>;
 
@@ -57,7 +62,7 @@ class ChangeIndex {
   /// and is later than all changes that were added for it. Such a change is taken for one of this
   /// bucket if the beginning of its line differs from the bucket's key text in at most one byte.
   bool MayBeOverridden(const BucketKey& key) const;
-  bool Contains(const KeyView& key) const { return map_.contains(key); }
+  bool Contains(const BucketKeyView& key) const { return map_.contains(key); }
   const Map& map() const { return map_; }
 
  private:
@@ -67,7 +72,7 @@ class ChangeIndex {
   };
 
   /// Returns the entry of the bucket, and creates it if there is none.
-  LatestChange& At(const KeyView& key);
+  LatestChange& At(const BucketKeyView& key);
 
   Map map_;
   std::vector<UnknownChange> keyless_changes_;  // the first kMaxUnknown of them

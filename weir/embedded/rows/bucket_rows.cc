@@ -61,7 +61,7 @@ class Loader {
 
   void LoadRow(const sqlite::Statement& row) {
     const std::int64_t shard = row.Integer(2);
-    const KeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(shard)};
+    const BucketKeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(shard)};
     // The log overrides this row. Its limits are still used if the bucket is in doubt.
     if (std::in_range<std::uint32_t>(shard) && index_.Contains(view))
       return KeepLimitsOfDoubtful(view, row.Text(4));
@@ -147,7 +147,7 @@ class Loader {
     return meters.extras.empty() ? Status() : reader_.ReadExtras(meters.extras, record);
   }
 
-  void KeepLimitsOfDoubtful(const KeyView& view, std::string_view limits) {
+  void KeepLimitsOfDoubtful(const BucketKeyView& view, std::string_view limits) {
     if (doubtful_.empty()) return;
     const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
     if (doubtful_.contains(key)) KeepLimits(key, limits);

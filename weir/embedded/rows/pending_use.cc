@@ -48,7 +48,7 @@ class UseLoader {
     while ((row = rows.Step()) && *row) {
       const BucketKey key{std::string(rows.Text(0)), std::string(rows.Text(1)),
                           static_cast<std::uint32_t>(rows.Integer(2))};
-      if (!index_.Contains(KeyView::Of(key))) AddOne(key, rows.Text(3), rows.Text(4));
+      if (!index_.Contains(BucketKeyView::Of(key))) AddOne(key, rows.Text(3), rows.Text(4));
     }
     if (!row) return Fail(std::move(row.error()));
     return {};

@@ -15,6 +15,8 @@
 #include <string>
 #include <string_view>
 
+#include "weir/bucket/key_hash.h"
+
 namespace weir::kinesis {
 
 inline constexpr std::string_view kAggregateMagic = "\xF3\x89\x9A\xC2";
@@ -51,7 +53,7 @@ class AggregateWriter {
     struct Hash {
       using is_transparent = void;
       std::size_t operator()(std::string_view text) const {
-        return std::hash<std::string_view>{}(text);
+        return HashBytes(text, SecretOfProcess());
       }
     };
 

@@ -4,16 +4,14 @@
 #include <functional>
 #include <utility>
 
+#include "weir/bucket/key_hash.h"
+
 namespace weir {
 namespace {
 
 // A small cache has one stripe: several would divide its capacity unevenly.
 constexpr std::size_t kStripes = 64;
 constexpr std::size_t kRoomForStripes = 64 * kStripes;
-
-std::size_t CombineHashes(std::size_t a, std::size_t b) {
-  return (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdU;
-}
 
 std::uint64_t BitOf(std::string_view entity) {
   return std::uint64_t{1} << (std::hash<std::string_view>{}(entity) % 64);
@@ -22,10 +20,7 @@ std::uint64_t BitOf(std::string_view entity) {
 }  // namespace
 
 PairKey::PairKey(std::string_view entity_id, std::string_view resource_name)
-    : entity(entity_id),
-      resource(resource_name),
-      hash(CombineHashes(std::hash<std::string_view>{}(entity_id),
-                         std::hash<std::string_view>{}(resource_name))) {}
+    : entity(entity_id), resource(resource_name), hash(HashNames(entity_id, resource_name)) {}
 
 ResolutionCache::ResolutionCache(std::size_t capacity) {
   const std::size_t stripes = capacity >= kRoomForStripes ? kStripes : 1;

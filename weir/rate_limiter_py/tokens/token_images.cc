@@ -1,8 +1,5 @@
 #include "weir/rate_limiter_py/tokens/token_images.h"
 
-#include <functional>
-#include <string>
-
 namespace weir::rate_limiter_py {
 namespace {
 
@@ -13,11 +10,6 @@ bool IsOlder(const TokenImage& image, const TokenImage& known) {
 }
 
 }  // namespace
-
-std::size_t TokenImages::HashAccountKey::operator()(const AccountKey& key) const {
-  const std::hash<std::string> hash;
-  return hash(key.resource) * 31 + hash(key.account);
-}
 
 std::optional<TokenImage> TokenImages::Find(const AccountKey& key) {
   const MutexLock lock(mutex_);

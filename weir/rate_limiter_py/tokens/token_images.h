@@ -23,12 +23,8 @@ class TokenImages {
   void Forget(const AccountKey& key);
 
  private:
-  struct HashAccountKey {
-    std::size_t operator()(const AccountKey& key) const;
-  };
-
   Mutex mutex_;
-  LruMap<AccountKey, TokenImage, HashAccountKey> images_ WEIR_GUARDED_BY(mutex_);
+  LruMap<AccountKey, TokenImage, AccountKeyHash> images_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::rate_limiter_py

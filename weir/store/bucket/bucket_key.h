@@ -28,8 +28,7 @@ inline constexpr std::size_t kLongestBucketText = 256;
 /// cursors. It may be empty.
 [[nodiscard]] WEIR_API Status CheckBucketText(std::string_view what, std::string_view text);
 
-/// Returns a hash that is equal on every machine and in every run (FNV-1a and a final mix), so that
-/// a run can be replayed from its seed.
+/// Returns HashNames of the key (weir/bucket/key_hash.h): other processes return other hashes.
 WEIR_API std::size_t HashOf(const BucketKey& key);
 
 /// For hash tables.

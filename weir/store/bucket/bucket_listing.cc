@@ -24,11 +24,14 @@ struct PageStart {
   std::optional<BucketKey> after;
 };
 
-std::string FormatCursor(std::size_t stripe, const BucketKey& key) {
-  return fmt::format("{}#{}#{}#{}", stripe, key.entity, key.resource, key.shard);
+// Another process orders its stripes by other hashes, so a cursor has a part of the hash.
+std::uint32_t MarkOf(const BucketKey& key) { return static_cast<std::uint32_t>(HashOf(key) >> 32); }
+
+std::string FormatCursor(const BucketKey& key) {
+  return fmt::format("{}#{}#{}#{}", MarkOf(key), key.entity, key.resource, key.shard);
 }
 
-std::optional<PageStart> ReadCursor(std::string_view text) {
+std::optional<PageStart> ReadCursor(std::string_view text, std::size_t stripes) {
   // The parts are separated by '#', which neither an entity nor a resource may contain.
   std::array<std::string_view, 4> parts;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -38,11 +41,12 @@ std::optional<PageStart> ReadCursor(std::string_view text) {
     text.remove_prefix(hash + 1);
   }
   parts[3] = text;
-  const auto stripe = ReadInteger<std::size_t>(parts[0]);
+  const auto mark = ReadInteger<std::uint32_t>(parts[0]);
   const auto shard = ReadInteger<std::uint32_t>(parts[3]);
-  if (!stripe || !shard) return std::nullopt;
-  return PageStart{.stripe = *stripe,
-                   .after = BucketKey{std::string(parts[1]), std::string(parts[2]), *shard}};
+  if (!mark || !shard) return std::nullopt;
+  BucketKey after{std::string(parts[1]), std::string(parts[2]), *shard};
+  if (MarkOf(after) != *mark) return std::nullopt;
+  return PageStart{.stripe = StripeOf(HashOf(after), stripes), .after = std::move(after)};
 }
 
 // Appends the matching buckets after `start.after`. Returns false if the page was full before the
@@ -74,20 +78,19 @@ bool AppendStripe(const BucketFilter& filter, const PageStart& start, BucketStri
 Result<Page<BucketRecord>> ListBuckets(Stripes stripes, const BucketFilter& filter,
                                        const PageRequest& request) {
   std::optional<PageStart> start = PageStart{};
-  if (!request.cursor.empty()) start = ReadCursor(request.cursor);
-  if (!start || start->stripe >= stripes.size() || request.limit == 0) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("page cursor '{}', limit {}: begin with an empty cursor, ask for at least 1",
-                    request.cursor, request.limit));
+  if (!request.cursor.empty()) start = ReadCursor(request.cursor, stripes.size());
+  if (!start || request.limit == 0) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("page cursor '{}', limit {}: begin with an empty cursor, ask for at "
+                            "least 1; a cursor is valid in the process that returned it",
+                            request.cursor, request.limit));
   }
   Page<BucketRecord> page;
   for (; start->stripe < stripes.size(); *start = {.stripe = start->stripe + 1, .after = {}}) {
     if (AppendStripe(filter, *start, *stripes[start->stripe], request.limit, page)) continue;
     // The last item may be in an earlier stripe: the page may have been full when this stripe
     // began.
-    const BucketKey& last = page.items.back().key;
-    page.next = FormatCursor(StripeOf(HashOf(last), stripes.size()), last);
+    page.next = FormatCursor(page.items.back().key);
     break;
   }
   return page;

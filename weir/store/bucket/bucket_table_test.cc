@@ -188,6 +188,26 @@ TEST(BucketTable, ALoadedBucketIsInPlaceAndNoChange) {
 }
 
 // Single requests from very many entities must not fill the memory.
+// Fails if: a listing continues at an unknown place, and skips buckets or returns them again.
+TEST(BucketTable, RefusesTheCursorOfAnotherProcess) {
+  BucketTable table;
+  for (const std::string entity : {"acme", "bell", "cern"}) {
+    EXPECT_TRUE(Take(table, PerSecondTarget(entity, 5), 1, kStart));
+  }
+  const auto page = table.List({}, {.cursor = {}, .limit = 1});
+  ASSERT_TRUE(page);
+  const auto rest = table.List({}, {.cursor = page->next, .limit = 9});
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->items.size(), 2U);
+
+  const std::size_t mark_ends = page->next.find('#');
+  const std::string elsewhere =
+      std::to_string(std::stoul(page->next) ^ 1U) + page->next.substr(mark_ends);
+  const Error error = ErrorOf(table.List({}, {.cursor = elsewhere, .limit = 9}));
+  EXPECT_EQ(error.code, Code::kInvalidArgument);
+  EXPECT_NE(error.message.find("the process that returned it"), std::string::npos);
+}
+
 TEST(BucketTable, StaysBoundedUnderEverNewKeys) {
   BucketTable table({.stripes = 4, .idle_grace = milliseconds(1000)});
   constexpr int kKeys = 50'000;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "weir/bucket/key_hash.h"
 #include "weir/model/stored_text.h"
 
 namespace weir {
@@ -10,6 +11,10 @@ namespace {
 constexpr std::size_t kMaxBytes = 255;
 
 }  // namespace
+
+std::size_t AccountKeyHash::operator()(const AccountKey& key) const {
+  return HashNames(key.resource, key.account);
+}
 
 std::string Describe(const AccountKey& key) {
   return fmt::format("{} for {}", key.resource, key.account);

@@ -33,6 +33,11 @@ struct AccountKey {
   friend auto operator<=>(const AccountKey&, const AccountKey&) = default;
 };
 
+/// For hash tables. Like BucketKeyHash, it differs between processes.
+struct WEIR_API AccountKeyHash {
+  std::size_t operator()(const AccountKey& key) const;
+};
+
 /// Returns for example "emr for acme".
 WEIR_API std::string Describe(const AccountKey& key);
 /// Returns kInvalidArgument for invalid texts.
