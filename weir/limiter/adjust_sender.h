@@ -10,7 +10,7 @@
 
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
-#include "weir/limiter/idempotent_adjust.h"
+#include "weir/limiter/adjustment.h"
 #include "weir/limiter/waiting.h"
 #include "weir/runtime/executor.h"
 #include "weir/telemetry/counter.h"

@@ -1,4 +1,4 @@
-#include "weir/limiter/idempotent_adjust.h"
+#include "weir/limiter/adjustment.h"
 
 namespace weir {
 

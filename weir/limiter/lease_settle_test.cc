@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "weir/limiter/idempotent_adjust.h"
+#include "weir/limiter/adjustment.h"
 #include "weir/limiter/testing/lease_fixture.h"
 
 namespace weir {

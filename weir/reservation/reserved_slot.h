@@ -23,7 +23,7 @@
 #include <string>
 
 #include "weir/base/mutex.h"
-#include "weir/limiter/idempotent_adjust.h"
+#include "weir/limiter/adjustment.h"
 #include "weir/reservation/reserve_state.h"
 
 namespace weir {

@@ -63,16 +63,6 @@ std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::st
   return levels;
 }
 
-Error BrokenChain(const std::vector<std::string>& chain, const std::string& next) {
-  const bool cycle = std::ranges::find(chain, next) != chain.end();
-  const std::string path = fmt::format("{} > {}", fmt::join(chain, " > "), next);
-  return {Code::kFailedPrecondition,
-          cycle ? fmt::format("the parents of {} end in themselves ({}); change the parent of one",
-                              chain.front(), path)
-                : fmt::format("the parents of {} are too many ({}); a request charges at most {}",
-                              chain.front(), path, kMaxCascade)};
-}
-
 Result<Resolved> ChooseLimits(const std::vector<std::string>& chain, const std::string& resource,
                               const LevelAnswers& found) {
   const auto own = LevelOfMember(found, 0);

@@ -33,8 +33,4 @@ Result<Resolved> ChooseLimits(const std::vector<std::string>& chain, const std::
 /// and the same limits.
 AffectedPairs PairsAffectedBetween(const Resolution& old, const Resolution& now);
 
-/// Returns the error of a chain that cannot continue with `next`, because it is a cycle or too
-/// long.
-Error BrokenChain(const std::vector<std::string>& chain, const std::string& next);
-
 }  // namespace weir

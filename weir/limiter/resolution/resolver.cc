@@ -1,7 +1,6 @@
 #include "weir/limiter/resolution/resolver.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "weir/limiter/resolution/cascade_limits.h"
@@ -13,7 +12,6 @@ namespace weir {
 namespace {
 
 constexpr int kSaysNothing = -1;
-constexpr std::ptrdiff_t kLevelsOfMember = 2;
 
 Status CheckPair(std::string_view entity, std::string_view resource) {
   WEIR_RETURN_IF_ERROR(CheckEntityId(entity));
@@ -110,13 +108,11 @@ bool Resolver::JoinFetch(const FetchPtr& fetch, Waiter& waiter, ResolutionPtr& f
   return false;
 }
 
-// The limits of a member do not depend on its record, so both are read at the same time. The levels
-// of the resource and of the system are read with the first member only.
+// The limits of a member do not depend on its record, so both are read at the same time.
 void Resolver::ReadMember(FetchPtr fetch) {
   store_reads_.Add(2);
-  const std::vector<std::string> member{fetch->chain.back()};
-  std::vector<Level> levels = LevelsOf(member, fetch->resource);
-  if (fetch->chain.size() > 1) levels.erase(levels.begin() + kLevelsOfMember, levels.end());
+  const std::vector<std::string> member{std::string(fetch->walk.member())};
+  const std::vector<Level> levels = fetch->walk.levels();
   const Deadline deadline = fetch->deadline;
   const auto reading = std::make_shared<MemberReads>(std::move(fetch));
   store_.GetEntities(member, deadline, [this, reading](auto records) {
@@ -133,27 +129,19 @@ void Resolver::TakeMember(MemberReads& reading) {
   FetchPtr fetch = std::move(reading.fetch);
   if (!reading.records) return EndFetch(fetch, Fail(std::move(reading.records.error())));
   if (!reading.limits) return EndFetch(fetch, Fail(std::move(reading.limits.error())));
-  // The levels of the resource and of the system, read with the first member, stay at the end.
-  const auto place = fetch->found.begin() + kLevelsOfMember * (std::ssize(fetch->chain) - 1);
-  fetch->found.insert(place, std::make_move_iterator(reading.limits->begin()),
-                      std::make_move_iterator(reading.limits->end()));
-  const auto& record = reading.records->front();
-  if (!record || !record->entity.cascade || !record->entity.parent) return ChooseFromLevels(fetch);
-  auto& chain = fetch->chain;
-  const std::string& parent = *record->entity.parent;
-  if (chain.size() == kMaxCascade || std::ranges::find(chain, parent) != chain.end()) {
-    return FinishFetch(fetch, Fail(BrokenChain(chain, parent)));
-  }
-  chain.push_back(parent);
+  const auto next = fetch->walk.Take(reading.records->front(), std::move(*reading.limits));
+  if (!next) return FinishFetch(fetch, Fail(next.error()));
+  if (*next == CascadeWalk::Next::kComplete) return ChooseFromLevels(fetch);
   ReadMember(std::move(fetch));
 }
 
 void Resolver::ChooseFromLevels(const FetchPtr& fetch) {
-  const auto& system = fetch->found.back();
+  const CascadeWalk& walk = fetch->walk;
+  const auto& system = walk.found().back();
   const auto policy = system ? system->on_unavailable : std::nullopt;
   last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kSaysNothing,
                              std::memory_order_relaxed);
-  auto answer = ChooseLimits(fetch->chain, fetch->resource, fetch->found);
+  auto answer = ChooseLimits(walk.chain(), walk.resource(), walk.found());
   if (answer) {
     answer->began = fetch->started;
     for (TargetPtr& ancestor : std::span(answer->targets).subspan(1)) {
@@ -164,7 +152,8 @@ void Resolver::ChooseFromLevels(const FetchPtr& fetch) {
 }
 
 void Resolver::FinishFetch(const FetchPtr& fetch, Result<Resolved> answer) {
-  auto resolution = std::make_shared<const Resolution>(Resolution{fetch->chain, std::move(answer)});
+  auto resolution =
+      std::make_shared<const Resolution>(Resolution{fetch->walk.chain(), std::move(answer)});
   if (options_.ttl > milliseconds(0)) CacheResult(*fetch, resolution);
   EndFetch(fetch, std::move(resolution));
 }
@@ -197,7 +186,7 @@ void Resolver::EndFetch(const FetchPtr& fetch, const Result<ResolutionPtr>& resu
     // A caller that has more time than the fetch had fetches again.
     const bool ran_out = !result && result.error().code == Code::kDeadlineExceeded;
     if (ran_out && fetch->deadline < waiter.deadline) {
-      JoinOrFetch(fetch->chain.front(), fetch->resource, std::move(waiter));
+      JoinOrFetch(fetch->entity(), fetch->walk.resource(), std::move(waiter));
     } else {
       waiter.done(result.and_then(ResultOf));
     }
@@ -205,7 +194,7 @@ void Resolver::EndFetch(const FetchPtr& fetch, const Result<ResolutionPtr>& resu
   // Earliest deadline first, so that the other callers can join its fetch.
   std::ranges::sort(next_fetch_waiters, {}, &Waiter::deadline);
   for (Waiter& waiter : next_fetch_waiters)
-    JoinOrFetch(fetch->chain.front(), fetch->resource, std::move(waiter));
+    JoinOrFetch(fetch->entity(), fetch->walk.resource(), std::move(waiter));
 }
 
 void Resolver::DropAffected(const AffectedPairs& affected) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "weir/base/mutex.h"
+#include "weir/limiter/resolution/cascade_walk.h"
 #include "weir/limiter/resolution/resolution_cache.h"
 #include "weir/limiter/resolution/target_interner.h"
 #include "weir/limiter/resolution/thread_cache.h"
@@ -38,18 +39,15 @@ struct Resolver::Waiter {
 /// A fetch in flight and the callers that wait for it.
 struct Resolver::Fetch {
   Fetch(std::string_view entity, std::string_view resource_name, Deadline until)
-      : chain{std::string(entity)}, resource(resource_name), deadline(until) {
-    chain.reserve(kMaxCascade);  // its strings are viewed while it grows
-  }
-  PairKey pair() const { return PairKey(chain.front(), resource); }
+      : walk(entity, resource_name), deadline(until) {}
+  const std::string& entity() const { return walk.chain().front(); }
+  PairKey pair() const { return PairKey(entity(), walk.resource()); }
 
-  std::vector<std::string> chain;
-  const std::string resource;
+  CascadeWalk walk;
   const Deadline deadline;
   Instant started;
-  std::uint64_t number = 0;  ///< ascends in the order of the fetches' starts
-  std::uint64_t epoch = 0;   ///< the epoch of the cache when the fetch began
-  LevelAnswers found;        ///< limits at LevelsOf(chain, resource), for the members read so far
+  std::uint64_t number = 0;     ///< ascends in the order of the fetches' starts
+  std::uint64_t epoch = 0;      ///< the epoch of the cache when the fetch began
   std::vector<Waiter> waiters;  ///< guarded by Caches::mutex, like `next_fetch_waiters`
   std::vector<Waiter>
       next_fetch_waiters;  ///< callers for which it began too early; they share the next fetch
