@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <string>
+#include <string_view>
 
 #include "weir/base/testing/temp_folder_fixture.h"
 #include "weir/transport/testing/server_fixture.h"
@@ -88,6 +90,27 @@ TEST_F(ServerTest, NothingIsReadFromAPeerThatDoesNotTakeItsOutput) {
   EXPECT_LE(observed_.counts().received, sizeof("go") + 64 * 1024);
   EXPECT_TRUE(client.Read(kLargeOutput) == PatternedText(kLargeOutput));
   observed_.Await([&](const auto& counts) { return counts.received == 2 + sent; });
+}
+
+// Fails if: all bytes of one connection are read before those of another.
+TEST_F(ServerTest, AConnectionWithManyBytesDoesNotHoldUpTheOthers) {
+  constexpr std::size_t kMany = 64 * 1024;
+  std::size_t read = 0;
+  std::size_t read_before_few = kMany;
+  Start(Loopback(), [&](auto&, std::string_view bytes) {
+    if (bytes == "few") read_before_few = read;
+    read += bytes.size();
+  });
+  const TestClient many(address());
+  const TestClient few(address());
+  observed_.Await([](const auto& counts) { return counts.opened == 2; });
+  std::promise<void> sent;
+  loops_.front()->Post([&sent] { sent.get_future().wait(); });
+  many.Send(std::string(kMany, 'm'));
+  few.Send("few");
+  sent.set_value();
+  observed_.Await([](const auto& counts) { return counts.received == kMany + 3; });
+  EXPECT_LT(read_before_few, kMany / 2);
 }
 
 // On a socket file, whose buffer has a fixed size: it is full after one turn.
