@@ -11,39 +11,38 @@ constexpr std::uint32_t kCallsPerSweep = 32;
 
 BucketEntry* BucketStripe::Find(BucketRef ref) {
   const auto found = index.find(ref);
-  return found == index.end() ? nullptr : *found;
+  return found == index.end() ? nullptr : found->entry;
 }
 
 BucketEntry* BucketStripe::FirstOf(std::string_view entity) {
-  const auto found = by_entity.find(entity);
-  return found == by_entity.end() ? nullptr : *found;
+  const auto found = by_entity.find(EntityRef::Of(entity));
+  return found == by_entity.end() ? nullptr : found->entry;
 }
 
 BucketEntry& BucketStripe::Add(BucketState state) {
   grown = true;
   const std::size_t hash = state.target->hash;
   entries.push_back(std::make_unique<BucketEntry>(
-      BucketEntry{.hash = hash,
-                  .state = std::move(state),
-                  .index = static_cast<std::uint32_t>(entries.size())}));
+      BucketEntry{.state = std::move(state), .index = static_cast<std::uint32_t>(entries.size())}));
   BucketEntry& entry = *entries.back();
-  index.insert(&entry);
+  index.insert({hash, &entry});
   Link(entry);
   return entry;
 }
 
 // Inserts the entry after the first one of its entity, or makes it the first one.
 void BucketStripe::Link(BucketEntry& entry) {
-  const auto [first, is_first] = by_entity.insert(&entry);
+  const auto [found, is_first] = by_entity.insert({EntityRef::Of(entry.key().entity).hash, &entry});
   if (is_first) return;
-  entry.previous_of_entity = *first;
-  entry.next_of_entity = (*first)->next_of_entity;
-  (*first)->next_of_entity = &entry;
+  BucketEntry& first = *found->entry;
+  entry.previous_of_entity = &first;
+  entry.next_of_entity = first.next_of_entity;
+  first.next_of_entity = &entry;
   if (entry.next_of_entity != nullptr) entry.next_of_entity->previous_of_entity = &entry;
 }
 
 // Removes the entry from the list of its entity. If it was the first, the next one takes its role
-// in by_entity. The erase comes before the insert, because both entries have the same key there.
+// in by_entity. The erase comes before the insert, because both entries have the same entity.
 void BucketStripe::Unlink(BucketEntry& entry) {
   BucketEntry* const next = entry.next_of_entity;
   BucketEntry* const previous = entry.previous_of_entity;
@@ -52,8 +51,9 @@ void BucketStripe::Unlink(BucketEntry& entry) {
     previous->next_of_entity = next;
     return;
   }
-  by_entity.erase(&entry);
-  if (next != nullptr) by_entity.insert(next);
+  const std::size_t hash = EntityRef::Of(entry.key().entity).hash;
+  by_entity.erase({hash, &entry});
+  if (next != nullptr) by_entity.insert({hash, next});
 }
 
 void BucketStripe::MarkChanged(BucketEntry& entry) {
@@ -90,7 +90,7 @@ void BucketStripe::Remove(BucketEntry& entry) {
   }
   if (entry.reported) removed.push_back(entry.state.target);
   if (entry.in_changed_list) std::erase(changed, &entry);
-  index.erase(&entry);
+  index.erase({entry.state.target->hash, &entry});
   Unlink(entry);
   const std::size_t at = entry.index;
   entries[at].swap(entries.back());

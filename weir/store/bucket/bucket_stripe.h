@@ -2,7 +2,6 @@
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
-#include <absl/hash/hash.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "weir/base/mutex.h"
+#include "weir/bucket/key_hash.h"
 #include "weir/store/bucket/bucket_state.h"
 #include "weir/store/bucket/charge.h"
 #include "weir/store/bucket/stored_ahead.h"
@@ -21,7 +21,6 @@ namespace weir {
 /// A bucket in a stripe. Its address does not change. The fields are in the order in which a
 /// request reads them.
 struct BucketEntry {
-  std::size_t hash;  ///< target->hash; comparing entries does not dereference `target`
   /// `state.target` may be replaced by another target with the same key.
   BucketState state;
   bool in_changed_list = false;  ///< listed in BucketStripe::changed
@@ -35,40 +34,52 @@ struct BucketEntry {
   const BucketKey& key() const { return state.target->key; }
 };
 
-/// A key for a look-up without an entry.
+/// A slot of a hash table of entries. It has the hash, so that a table that grows reads none of its
+/// entries: each read would be a cache miss, and all stripes grow at about the same time.
+struct BucketSlot {
+  std::size_t hash;
+  BucketEntry* entry;
+};
+
+/// The key of BucketStripe::index for a look-up.
 struct BucketRef {
   const BucketKey& key;
   std::size_t hash;
 };
 
-struct BucketEntryHash {
-  using is_transparent = void;
-  std::size_t operator()(const BucketEntry* entry) const { return entry->hash; }
-  std::size_t operator()(const BucketRef& ref) const { return ref.hash; }
+/// The key of BucketStripe::by_entity for a look-up.
+struct EntityRef {
+  std::string_view entity;
+  std::size_t hash;
+
+  static EntityRef Of(std::string_view entity) {
+    return {entity, HashBytes(entity, SecretOfProcess())};
+  }
 };
 
-struct BucketEntryEqual {
+struct BucketSlotHash {
   using is_transparent = void;
-  bool operator()(const BucketEntry* a, const BucketEntry* b) const { return a == b; }
-  bool operator()(const BucketEntry* entry, const BucketRef& ref) const {
+  std::size_t operator()(const auto& slot_or_ref) const { return slot_or_ref.hash; }
+};
+
+struct SameBucketKey {
+  using is_transparent = void;
+  bool operator()(const BucketSlot& a, const BucketSlot& b) const { return a.entry == b.entry; }
+  bool operator()(const BucketSlot& slot, const BucketRef& ref) const {
     // A request usually has the same target as the previous request for the bucket.
-    return entry->hash == ref.hash && (&entry->key() == &ref.key || entry->key() == ref.key);
+    return slot.hash == ref.hash &&
+           (&slot.entry->key() == &ref.key || slot.entry->key() == ref.key);
   }
 };
 
-/// Hash and compare entries by entity.
-struct EntityOfEntry {
+struct SameEntity {
   using is_transparent = void;
-  static std::string_view EntityOf(std::string_view entity) { return entity; }
-  static std::string_view EntityOf(const BucketEntry* entry) { return entry->key().entity; }
-};
-struct EntityHash : EntityOfEntry {
-  std::size_t operator()(const auto& entity) const {
-    return absl::Hash<std::string_view>()(EntityOf(entity));
+  bool operator()(const BucketSlot& a, const BucketSlot& b) const {
+    return operator()(a, EntityRef{b.entry->key().entity, b.hash});
   }
-};
-struct EntityEqual : EntityOfEntry {
-  bool operator()(const auto& a, const auto& b) const { return EntityOf(a) == EntityOf(b); }
+  bool operator()(const BucketSlot& slot, const EntityRef& ref) const {
+    return slot.hash == ref.hash && slot.entry->key().entity == ref.entity;
+  }
 };
 
 /// The times and the bounds of a sweep.
@@ -91,9 +102,9 @@ inline std::size_t StripeOf(std::size_t hash, std::size_t stripes) {
 /// `mutex` guards all fields. Callers of the methods must hold it.
 struct alignas(64) BucketStripe {
   Mutex mutex;
-  absl::flat_hash_set<BucketEntry*, BucketEntryHash, BucketEntryEqual> index;
+  absl::flat_hash_set<BucketSlot, BucketSlotHash, SameBucketKey> index;
   /// One entry of each entity; the other entries of the entity are linked to it.
-  absl::flat_hash_set<BucketEntry*, EntityHash, EntityEqual> by_entity;
+  absl::flat_hash_set<BucketSlot, BucketSlotHash, SameEntity> by_entity;
   std::vector<std::unique_ptr<BucketEntry>> entries;  ///< in no particular order
   bool track_changes = false;
   std::vector<BucketEntry*> changed;  ///< since the last drain, each once
