@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weir/base/integer_text.h"
+#include "weir/bucket/key_hash.h"
 #include "weir/model/identifier.h"
 #include "weir/store/listing.h"
 
@@ -80,11 +81,21 @@ Status UsageTable::Add(const UsageSnapshot& added) {
   return {};
 }
 
+std::size_t UsageTable::Hash::operator()(const Key& key) const {
+  const auto& [entity, resource, start, window] = key;
+  const auto place = static_cast<std::uint64_t>(start.value) * kUsageWindows.size();
+  return HashNames(entity, resource, place + static_cast<std::uint64_t>(window));
+}
+
+std::size_t UsageTable::Hash::operator()(const PairKey& pair) const {
+  return HashNames(pair.first, pair.second);
+}
+
 UsageSnapshot& UsageTable::At(const UsageSnapshot& added) {
   const auto [at, is_new] =
       snapshots_.try_emplace({added.entity, added.resource, added.start, added.window});
   if (!is_new) return at->second;
-  by_start_[static_cast<std::size_t>(added.window)].emplace(added.start, &at->first);
+  by_start_[static_cast<std::size_t>(added.window)][added.start].push_back(&at->first);
   ++stats_.kept;
   at->second = {.entity = added.entity,
                 .resource = added.resource,
@@ -134,14 +145,18 @@ void UsageTable::Trim(UnixMillis now, std::size_t most) {
 
 void UsageTable::RemoveOldest(UsageWindow window) {
   auto& starts = by_start_[static_cast<std::size_t>(window)];
-  const Key* const key = starts.begin()->second;
-  const auto remainder = remainders_.find({std::get<0>(*key), std::get<1>(*key)});
-  if (window == UsageWindow::kMonthly && remainder != remainders_.end() &&
-      remainder->second.month == std::get<2>(*key)) {
-    remainders_.erase(remainder);
+  const auto oldest = starts.begin();
+  const auto removed = snapshots_.find(*oldest->second.back());
+  oldest->second.pop_back();
+  if (oldest->second.empty()) starts.erase(oldest);
+  if (window == UsageWindow::kMonthly) {
+    const auto& [entity, resource, start, _] = removed->first;
+    const auto remainder = remainders_.find({entity, resource});
+    if (remainder != remainders_.end() && remainder->second.month == start) {
+      remainders_.erase(remainder);
+    }
   }
-  starts.erase(starts.begin());
-  snapshots_.erase(*key);
+  snapshots_.erase(removed);
   --stats_.kept;
 }
 

@@ -1,12 +1,17 @@
 // Usage in the memory of one process.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/node_hash_map.h>
+
 #include <array>
+#include <cstddef>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "weir/base/result.h"
 #include "weir/store/config/usage_store.h"
@@ -50,7 +55,11 @@ class UsageTable {
 
  private:
   using Key = std::tuple<std::string, std::string, UnixMillis, UsageWindow>;
-  using Snapshots = std::map<Key, UsageSnapshot>;
+  using PairKey = std::pair<std::string, std::string>;  // an entity and a resource
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+    std::size_t operator()(const PairKey& pair) const;
+  };
   struct Remainder {
     UsageRemainder millitokens;
     UnixMillis month;  // if this month's snapshot is removed, so is the remainder
@@ -64,11 +73,12 @@ class UsageTable {
   void RemoveOldest(UsageWindow window);
 
   UsageLimits limits_;
-  Snapshots snapshots_;
-  // By window, in the order of their starts.
-  std::array<std::set<std::pair<UnixMillis, const Key*>>, kUsageWindows.size()> by_start_;
-  // Keyed by entity and resource.
-  std::map<std::pair<std::string, std::string>, Remainder> remainders_;
+  // Buckets that a flood of new keys has made are removed as fast as new ones come, and their use
+  // is added here. So neither an addition nor a removal searches an ordered tree of all snapshots.
+  absl::node_hash_map<Key, UsageSnapshot, Hash> snapshots_;  // its keys stay in place
+  // The keys of the snapshots by window and start; no list is empty.
+  std::array<std::map<UnixMillis, std::vector<const Key*>>, kUsageWindows.size()> by_start_;
+  absl::flat_hash_map<PairKey, Remainder, Hash> remainders_;
   UsageStats stats_;
 };
 
