@@ -25,8 +25,24 @@ void PendingUsage::Add(const BucketKey& key, std::vector<HourOfUse> hours) {
   for (const UsageSnapshot& snapshot : WindowsOf(key, bucket->hours)) {
     UsageCursor at = PositionOf(filter_, snapshot);
     if (!Matches(filter_, snapshot) || (after_ && !IsBefore(filter_, *after_, at))) continue;
-    buckets_.emplace(std::move(at), bucket);
+    buckets_[std::move(at)].push_back(bucket);
     if (buckets_.size() > limit_ + 1) buckets_.erase(std::prev(buckets_.end()));
+  }
+}
+
+void PendingUsage::MergeAt(const UsageCursor& at, const Bucket& bucket, UsageRemainder& remainder,
+                           std::vector<UsageSnapshot>& items) {
+  for (const UsageSnapshot& added : SnapshotsOf(bucket.key, bucket.hours, remainder)) {
+    if (added.window != at.window || added.start != at.start) continue;
+    const auto same = std::ranges::find_if(items, [&](const UsageSnapshot& one) {
+      return one.window == added.window && one.start == added.start && one.entity == added.entity &&
+             one.resource == added.resource;
+    });
+    if (same == items.end()) {
+      items.push_back(added);
+    } else {
+      AddCounted(*same, added);
+    }
   }
 }
 
@@ -39,26 +55,15 @@ Status PendingUsage::MergeInto(Page<UsageSnapshot>& stored,
   if (!stored.next.empty()) last = position(items.back());
   std::map<std::pair<std::string, std::string>, UsageRemainder> remainders;
   const std::size_t kept = items.size();
-  for (const auto& [at, bucket] : buckets_) {
+  for (const auto& [at, buckets] : buckets_) {
     if (last && IsBefore(filter_, *last, at)) break;
-    const auto [remainder, is_new] =
-        remainders.try_emplace({bucket->key.entity, bucket->key.resource});
+    const BucketKey& key = buckets.front()->key;
+    const auto [remainder, is_new] = remainders.try_emplace({key.entity, key.resource});
     if (is_new) {
-      WEIR_ASSIGN_OR_RETURN(remainder->second, read_remainder(bucket->key));
+      WEIR_ASSIGN_OR_RETURN(remainder->second, read_remainder(key));
     }
-    UsageRemainder before = remainder->second;
-    for (const UsageSnapshot& added : SnapshotsOf(bucket->key, bucket->hours, before)) {
-      if (added.window != at.window || added.start != at.start) continue;
-      const auto same = std::ranges::find_if(items, [&](const UsageSnapshot& one) {
-        return one.window == added.window && one.start == added.start &&
-               one.entity == added.entity && one.resource == added.resource;
-      });
-      if (same == items.end()) {
-        items.push_back(added);
-      } else {
-        AddCounted(*same, added);
-      }
-    }
+    UsageRemainder carried = remainder->second;  // from shard to shard, so that it counts once
+    for (const auto& bucket : buckets) MergeAt(at, *bucket, carried, items);
   }
   if (items.size() > kept) {
     std::ranges::sort(items, [&](const UsageSnapshot& a, const UsageSnapshot& b) {

@@ -47,8 +47,14 @@ class PendingUsage {
   const UsageFilter filter_;
   const std::size_t limit_;
   std::optional<UsageCursor> after_;
-  // The first limit_ + 1 positions after the cursor. Shards of a bucket share them.
-  std::multimap<UsageCursor, std::shared_ptr<const Bucket>, Order> buckets_;
+  /// Merges the windows of a bucket at this position into the items. `remainder` is as for
+  /// SnapshotsOf.
+  static void MergeAt(const UsageCursor& at, const Bucket& bucket, UsageRemainder& remainder,
+                      std::vector<UsageSnapshot>& items);
+
+  // The first limit_ + 1 positions after the cursor, each with the buckets that were used then: the
+  // shards of one bucket.
+  std::map<UsageCursor, std::vector<std::shared_ptr<const Bucket>>, Order> buckets_;
 };
 
 }  // namespace weir
