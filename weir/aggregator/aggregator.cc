@@ -11,7 +11,8 @@ namespace weir::dynamo {
 namespace {
 
 constexpr nanoseconds kRefusalInterval = std::chrono::seconds(10);
-// Each failed condition shows an update of another process. After this many there is a pause.
+// A failed condition shows that another process updated the item. A task that has sent this many
+// requests pauses before its next one.
 constexpr int kTriesWithoutPause = 3;
 
 bool IsFinal(FailureClass kind) {
@@ -34,7 +35,7 @@ Aggregator::Aggregator(const AggregatorTerms& terms, std::uint64_t seed)
 AggregatorStep Aggregator::Start(const RecordBatch& batch, const ProtocolTime& moment) {
   Begin(batch);
   plan_ = PlanBatch(batch.records, terms_.options.windows);
-  applied_ = batch.records.size();
+  applied_ = batch.records.size();  // an upper bound, which FailFrom lowers
   if (plan_.bad) FailFrom(plan_.records, *plan_.bad);
   if (!terms_.options.archives) plan_.expired.clear();
   for (const BucketChange& change : plan_.changes) counts_.changes += change.deltas.size();

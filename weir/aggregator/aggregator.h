@@ -37,17 +37,19 @@ struct AggregatorTerms {
 ///
 /// The caller makes each request of a step, reports its result to OnWrite or OnArchived, and calls
 /// OnTime at wake(). Each of these may complete the batch. Records may be delivered any number of
-/// times, in any batches, but the records of an item in their order: a batch begins at the latest
-/// with the record after the last checkpoint, and a shard that was split off is read only after all
-/// of its ancestors, those without records included, are processed to their ends.
+/// times and in any batches. The records of one item must come in their order, though: a batch
+/// begins no later than with the record after the last checkpoint, and a shard that was split off
+/// is read only after all of its ancestors, even those without records, were processed to their
+/// ends.
 class Aggregator {
  public:
-  /// `seed` is that of the random pauses.
+  /// `seed` determines the random pauses.
   Aggregator(const AggregatorTerms& terms, std::uint64_t seed);
 
   /// REQUIRES: no batch is in progress.
   AggregatorStep Start(const RecordBatch& batch, const ProtocolTime& moment);
-  /// Stores a gap instead of a batch. The caller must not go on after the gap before it is stored.
+  /// Stores a gap instead of processing a batch. The caller must not start a batch of later records
+  /// before the gap is stored.
   AggregatorStep StartGap(const UsageGap& gap, Deadline deadline, const ProtocolTime& moment);
 
   AggregatorStep OnWrite(RequestId request, tl::expected<WriteAnswer, WriteFailure> outcome,
@@ -69,9 +71,9 @@ class Aggregator {
   void PlanUpkeeps(const ProtocolTime& moment, AggregatorStep& step);
   void NoteRefusal(const RefusedShard& refused, Instant now);
 
-  // Sends the requests that may be sent; ends the batch if none is left.
+  // Sends the requests that may be sent; ends the batch if no task remains.
   AggregatorStep Continue(AggregatorStep step, const ProtocolTime& moment);
-  // Sends the task's next request, or settles it.
+  // Sends the task's next request, or settles the task.
   void Run(const BatchTask& task, AggregatorStep& step);
   void RunUsage(const BatchTask& task, AggregatorStep& step);
   void RunArchive(const BatchTask& task, AggregatorStep& step);
@@ -80,9 +82,10 @@ class Aggregator {
   void OnApplied(const BatchTask& task);
   void Settle(const BatchTask& task);
   void OnConditional(const BatchTask& task, std::optional<Item> item, Instant now);
-  // Tries again after a pause, unless that has no prospect or the task's tries are used up.
+  // Retries the task after a pause, unless it is a refill, the failure is final or the task's tries
+  // are used up.
   void OnFailure(const BatchTask& task, Error error, bool is_final, Instant now);
-  // The records from this one on are not applied.
+  // Notes that the records from `record` on are not applied.
   void FailFrom(std::size_t record, Error error);
   void FailUnsettled(const Error& error);
   std::size_t FirstRecordOf(const BatchTask& task) const;
@@ -97,10 +100,10 @@ class Aggregator {
   RecordBatch batch_{.stream_shard = {}, .records = {}, .deadline = Deadline::Never()};
   BatchPlan plan_;
   std::vector<UsageProgress> usage_;
-  std::vector<bool> archived_;  ///< by event; settled, as in UsageProgress
+  std::vector<bool> archived_;  ///< by expired event: archived, or failed
   std::vector<Write> refills_;
   std::optional<UsageGap> gap_;
-  std::size_t applied_ = 0;  ///< records before the first that failed
+  std::size_t applied_ = 0;  ///< an upper bound until the end: records before the first failed one
   std::optional<Error> error_;
   BatchCounts counts_;
   TaskQueue queue_;

@@ -8,7 +8,7 @@
 
 namespace weir::dynamo {
 
-/// The number with zeros before it, so that it compares as text. Engines use up to 40 digits.
+/// The number with leading zeros, so that numbers compare as texts. Engines use up to 40 digits.
 struct SequenceNumber {
   std::array<char, 40> digits{};
 

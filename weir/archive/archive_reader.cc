@@ -20,7 +20,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kMaxAtOnce = 16;  // objects that are fetched at once
-// Ids and times of an event come from two looks at a clock.
+// The id and the time of an event come from two readings of a clock.
 constexpr milliseconds kIdMargin{1000};
 
 template <class T>
@@ -49,8 +49,8 @@ class ArchiveRun {
  private:
   bool IsFull() const { return !page_.next.empty(); }
 
-  // Visits the partitions below `parent`, the latest first. `unit` is theirs, and `date` holds the
-  // numbers of the partitions above them.
+  // Visits the partitions below `parent`, the latest first. `unit` is the unit of these partitions,
+  // and `date` holds the numbers of the partitions above them.
   Status Walk(const std::string& parent, std::string_view unit, const std::vector<int>& date) {
     WEIR_ASSIGN_OR_RETURN(const std::vector<int> numbers, NumbersBelow(parent, unit));
     for (const int number : numbers) {
@@ -65,7 +65,7 @@ class ArchiveRun {
     return {};
   }
 
-  // Compares year, month and day as far as they are given.
+  // Returns whether a date is in the range. `date` may lack its day, or its month and day.
   bool IsInRange(const std::vector<int>& date) const {
     const auto bound = [&](UnixMillis time) {
       const std::chrono::year_month_day day = DayOf(time);

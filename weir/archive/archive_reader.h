@@ -18,17 +18,17 @@ namespace weir {
 struct ArchiveQuery {
   std::string subject;                ///< as that of AuditLog::List
   std::string namespace_id{};         ///< empty: events of all namespaces
-  std::string after{};                ///< the id of an event: only older events; empty: all
-  std::optional<UnixMillis> start{};  ///< the time of the first event
-  std::optional<UnixMillis> end{};    ///< the time before which events are
-  std::size_t most = 100;             ///< events; at least 1
+  std::string after{};                ///< only events older than the one with this id; empty: all
+  std::optional<UnixMillis> start{};  ///< only events of this time or later
+  std::optional<UnixMillis> end{};    ///< only events before this time
+  std::size_t most = 100;             ///< the maximum number of events; at least 1
 };
 
-/// The bounds on objects. What passes one is reported, and the other objects are read.
+/// The bounds on objects. An object that exceeds one is reported, and the other objects are read.
 struct ArchiveBounds {
   std::size_t max_packed = std::size_t{16} << 20;    ///< bytes of one object
   std::size_t max_unpacked = std::size_t{64} << 20;  ///< bytes of one object
-  std::size_t max_reported = 100;  ///< lines of ArchivePage::unreadable; the last one counts more
+  std::size_t max_reported = 100;  ///< lines of ArchivePage::unreadable; one more counts the rest
 };
 
 struct ArchivePage {
@@ -49,13 +49,15 @@ struct Archive {
 /// Reads the partitions from the latest day on, until there are enough events. Only partitions of
 /// days in the range are listed. Blocks, and must not be called within a callback.
 ///
-/// The order is that of the days of the partitions and, within a day, of the ids. An object with
-/// events of several days is in the partition of its earliest event; its later events may then be
-/// after events that are older, and a page that begins after them leaves them out. Weir's archiver
-/// makes an object for each event. An event that is archived twice is returned once.
+/// Events are ordered by the days of their partitions and, within a day, by their ids, the newest
+/// first. An object with events of several days is in the partition of its earliest event. So its
+/// later events may be listed after older events, and a page whose `after` is such an older event
+/// omits the later ones. Weir's archiver makes an object for each event. An event that is archived
+/// twice is returned once.
 ///
-/// Fails as CheckAuditPage, and with the error of a request; an object that was deleted in the
-/// meantime, or that S3 does not return in its storage class, is reported in `unreadable`.
+/// Fails like CheckAuditPage, and with the error of a request. But an object that was deleted in
+/// the meantime, or that S3 does not return because of its storage class, is reported in
+/// `unreadable`.
 [[nodiscard]] Result<ArchivePage> ReadArchive(const Archive& archive, const ArchiveQuery& query);
 
 }  // namespace weir

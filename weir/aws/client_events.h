@@ -18,7 +18,7 @@ class ClientEvents {
   ClientEvents(Log& log, std::string host) : log_(log), host_(std::move(host)) {}
 
   /// Writes "aws.throttled", a warning: host, operation, code, message, suppressed. At most one in
-  /// 10 s; `suppressed` counts the others since the last one.
+  /// 10 s; `suppressed` counts the events that were not written since the last written one.
   void Throttled(std::string_view operation, const AwsFailure& failure, Instant now);
   /// Writes "clock.service_time_stepped", a warning: host, by_ms. The service's time, by which
   /// buckets refill, has jumped by this duration.

@@ -11,8 +11,8 @@
 namespace weir {
 
 /// Registers the counters of the client, with the label `service` ("dynamodb"). The client must
-/// outlive the registry. Returns kAlreadyExists if the registry already has those of this service;
-/// some may have been added.
+/// outlive the registry. Returns kAlreadyExists if the registry already has the counters of this
+/// service; some counters may have been added.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const JsonClient& client,
                                      std::string_view service);
 

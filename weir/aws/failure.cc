@@ -269,8 +269,8 @@ Error ToError(const AwsFailure& failure) {
              "AWS.SimpleQueueService.NonExistentQueue", "NoSuchBucket", "NoSuchKey"})) {
     return as(Code::kNotFound);
   }
-  const bool in_the_way = OneOf(failure.code, {"ResourceInUseException", kLimitExceeded});
-  return as(in_the_way ? Code::kFailedPrecondition : Code::kInvalidArgument);
+  const bool is_precondition = OneOf(failure.code, {"ResourceInUseException", kLimitExceeded});
+  return as(is_precondition ? Code::kFailedPrecondition : Code::kInvalidArgument);
 }
 
 }  // namespace weir

@@ -17,8 +17,8 @@
 
 namespace weir {
 
-/// The request line and headers of a call on a service that does not speak JSON, as S3 and STS. The
-/// client adds the host and the signature.
+/// The request line and headers of a call on a service that does not speak JSON, such as S3 and
+/// STS. The client adds the host and the signature.
 struct CallTarget {
   std::string method = "POST";
   std::string path = "/";  ///< with the query; both are percent-encoded
@@ -28,8 +28,8 @@ struct CallTarget {
 struct JsonCall {
   std::string operation;  ///< for example "UpdateItem"
   std::string body;
-  /// Sending the call twice does no harm: an ambiguous failure is retried. Otherwise the call
-  /// completes with the failure, and the caller decides.
+  /// True if sending the call twice does no harm: then an ambiguous failure is retried. Otherwise
+  /// the call completes with the failure, and the caller decides.
   bool repeatable = false;
   /// Nothing: a POST on the client's path, of the client's content type, with x-amz-target.
   std::optional<CallTarget> target{};

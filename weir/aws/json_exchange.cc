@@ -97,8 +97,8 @@ JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shar
   return OnFailure(std::move(failure), failed, at, shared);
 }
 
-// Such a request was never sent; only its signature got old in the queue. So a new signature costs
-// no retry. (The transport's clock and `now` may differ, so half of the life is enough.)
+// A request that expired in the queue was never sent; only its signature got old. So signing again
+// costs no retry. (The transport's clock and `now` may differ, so half of the life is enough.)
 bool JsonExchange::ExpiredInQueue(const Attempt& attempt, Instant now) const {
   const bool never_begun =
       attempt.timed_out && attempt.result.error().kind == FailureClass::kTransient;

@@ -81,7 +81,7 @@ class JsonExchange {
   JsonStep OnFailure(AwsFailure failure, FailedAttempt failed, Moment at, SharedRetries& shared);
   /// Returns whether the request waited for a connection until its signature was too old.
   bool ExpiredInQueue(const Attempt& attempt, Instant now) const;
-  /// Returns the remedy for a failure of kAuth, and applies that of the clock.
+  /// Returns the remedy for a failure of kAuth, and applies it if it is a correction of the clock.
   AuthRemedy ApplyRemedy(const Attempt& attempt, SharedRetries& shared) const;
   AwsFailure OutOfTime() const;
   /// Completes a failure with the facts of all attempts. `why_not`: why there is no retry.
@@ -94,10 +94,10 @@ class JsonExchange {
   int attempts_ = 0;
   bool is_out_ = false;               ///< a request is in flight
   bool maybe_applied_ = false;        ///< by an attempt that has ended
-  bool key_range_throttled_ = false;  ///< an attempt was
+  bool key_range_throttled_ = false;  ///< an attempt had this flag
   UnixMillis signed_for_;
   Instant handed_over_;      ///< the time at which the request was passed to the transport
-  Credentials credentials_;  ///< kept for Rejected, and for comparison with those of the next fetch
+  Credentials credentials_;  ///< for Rejected, and to be compared with the next fetched ones
   bool rejected_ = false;
   std::optional<AwsFailure> rejection_;  ///< the failure that rejected credentials_
   std::string last_cause_;               ///< the message of the last failure

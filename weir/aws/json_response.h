@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// kDataLoss: the response to `operation` is not such a response, and why.
+/// Returns kDataLoss: the body is not a response to `operation`, and why.
 tl::unexpected<Error> MalformedResponse(std::string_view operation, std::string_view why);
 
 /// Like ReadMembers, but an error names the operation that `body` is the response to.

@@ -25,8 +25,8 @@ std::string Crc32Text(std::string_view body) {
 
 /// Returns false if the response has no checksum.
 bool HasWrongChecksum(const HttpResponse& response) {
-  const std::string* const told = response.Header("x-amz-crc32");
-  return told != nullptr && *told != Crc32Text(response.body);
+  const std::string* const expected_crc = response.Header("x-amz-crc32");
+  return expected_crc != nullptr && *expected_crc != Crc32Text(response.body);
 }
 
 AwsFailure DamagedResponse(const HttpResponse& response, const AttemptContext& context) {
@@ -45,7 +45,7 @@ bool HoldsImages(FailureClass kind) {
 /// Returns the service's message. Replaces the class of a cancelled transaction by that of its
 /// reasons.
 std::string ExplainError(const HttpResponse& response, AwsFailure& failure) {
-  // A rejected signature is explained by repeating the signed data, with the session token.
+  // AWS explains a rejected signature by repeating the signed data, with the session token.
   if (failure.kind == FailureClass::kAuth && !IsPermissionDenied(failure.code)) return {};
   std::string text = ErrorText(response);
   if (failure.code != kTransactionCancelled) return text;

@@ -27,8 +27,8 @@ struct AttemptContext {
 /// Classifies the outcome of a request. A status of 2xx is a success. A response whose x-amz-crc32
 /// is not that of its body is kAmbiguous, whatever its status. A missing response is kAmbiguous if
 /// the service may have seen the request, else kTransient. The bodies of kConditional and kConflict
-/// are kept at any length: they contain the data that the caller requested. Leaves `attempts` and
-/// `maybe_applied` to the caller, which knows the earlier attempts.
+/// are returned at any length: they contain the data that the caller requested. Does not set
+/// `attempts` and `maybe_applied`: the caller does, as it knows the earlier attempts.
 Attempt ClassifyResponse(tl::expected<HttpResponse, HttpFailure> answer,
                          const AttemptContext& context);
 

@@ -25,14 +25,15 @@ struct RetryOptions {
   /// REQUIRES: 0 < base <= cap.
   milliseconds base{25};
   milliseconds cap{20'000};
-  /// There is no retry with less time left: it would only add a request of unknown outcome.
+  /// There is no retry if less time is left: it would only add a request of unknown outcome.
   milliseconds least_time{5};
   std::int64_t quota = 500;  ///< tokens for retries; REQUIRES: >= 1
 };
 
 inline constexpr std::int64_t kRetryCost = 5;
 inline constexpr std::int64_t kTimeoutRetryCost = 10;
-/// Tokens that a success without retries returns. With retries, it returns the cost of the last.
+/// Tokens that a success without retries returns. A success after retries returns the cost of the
+/// last retry.
 inline constexpr std::int64_t kSuccessReturn = 1;
 
 /// The tokens for retries. They are refilled by successes, not by time.
@@ -44,7 +45,7 @@ class WEIR_API RetryQuota {
   /// Adds tokens, up to the initial number.
   void GiveBack(std::int64_t tokens);
   std::int64_t available() const { return meter_.tokens / kMillitokens; }
-  std::uint64_t refused() const { return refused_; }  ///< Takes that returned false
+  std::uint64_t refused() const { return refused_; }  ///< calls of Take that returned false
 
  private:
   Meter meter_;

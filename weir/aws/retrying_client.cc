@@ -83,9 +83,9 @@ class Flight {
   JsonStep OnAnswer(tl::expected<HttpResponse, HttpFailure> answer);
   /// Passes the outcome of an attempt to the exchange.
   JsonStep OnOutcome(Attempt attempt);
-  /// Passes a response's Date to the service's time, and reports changes of that.
+  /// Passes a response's Date to server_time, and reports changes of the service's time.
   void ObserveDate(const ServerDate& response, UnixMillis wall);
-  /// Returns whether the provider must be notified of this time of the service.
+  /// Returns whether the provider must be notified of this time of the service; if so, records it.
   bool MustNotify(UnixMillis time, nanoseconds boot) WEIR_REQUIRES(core_->mutex);
   void CountAttempt() const;
 

@@ -74,8 +74,8 @@ void ServerTime::CorrectDrift(nanoseconds boot) {
   if (run_.is_behind ? wanted <= now : wanted >= now) return;
   slew_began_ = boot;
   // A small lead is removed by slowing, so that T does not go backwards.
-  const bool steps = run_.is_behind || now - wanted > kMaxSlewed;
-  offset_ = steps ? wanted : now;
+  const bool must_step = run_.is_behind || now - wanted > kMaxSlewed;
+  offset_ = must_step ? wanted : now;
   slew_to_ = wanted;
 }
 

@@ -112,7 +112,7 @@ class Search {
                       "AWS_REGION, or as region of profile {} in {}",
                       name_, config_path_));
     }
-    // It becomes a part of a host name.
+    // The region becomes a part of a host name.
     const bool sound =
         region->size() <= 63 &&
         region->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;

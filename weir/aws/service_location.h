@@ -39,7 +39,7 @@ struct ServiceLocation {
 /// "dynamodb" for "dynamodb_streams".
 WEIR_API std::string_view SigningName(std::string_view service);
 
-/// Returns whether the host is in a domain of AWS's services: no server that emulates them.
+/// Returns whether the host is in a domain of AWS's services, so not a server that emulates them.
 WEIR_API bool IsHostOfAws(std::string_view host);
 
 /// Finds the location of a service. The first source that is set and not empty counts:
@@ -47,7 +47,7 @@ WEIR_API bool IsHostOfAws(std::string_view host);
 ///   endpoint: options, AWS_ENDPOINT_URL_<SERVICE>, AWS_ENDPOINT_URL, `endpoint_url` of the service
 ///   in the profile's services section, `endpoint_url` of the profile, the region's default. If
 ///   AWS_IGNORE_CONFIGURED_ENDPOINT_URLS, or the profile's setting of that name, is true, only the
-///   first and the last of these;
+///   options and the region's default;
 ///   profile: options, AWS_PROFILE, "default"; read from AWS_CONFIG_FILE or ~/.aws/config, and from
 ///   AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials, which wins if both have a setting.
 /// (AWS SDKs and Tools Reference Guide, "Service-specific endpoints", "AWS Region"; as botocore.)

@@ -73,14 +73,14 @@ class XmlReader {
   bool OpenElement(std::string_view tag) {
     const auto name_end = std::ranges::find_if_not(tag, IsNameCharacter);
     const std::string_view name(tag.begin(), name_end);
-    const bool is_whole = tag.ends_with('/');
-    const std::string_view attributes(name_end, tag.end() - (is_whole ? 1 : 0));
+    const bool is_self_closing = tag.ends_with('/');
+    const std::string_view attributes(name_end, tag.end() - (is_self_closing ? 1 : 0));
     if (name.empty() || attributes.find('<') != attributes.npos) return false;
     if (!attributes.empty() && kXmlBlanks.find(attributes.front()) == kXmlBlanks.npos) return false;
     if (std::exchange(had_root_, true) && open_.empty()) return false;
     if (open_.size() == kDeepest) return false;
-    if (!is_whole) open_.push_back(name);
-    is_leaf_ = !is_whole;
+    if (!is_self_closing) open_.push_back(name);
+    is_leaf_ = !is_self_closing;
     return true;
   }
 
@@ -88,8 +88,8 @@ class XmlReader {
     if (open_.empty() || open_.back() != name) return false;
     open_.pop_back();
     if (!std::exchange(is_leaf_, false) || !IsInError()) return true;
-    if (name == "Code") return KeepFirst(code_, text);
-    return name != "Message" || KeepFirst(message_, text);
+    if (name == "Code") return StoreFirst(code_, text);
+    return name != "Message" || StoreFirst(message_, text);
   }
 
   /// Returns whether the innermost open element is an `Error` of one of the supported forms.
@@ -98,17 +98,17 @@ class XmlReader {
     return open_.size() == 1 || open_.front() == "ErrorResponse" || open_.front() == "Response";
   }
 
-  /// Decodes a text, and keeps it if it is the first one.
-  static bool KeepFirst(std::optional<std::string>& kept, std::string_view text) {
+  /// Decodes a text, and stores it if it is the first one.
+  static bool StoreFirst(std::optional<std::string>& stored, std::string_view text) {
     const auto decoded = DecodeEntities(text);
-    if (decoded && !kept) kept = decoded;
+    if (decoded && !stored) stored = decoded;
     return decoded.has_value();
   }
 
   std::string_view rest_;
   std::vector<std::string_view> open_;
   bool had_root_ = false;
-  bool is_leaf_ = false;  ///< there was no tag since the last one was opened
+  bool is_leaf_ = false;  ///< no other tag followed the last opened element
   std::optional<std::string> code_;
   std::optional<std::string> message_;
 };

@@ -170,11 +170,11 @@ class TableBackend final : public Backend {
   }
   std::string Describe() const override { return ToText(connection_->url()); }
 
-  // Checks the table's version, and resolves the namespace of the connection's URL to its id.
  private:
   explicit TableBackend(std::unique_ptr<dynamo::Connection> connection)
       : connection_(std::move(connection)) {}
 
+  // Checks the table's version, and resolves the namespace of the connection's URL to its id.
   static Result<std::string> NamespaceOf(dynamo::Connection& connection, const Clock& clock,
                                          Deadline deadline) {
     WEIR_RETURN_IF_ERROR(Await<dynamo::VersionInfo>(

@@ -44,8 +44,8 @@ WEIR_API tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why
 inline constexpr std::string_view kMemoryHasNoName =
     "nothing may follow 'memory:', because no other opening could find it";
 
-/// The parts of `sqlite:PATH?namespace=NAME&mode=ro`. Without `namespace` it means the file itself,
-/// not one of its namespaces. The first '?' ends the path.
+/// The parts of `sqlite:PATH?namespace=NAME&mode=ro`. Without `namespace` the URL means the file
+/// itself, not one of its namespaces. The first '?' ends the path.
 struct FileUrl {
   std::string path;
   std::string namespace_name;  ///< see EmbeddedOptions::namespace_name
@@ -61,12 +61,12 @@ struct FileUrl {
 /// - `sqlite:PATH` or `sqlite:///ABSOLUTE/PATH`: an EmbeddedBackend. `?namespace=NAME` opens a
 ///   namespace, which must be registered; its id is accepted too. This function ignores `mode=ro`:
 ///   callers pass BackendOptions::file_use.
-/// - `dynamodb://TABLE?region=..&endpoint=..&namespace=..` (dynamo/dynamo_url.h): one namespace of
-///   an existing table. Nothing is created.
+/// - `dynamodb://TABLE?region=..&endpoint=..&namespace=..` (zae_table/dynamo_url.h): one namespace
+///   of an existing table. Nothing is created.
 ///
 /// Backend::reservations (slots, accounts' limits and accounts' tokens) is the backend that
 /// OpenReservations opens for `memory:`, and for `sqlite:PATH` without a namespace. The other
-/// backends, and a file that is opened for reading, refuse it with a message that names them.
+/// backends, and a file that is opened for reading, return an error that names them.
 ///
 /// The backend owns the threads that it needs: it must not be destroyed on one of them, nor in a
 /// callback. `clock` must outlive it, and must be a real clock unless the URL is `memory:`.

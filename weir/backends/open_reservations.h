@@ -24,7 +24,8 @@ namespace weir {
 ///
 /// The store owns the threads that it needs: it must not be closed or destroyed on one of them, nor
 /// in a callback. Closing and destroying it wait for the calls in flight
-/// (store/closing_reservations.h). `clock` must outlive it, and must be a real clock for tables.
+/// (store/reservation/closing_reservations.h). `clock` must outlive it, and must be a real clock
+/// for tables.
 ///
 /// `log`, which must outlive the store, gets the events of the calls on AWS; with null, none are
 /// written.

@@ -5,6 +5,6 @@
 /// hidden.
 #define WEIR_API __attribute__((visibility("default")))
 
-/// Goes before the name of a class that is declared in one that says WEIR_API, and is not part of
-/// the interface itself.
+/// Goes before the name of a class that is declared inside a WEIR_API class, but is not itself part
+/// of the interface.
 #define WEIR_INTERNAL __attribute__((visibility("hidden")))

@@ -7,9 +7,8 @@
 
 namespace weir {
 
-/// Returns the number that the whole text is, in decimal digits, with a minus sign if the type is
-/// signed. Returns nothing if the text is not such a number, or if the number does not fit the
-/// type.
+/// Parses the whole text as a decimal number; a minus sign is allowed if the type is signed.
+/// Returns nothing if the text is not such a number, or if the number does not fit the type.
 template <class Int>
 std::optional<Int> ReadInteger(std::string_view text) {
   Int number = 0;

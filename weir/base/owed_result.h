@@ -22,12 +22,12 @@ struct FixedText {
   char text[kSize];
 };
 
-/// Owes one result to `Receiver`: if it is destroyed before it is called, for example by a
-/// scheduler that ends, it reports kCancelled with the message `kWhyDropped`. It is itself a
-/// callable for a Done<T>, of the size of its receiver.
+/// A callable that owes one result to its receiver: if it is destroyed before it was called, for
+/// example by a scheduler that ends, it reports kCancelled with the message `kWhyDropped`. A
+/// Done<T> can hold it. It has the size of its receiver.
 ///
-/// A receiver is called with a Result<T>&&. It is true as a condition, and a default-constructed
-/// one is false; Done<T> is such a receiver.
+/// A receiver is called with a Result<T>&&. It converts to bool: true, or false if it is
+/// default-constructed. Done<T> is such a receiver.
 template <class T, FixedText kWhyDropped, class Receiver = Done<T>>
 class OwedResult {
  public:
@@ -38,8 +38,8 @@ class OwedResult {
     if (receiver_) receiver_(Fail(Code::kCancelled, std::string(kWhyDropped.view())));
   }
 
-  /// Reports the result. REQUIRES: it was not called before. By reference, because a result may be
-  /// large, and each step by value would move it once more.
+  /// Reports the result. REQUIRES: this object was not called before. The parameter is a reference,
+  /// because a result may be large, and each call by value would move it once more.
   void operator()(Result<T>&& result) { std::exchange(receiver_, Receiver{})(std::move(result)); }
 
  private:

@@ -35,7 +35,7 @@ class alignas(64) AtomicBucket {
   AtomicBucket(const Quota& quota, C clock) : AtomicBucket(Gcra::Require(quota), clock) {}
   AtomicBucket(const Gcra& gcra, C clock)
       : gcra_(gcra), origin_(static_cast<std::uint64_t>(clock.Nanos())), clock_(clock) {}
-  /// Returns kInvalidArgument for a quota that cannot be kept (Gcra::For).
+  /// Returns kInvalidArgument for a quota that Gcra::For refuses.
   static Result<std::unique_ptr<AtomicBucket>> Make(const Quota& quota, C clock) {
     WEIR_ASSIGN_OR_RETURN(const Gcra gcra, Gcra::For(quota));
     return std::make_unique<AtomicBucket>(gcra, clock);
@@ -111,15 +111,15 @@ class alignas(64) AtomicBucket {
   //
   // Relaxed order is enough. The word guards no other data, so no thread reads memory that another
   // thread published through it. All changes of one atomic form a single order, and each of them is
-  // computed from the value that it replaces, so no token is given out twice. The caller's time was
-  // read before the replacement takes effect, and is kept when a step is repeated. It may
+  // computed from the value that it replaces, so no token is given out twice. A call reads the
+  // clock once, before its first step, and repeats a step with the same time. This time may
   // therefore be old, but an old time can only admit less.
   bool Replace(std::uint64_t& word, std::uint64_t next) {
     return word_.compare_exchange_weak(word, next, std::memory_order_relaxed);
   }
 
-  // The theoretical arrival time (gcra.h): 0 is full at the origin. The word shares a cache line
-  // with the constants below, so one decision touches one line.
+  // The theoretical arrival time (gcra.h). 0 means that the bucket is full at the origin. The word
+  // shares a cache line with the constants below, so one decision touches one line.
   std::atomic<std::uint64_t> word_{0};
   const Gcra gcra_;
   const std::uint64_t origin_;  // the clock's reading at construction: time 0 of the word

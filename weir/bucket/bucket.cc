@@ -68,11 +68,11 @@ void Refill(Meter& meter, std::int64_t elapsed) {
 Earned EarnedIn(const Meter& meter, std::int64_t elapsed) {
   // Above any balance, and low enough that no sum overflows.
   constexpr std::int64_t kNoCeiling = INT64_MAX / 4;
-  Meter open = meter;
-  open.quota.capacity = kNoCeiling;
-  Refill(open, elapsed);
-  const std::int64_t whole = open.tokens - meter.tokens;
-  return {.whole = whole, .rounded_up = whole + (open.remainder > 0 ? 1 : 0)};
+  Meter unlimited = meter;
+  unlimited.quota.capacity = kNoCeiling;
+  Refill(unlimited, elapsed);
+  const std::int64_t whole = unlimited.tokens - meter.tokens;
+  return {.whole = whole, .rounded_up = whole + (unlimited.remainder > 0 ? 1 : 0)};
 }
 
 void Refill(Bucket& bucket, UnixMillis now) {

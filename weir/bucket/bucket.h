@@ -71,7 +71,7 @@ WEIR_API void Refill(Bucket& bucket, UnixMillis now);
 /// Returns the smallest whole number of ms after which `amount` is available if no other call
 /// changes the meter; 0 if it is available now. An amount of 0 is always available, even in debt.
 /// At most kLongestWait. REQUIRES: the meter is refilled to now; 0 <= amount <= capacity (a larger
-/// amount is never available; callers reject it before, see store/charge.h).
+/// amount is never available; callers reject it before, see store/bucket/charge.h).
 WEIR_API milliseconds RetryAfter(const Meter& meter, std::int64_t amount);
 
 /// Returns the largest RetryAfter of the limits. REQUIRES: amounts.size() == meters.size().
@@ -91,9 +91,9 @@ WEIR_API void Adjust(Bucket& bucket, std::span<const std::int64_t> deltas);
 /// Returns true if Adjust(meter, delta) keeps the debt within kMaxDebt; always true for delta <= 0.
 WEIR_API bool CanAdjust(const Meter& meter, std::int64_t delta);
 
-/// Corrects the balance after use. delta > 0 takes the tokens used beyond those taken, and may
-/// leave debt. delta < 0 gives tokens back, up to the capacity. REQUIRES: the meter is refilled to
-/// now; CanAdjust(meter, delta).
+/// Corrects the balance after use. delta > 0 takes the tokens that were used in addition to those
+/// taken, and may leave debt. delta < 0 gives tokens back, up to the capacity. REQUIRES: the meter
+/// is refilled to now; CanAdjust(meter, delta).
 WEIR_API void Adjust(Meter& meter, std::int64_t delta);
 
 /// Changes the parameters and keeps the *used* tokens: tokens' = capacity' - (capacity - tokens).

@@ -20,9 +20,9 @@
 namespace weir {
 
 /// Admits, over all handles together, at most capacity + rate * t whole tokens in any interval t.
-/// The bucket starts full. Handles hold up to a quarter of the capacity. A handle that runs out
-/// takes a block from the kernel, an AtomicBucket with the rest of the capacity, so nearly every
-/// decision touches memory of one thread only. If the capacity is too small for blocks, every
+/// The bucket starts full. All handles together hold up to a quarter of the capacity. A handle that
+/// runs out takes a block from the kernel, an AtomicBucket with the rest of the capacity, so nearly
+/// every decision touches memory of one thread only. If the capacity is too small for blocks, every
 /// decision goes to the kernel. The clock is read for every decision, so it should be cheap to
 /// read.
 template <NanoClock C>
@@ -46,8 +46,8 @@ class CreditBucket {
   /// time, the later ones have no block and go to the kernel for each decision. The bucket must
   /// outlive its handles.
   Handle NewHandle() {
-    const bool spare = handles_.fetch_add(1, std::memory_order_relaxed) < plan_.threads;
-    return Handle(*this, spare ? plan_.block : 0);
+    const bool has_block = handles_.fetch_add(1, std::memory_order_relaxed) < plan_.threads;
+    return Handle(*this, has_block ? plan_.block : 0);
   }
 
   /// Returns the largest number of tokens that can be taken at once: the capacity without the share

@@ -14,7 +14,7 @@ namespace weir {
 inline constexpr std::int64_t kSmallestBlock = 4;
 
 struct WEIR_API CreditPlan {
-  /// Returns kInvalidArgument for a quota that cannot be kept (Gcra::For) and for threads < 1.
+  /// Returns kInvalidArgument for a quota that Gcra::For refuses and for threads < 1.
   static Result<CreditPlan> For(const Quota& quota, int threads);
   /// REQUIRES: For(quota, threads) succeeds; otherwise prints the reason and aborts.
   static CreditPlan Require(const Quota& quota, int threads);

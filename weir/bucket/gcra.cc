@@ -28,11 +28,11 @@ Interval IntervalOf(const Quota& quota) {
   const auto amount = static_cast<std::uint64_t>(quota.amount);
   const Uint128 nanos = Uint128{static_cast<std::uint64_t>(quota.period)} * kNanosPerMilli *
                         static_cast<std::uint64_t>(kMillitokens);
-  const std::uint64_t shared = std::gcd(static_cast<std::uint64_t>(nanos % amount), amount);
-  return {nanos / shared, amount / shared};
+  const std::uint64_t divisor = std::gcd(static_cast<std::uint64_t>(nanos % amount), amount);
+  return {nanos / divisor, amount / divisor};
 }
 
-// A time unit of 1/units ns: the cost of a token in it, and the error of that cost.
+// A time unit of 1/units ns, with the cost of a token in this unit and the error of the cost.
 struct Unit {
   std::uint64_t units = 0;
   Uint128 cost = 0;
@@ -48,8 +48,9 @@ Unit InUnits(const Interval& interval, std::uint64_t units) {
 // Compares errors relative to the cost, which is proportional to `units`.
 bool LessExcess(const Unit& a, const Unit& b) { return a.excess * b.units < b.excess * a.units; }
 
-// Returns the unit with the smallest relative error among those of 1/1 to 1/max_units ns. Of equal
-// ones, the coarsest: it leaves the word the longest lifetime.
+// Returns the unit with the smallest relative error among those of 1/1 to 1/max_units ns. If
+// several errors are equal, returns the coarsest unit, because it gives the word the longest
+// lifetime.
 Unit BestUnit(const Interval& interval, std::uint64_t max_units) {
   Unit best = InUnits(interval, 1);
   for (std::uint64_t units = 2; units <= max_units && best.excess > 0; ++units) {

@@ -29,9 +29,9 @@ inline constexpr nanoseconds kNever = nanoseconds::max();
 
 /// A limit, converted to time units.
 ///
-/// Lifetime: the word is valid for `life_nanos` from its origin, at least ten years and up to 292.
-/// After that, time does not advance for this limiter: the remaining tokens can be taken, and none
-/// come back.
+/// Lifetime: the word is valid for `life_nanos` from its origin, at least ten years and up to 292
+/// years. After that, time does not advance for this limiter: the remaining tokens can be taken,
+/// and none come back.
 struct WEIR_API Gcra {
   /// Returns kInvalidArgument if Validate(quota) fails, if the capacity is below one whole token,
   /// if a refill from empty to full takes more than 100 years, or if rounding would slow the rate
@@ -50,7 +50,7 @@ struct WEIR_API Gcra {
   float rate_error = 0;
 
   /// Returns the time `elapsed_nanos` after the origin, in units. A time before the origin counts
-  /// as 0; a time after the lifetime counts as its end.
+  /// as 0; a time after the lifetime counts as the end of the lifetime.
   std::uint64_t At(std::int64_t elapsed_nanos) const {
     const bool in_life = static_cast<std::uint64_t>(elapsed_nanos) <= life_nanos;
     if (!in_life) [[unlikely]] {
@@ -72,14 +72,14 @@ struct WEIR_API Gcra {
     word = std::max(word, now) + step;
     return true;
   }
-  /// Like Take, but for one word from which many takes follow each other. It uses a branch that is
-  /// mostly predicted, whereas Take uses a conditional move, for whose result a compare-and-swap
-  /// would wait.
+  /// Like Take, but for a word that many takes change in quick succession. It chooses the new word
+  /// by a branch, which is mostly predicted. Take chooses it by a conditional move, and a
+  /// compare-and-swap would have to wait for the result of that move.
   bool TakeFromHotWord(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
     const std::uint64_t step = static_cast<std::uint64_t>(n) * cost;
     if (word > now + (span - step)) return false;
-    const bool full = __builtin_expect_with_probability(word < now, 0, 0.999);
-    word = full ? now + step : word + step;
+    const bool is_full = __builtin_expect_with_probability(word < now, 0, 0.999);
+    word = is_full ? now + step : word + step;
     return true;
   }
   /// Takes as many tokens as are available, but at least `least` and at most `most`. Returns the
@@ -95,8 +95,8 @@ struct WEIR_API Gcra {
   /// Gives n tokens back, up to the capacity. REQUIRES: n >= 0.
   void Return(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
     if (word <= now) return;
-    const bool fills = !CanAdmit(n) || static_cast<std::uint64_t>(n) * cost >= word - now;
-    word = fills ? now : word - static_cast<std::uint64_t>(n) * cost;
+    const bool becomes_full = !CanAdmit(n) || static_cast<std::uint64_t>(n) * cost >= word - now;
+    word = becomes_full ? now : word - static_cast<std::uint64_t>(n) * cost;
   }
   /// Returns the number of whole tokens that are available.
   std::int64_t Available(std::uint64_t word, std::uint64_t now) const {

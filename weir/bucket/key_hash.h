@@ -49,12 +49,12 @@ WEIR_API const HashSecret& SecretOfProcess();
 /// Hashes any bytes, eight at a time, after wyhash.
 WEIR_API std::uint64_t HashBytes(std::string_view bytes, const HashSecret& secret);
 /// Hashes with public words: a checksum of bytes that no untrusted party chooses. Stored
-/// fingerprints depend on it, so it must not change.
+/// fingerprints depend on this function, so it must not change.
 WEIR_API std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed);
 
-/// Hashes a key that consists of two names and a number, with the secret words of this process: who
-/// chooses the names cannot compute keys that collide. Another process returns other hashes, so
-/// they must not be stored.
+/// Hashes a key that consists of two names and a number, with the secret words of this process:
+/// whoever chooses the names cannot compute keys that collide. Another process returns other
+/// hashes, so they must not be stored.
 WEIR_API std::uint64_t HashNames(std::string_view first, std::string_view second,
                                  std::uint64_t number = 0);
 

@@ -14,9 +14,9 @@
 namespace weir {
 
 struct KeyedOptions {
-  /// The number of keys that are remembered until they are full again, up to a sixteenth more (18
-  /// to 26 bytes each for integers). A take on a new key beyond that is refused until another key
-  /// is full again.
+  /// The largest number of keys that are remembered because they are not full again yet. It may be
+  /// exceeded by up to a sixteenth. (An integer key takes 18 to 26 bytes.) A take on a new key
+  /// beyond this number is refused until another key is full again.
   std::size_t max_keys = std::size_t{1} << 24;
   /// Set it in tests and replays. By default the seed comes from the system, so that untrusted
   /// parties that choose the keys cannot choose keys that collide. Decisions do not depend on the
@@ -38,7 +38,7 @@ class alignas(64) KeyStripe {
   struct KeyRequest {
     KeyView<Key> key;
     std::uint64_t hash;
-    const HashSecret& secret;    ///< the secret words of `hash`
+    const HashSecret& secret;    ///< the secret words that made `hash`
     std::int64_t elapsed_nanos;  ///< since the origin of the words
   };
 
@@ -48,35 +48,35 @@ class alignas(64) KeyStripe {
     table_ = KeyTable<Key>(room);
   }
 
-  bool Take(const Gcra& gcra, const KeyRequest& asked, std::int64_t n) WEIR_EXCLUDES(lock_) {
+  bool Take(const Gcra& gcra, const KeyRequest& request, std::int64_t n) WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
-    const std::uint64_t now = gcra.At(Elapsed(asked));
-    std::uint64_t* word = table_.Find(asked.key, asked.hash);
+    const std::uint64_t now = gcra.At(Elapsed(request));
+    std::uint64_t* word = table_.Find(request.key, request.hash);
     if (word == nullptr) [[unlikely]] {
-      word = Insert(asked, now);
+      word = Insert(request, now);
     }
     return word != nullptr && gcra.Take(*word, now, n);
   }
 
-  void Return(const Gcra& gcra, const KeyRequest& asked, std::int64_t n) WEIR_EXCLUDES(lock_) {
+  void Return(const Gcra& gcra, const KeyRequest& request, std::int64_t n) WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
-    std::uint64_t* word = table_.Find(asked.key, asked.hash);
+    std::uint64_t* word = table_.Find(request.key, request.hash);
     if (word == nullptr) return;
-    gcra.Return(*word, gcra.At(Elapsed(asked)), n);
+    gcra.Return(*word, gcra.At(Elapsed(request)), n);
     *word = std::max(*word, std::uint64_t{1});
   }
 
-  nanoseconds RetryAfter(const Gcra& gcra, const KeyRequest& asked, std::int64_t n)
+  nanoseconds RetryAfter(const Gcra& gcra, const KeyRequest& request, std::int64_t n)
       WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
-    const std::uint64_t* word = table_.Find(asked.key, asked.hash);
-    return gcra.RetryAfter(word == nullptr ? 0 : *word, Elapsed(asked), n);
+    const std::uint64_t* word = table_.Find(request.key, request.hash);
+    return gcra.RetryAfter(word == nullptr ? 0 : *word, Elapsed(request), n);
   }
 
-  std::int64_t Available(const Gcra& gcra, const KeyRequest& asked) WEIR_EXCLUDES(lock_) {
+  std::int64_t Available(const Gcra& gcra, const KeyRequest& request) WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
-    const std::uint64_t* word = table_.Find(asked.key, asked.hash);
-    return gcra.Available(word == nullptr ? 0 : *word, gcra.At(Elapsed(asked)));
+    const std::uint64_t* word = table_.Find(request.key, request.hash);
+    return gcra.Available(word == nullptr ? 0 : *word, gcra.At(Elapsed(request)));
   }
 
   std::size_t Sweep(const Gcra& gcra, std::int64_t elapsed_nanos, const HashSecret& secret)
@@ -95,20 +95,20 @@ class alignas(64) KeyStripe {
 
  private:
   // Returns the caller's time, or the time of the latest removal if that is later. A key that was
-  // removed as full at that time is full from then on, but may not have been full before.
-  std::int64_t Elapsed(const KeyRequest& asked) const WEIR_REQUIRES(lock_) {
-    if (asked.elapsed_nanos >= latest_removal_) [[likely]] {
-      return asked.elapsed_nanos;
+  // removed was full at the time of its removal, but perhaps not earlier.
+  std::int64_t Elapsed(const KeyRequest& request) const WEIR_REQUIRES(lock_) {
+    if (request.elapsed_nanos >= latest_removal_) [[likely]] {
+      return request.elapsed_nanos;
     }
     return latest_removal_;
   }
 
   // Adds the key with a word of 0, or returns nullptr and counts the refusal. Not inline, so that
   // Take stays short.
-  [[gnu::noinline]] std::uint64_t* Insert(const KeyRequest& asked, std::uint64_t now)
+  [[gnu::noinline]] std::uint64_t* Insert(const KeyRequest& request, std::uint64_t now)
       WEIR_REQUIRES(lock_) {
-    latest_removal_ = Elapsed(asked);
-    std::uint64_t* word = table_.Insert(asked.key, asked.hash, now, asked.secret);
+    latest_removal_ = Elapsed(request);
+    std::uint64_t* word = table_.Insert(request.key, request.hash, now, request.secret);
     if (word == nullptr) ++no_room_;
     return word;
   }

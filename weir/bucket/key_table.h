@@ -17,15 +17,15 @@ namespace weir {
 ///
 /// Invariants:
 /// 1. A slot whose word is 0 was never used since the last rebuild; a search ends there.
-/// 2. used_ counts the other slots. At least one slot in eight is not among them, so every search
+/// 2. used_ counts the other slots. At least one slot in eight has the word 0, so every search
 ///    ends.
 /// 3. A used slot is given to another key only when its word is past.
 template <class Key>
 class KeyTable {
  public:
-  /// Creates an empty table for about `room` keys (at least 1) that are not past at the same time,
-  /// and at most a sixteenth more, so that many insertions share the cost of one pass over the
-  /// table.
+  /// Creates an empty table for about `room` keys (at least 1) that are not past at the same time.
+  /// It may hold up to a sixteenth more, because the keys are counted only once for many
+  /// insertions: a count is a pass over the table.
   explicit KeyTable(std::uint32_t room) : KeyTable(room, GroupsFor(0)) {}
 
   /// Returns the key's word, or nullptr if the key is not in the table. The word may be past. The

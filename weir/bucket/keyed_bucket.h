@@ -44,7 +44,7 @@ class KeyedBucket {
     const std::size_t room = std::clamp<std::size_t>(options.max_keys / kStripes, 1, UINT32_MAX);
     for (std::size_t i = 0; i < kStripes; ++i) stripes_[i].Open(static_cast<std::uint32_t>(room));
   }
-  /// Returns kInvalidArgument for a quota that cannot be kept (Gcra::For).
+  /// Returns kInvalidArgument for a quota that Gcra::For refuses.
   static Result<std::unique_ptr<KeyedBucket>> Make(const Quota& quota, C clock,
                                                    const KeyedOptions& options = {}) {
     WEIR_ASSIGN_OR_RETURN(const Gcra gcra, Gcra::For(quota));
@@ -56,23 +56,23 @@ class KeyedBucket {
   bool TryTake(View key, std::int64_t n = 1) {
     if (n <= 0) return n == 0;
     if (!gcra_.CanAdmit(n)) return false;
-    const KeyRequest asked = MakeRequest(key);
-    return StripeOf(asked).Take(gcra_, asked, n);
+    const KeyRequest request = MakeRequest(key);
+    return StripeOf(request).Take(gcra_, request, n);
   }
   /// Like AtomicBucket::Return, for one key.
   void Return(View key, std::int64_t n) {
-    const KeyRequest asked = MakeRequest(key);
-    StripeOf(asked).Return(gcra_, asked, n);
+    const KeyRequest request = MakeRequest(key);
+    StripeOf(request).Return(gcra_, request, n);
   }
   /// Like AtomicBucket::RetryAfter, for one key.
   nanoseconds RetryAfter(View key, std::int64_t n = 1) const {
-    const KeyRequest asked = MakeRequest(key);
-    return StripeOf(asked).RetryAfter(gcra_, asked, n);
+    const KeyRequest request = MakeRequest(key);
+    return StripeOf(request).RetryAfter(gcra_, request, n);
   }
   /// Returns the number of whole tokens that are available.
   std::int64_t Available(View key) const {
-    const KeyRequest asked = MakeRequest(key);
-    return StripeOf(asked).Available(gcra_, asked);
+    const KeyRequest request = MakeRequest(key);
+    return StripeOf(request).Available(gcra_, request);
   }
 
   /// Forgets every key that is full, and frees its memory. Returns the number of forgotten keys.
@@ -106,7 +106,7 @@ class KeyedBucket {
     return {key, KeyHash<Key>()(key, secret_), secret_, Elapsed()};
   }
   // Uses the high bits of the hash; the table within a stripe uses the low bits.
-  Stripe& StripeOf(const KeyRequest& asked) const { return stripes_[asked.hash >> 56]; }
+  Stripe& StripeOf(const KeyRequest& request) const { return stripes_[request.hash >> 56]; }
 
   const Gcra gcra_;
   // One nanosecond before construction, so that every word is above 0.

@@ -17,10 +17,10 @@ void Refill(Meter& meter, UnixMillis since, UnixMillis now) {
   Refill(meter, elapsed);
 }
 
-Meter MeterFullIn(const Quota& quota, milliseconds left) {
+Meter MeterFullIn(const Quota& quota, milliseconds wait) {
   Meter meter = FullMeter(quota);
-  if (left <= milliseconds(0)) return meter;
-  const WideCount missing = WideCount{left.count()} * quota.amount;  // in units of 1 / period
+  if (wait <= milliseconds(0)) return meter;
+  const WideCount missing = WideCount{wait.count()} * quota.amount;  // in units of 1 / period
   const WideCount whole = (missing + quota.period - 1) / quota.period;
   if (whole > quota.capacity) {
     meter.tokens = 0;
@@ -31,11 +31,11 @@ Meter MeterFullIn(const Quota& quota, milliseconds left) {
   return meter;
 }
 
-std::int64_t LeastFullIn(const Quota& quota, milliseconds left) {
-  if (left <= milliseconds(0)) return quota.capacity;
-  const WideCount earned = WideCount{left.count()} * quota.amount / quota.period;
-  const WideCount least = quota.capacity - earned;
-  return static_cast<std::int64_t>(std::max(least, WideCount{-kMaxDebt}));
+std::int64_t LeastFullIn(const Quota& quota, milliseconds wait) {
+  if (wait <= milliseconds(0)) return quota.capacity;
+  const WideCount earned = WideCount{wait.count()} * quota.amount / quota.period;
+  const WideCount balance = quota.capacity - earned;
+  return static_cast<std::int64_t>(std::max(balance, WideCount{-kMaxDebt}));
 }
 
 UnixMillis FullAt(const Meter& meter, UnixMillis time) {

@@ -10,14 +10,14 @@ namespace weir {
 /// now <= since.
 void Refill(Meter& meter, UnixMillis since, UnixMillis now);
 
-/// Returns a meter that is full in `left` if no tokens are taken, or an empty one if its rate needs
-/// less than `left` for the capacity. The balance is rounded down: never more than capacity - rate
-/// * left. REQUIRES: Validate(quota).
-Meter MeterFullIn(const Quota& quota, milliseconds left);
+/// Returns a meter that becomes full after `wait` if no tokens are taken, or an empty meter if an
+/// empty one becomes full earlier. The balance is rounded down: never more than capacity - rate *
+/// wait. REQUIRES: Validate(quota).
+Meter MeterFullIn(const Quota& quota, milliseconds wait);
 
-/// Returns the least balance, debt included, from which a meter is full in `left` or earlier; at
-/// least -kMaxDebt. REQUIRES: Validate(quota).
-std::int64_t LeastFullIn(const Quota& quota, milliseconds left);
+/// Returns the smallest balance (negative: debt) from which a meter becomes full after `wait` or
+/// earlier; at least -kMaxDebt. REQUIRES: Validate(quota).
+std::int64_t LeastFullIn(const Quota& quota, milliseconds wait);
 
 /// Returns the time at which a meter that is refilled to `time` is at its capacity if no tokens are
 /// taken.

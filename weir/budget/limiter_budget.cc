@@ -27,11 +27,11 @@ std::vector<Limit> LimitsFor(const ShardQuotas& quotas) {
           {.name = kBytes, .quota = quotas.bytes, .allowance = quotas.allowance}};
 }
 
-// Returns the limits without an allowance. Their capacities are those that the allowances leave, so
-// that debits with and without an allowance use the same bucket.
-std::vector<Limit> WithoutAllowance(std::vector<Limit> usable) {
-  for (Limit& limit : usable) limit.allowance = milliseconds(0);
-  return usable;
+// Removes the allowances from limits that ReserveAllowance returned. Their capacities stay reduced,
+// so that requests with and without an allowance use the same capacity of a bucket.
+std::vector<Limit> WithoutAllowance(std::vector<Limit> limits) {
+  for (Limit& limit : limits) limit.allowance = milliseconds(0);
+  return limits;
 }
 
 // Converts to whole tokens, rounding down. Debt becomes 0.
@@ -43,26 +43,26 @@ std::size_t TokensOf(std::int64_t millitokens) {
 std::optional<kinesis::BudgetBalance> BalanceOf(const Outcome& outcome) {
   if (outcome.unprotected()) return std::nullopt;
   const Decision& decision = outcome.decision();
-  const auto status = [&decision](std::string_view limit) {
+  const auto find_status = [&decision](std::string_view limit) {
     return std::ranges::find(decision.limits, limit, &LimitStatus::limit);
   };
-  const auto records = status(kRecords);
-  const auto bytes = status(kBytes);
+  const auto records = find_status(kRecords);
+  const auto bytes = find_status(kBytes);
   if (records == decision.limits.end() || bytes == decision.limits.end()) return std::nullopt;
   if (decision.contended) return std::nullopt;
-  // A store that divides the bucket returns the balance of one part. The others are assumed to be
-  // as full.
-  const auto left = [&decision](const LimitStatus& limit) {
+  // A store that divides the bucket returns the balance of one part. The other parts are assumed to
+  // be as full.
+  const auto tokens_left = [&decision](const LimitStatus& limit) {
     return TokensOf(std::min(limit.available * decision.of_shards, limit.capacity));
   };
   return kinesis::BudgetBalance{
-      .left = {left(*records), left(*bytes)},
+      .left = {tokens_left(*records), tokens_left(*bytes)},
       .capacity = {TokensOf(records->capacity), TokensOf(bytes->capacity)}};
 }
 
-// Returns the amount to charge: one that exceeds a full bucket takes all of it.
-std::int64_t Cost(std::size_t amount, std::int64_t most) {
-  return std::min(static_cast<std::int64_t>(amount), most);
+// Returns the amount to charge: `amount`, but at most `capacity`, the tokens of a full bucket.
+std::int64_t Cost(std::size_t amount, std::int64_t capacity) {
+  return std::min(static_cast<std::int64_t>(amount), capacity);
 }
 
 }  // namespace
@@ -85,8 +85,8 @@ void LimiterBudget::RequestBudget(const kinesis::StreamAddress& stream,
                                            {kBytes, Cost(ask.bytes, max_bytes_)}},
                                .limits = ask.is_paced ? paced_limits_ : limits_,
                                .on_unavailable = OnUnavailable::kAllow};
-  const Deadline answer = std::min(Deadline::After(clock_, kStoreTime), Deadline::At(ask.until));
-  limiter_.Acquire(request, answer,
+  const Deadline deadline = std::min(Deadline::After(clock_, kStoreTime), Deadline::At(ask.until));
+  limiter_.Acquire(request, deadline,
                    [done = std::move(done)](const Result<Outcome>& result) mutable {
                      done(result.map([](const Outcome& outcome) {
                        return kinesis::BudgetDecision{.granted = outcome.admitted(),

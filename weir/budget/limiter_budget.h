@@ -12,23 +12,24 @@
 
 namespace weir {
 
-/// The limits of a shard. They must be the same for all producers that share it.
+/// The limits of a shard. They must be the same for all producers that share the shard.
 struct WEIR_API ShardQuotas {
   Quota records = PerSecond(1000);
   Quota bytes = PerSecond(1024 * 1024);
   /// The time for which a producer takes tokens in advance, to spend them without store requests.
-  /// In return, the tokens of this time are taken off the burst. At most half a second.
+  /// In return, the burst is smaller by the tokens that the rate refills in this time. At most half
+  /// a second.
   milliseconds allowance{250};
 };
 
-/// Keeps one bucket for each shard, on the store of the limiter: entity `kinesis:STREAM:SHARD` (an
-/// ARN with ':' for '/'), resource `kinesis-shard`, limits `records` and `bytes`. A bucket is
-/// created at its first use. All producers must name the stream in the same way. Most decisions are
-/// made from the allowance of this process, without a store request; for a shard that is short of
-/// tokens, the store makes all decisions (BudgetRequest::is_paced).
+/// Uses one bucket for each shard, in the store of the limiter: entity `kinesis:STREAM:SHARD` (with
+/// ':' in place of '/' in an ARN), resource `kinesis-shard`, limits `records` and `bytes`. A bucket
+/// is created at its first use. All producers must name the stream in the same way. Most decisions
+/// are made from the allowance of this process, without a store request; for a shard that is short
+/// of tokens, the store makes all decisions (BudgetRequest::is_paced).
 ///
-/// If the store does not respond within kStoreTime, the request is granted: then only the
-/// producer's own limiter limits it. Any other error of the store is returned.
+/// If the store is unavailable or does not respond within kStoreTime, the request is granted: then
+/// only the producer's own limiter limits it. Any other error of the store is returned.
 ///
 /// Thread-safe. Limiter and clock must outlive it.
 class WEIR_API LimiterBudget final : public kinesis::SharedBudget {

@@ -12,8 +12,8 @@ namespace weir {
 /// Returns whether a body is a CBOR map. No other format of AWS's bodies begins with such a byte.
 bool IsCborMap(std::string_view body);
 
-/// Parses one item and everything in it. The first fault is kept: after it there is nothing more to
-/// read, texts are empty, and Finish returns the fault, so that the steps need no own checks.
+/// Parses one item and everything in it. The first fault is stored: after it, More returns false,
+/// texts are empty, and Finish returns the fault, so that the caller need not check each step.
 ///
 ///   for (auto members = in.Map(); in.More(members);) {
 ///     if (in.Text() == "ShardId") shard = in.Text(); else in.Skip();

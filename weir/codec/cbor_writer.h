@@ -1,5 +1,5 @@
 // A writer of CBOR (RFC 8949) to a sink (sized_text.h), with definite lengths and the shortest
-// arguments. It keeps nothing of the text that it has written.
+// arguments. It stores none of the text that it has written.
 #pragma once
 
 #include <cstdint>

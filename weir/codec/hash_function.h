@@ -11,12 +11,12 @@ struct evp_md_ctx_st;
 
 namespace weir {
 
-/// Looking up a function by its name costs more than hashing a short text, so the result is kept.
+/// Looking up a function by its name costs more than hashing a short text, so the result is stored.
 /// Not thread-safe: use one object for each thread.
 class HashFunction {
  public:
-  /// `name` is OpenSSL's, such as "SHA256". `properties` is OpenSSL's property query; "-fips" finds
-  /// a function that an OpenSSL restricted to FIPS omits by default.
+  /// `name` is OpenSSL's name, such as "SHA256". `properties` is OpenSSL's property query; "-fips"
+  /// finds a function that an OpenSSL restricted to FIPS omits by default.
   explicit HashFunction(const char* name, const char* properties = nullptr);
 
   /// Hashes the concatenation of the parts. Returns false if OpenSSL fails, for example because it

@@ -11,7 +11,7 @@ using std::chrono::days;
 using std::chrono::sys_time;
 using std::chrono::year_month_day;
 
-// Takes parts off the scanner of a text. After a part that does not match, all later ones fail.
+// Takes parts from the front of a text. After a part that does not match, all later parts fail.
 class TextScanner {
  public:
   explicit TextScanner(std::string_view text) : text_(text) {}

@@ -13,8 +13,8 @@ namespace weir::dynamo {
 /// 9999.
 std::string FormatIso(UnixMillis time);
 
-/// Reads this form, also with a fraction (digits beyond milliseconds are dropped) and with `+00:00`
-/// instead of the Z. Returns nothing for any other text.
+/// Reads the form of FormatIso, also with a fraction (digits beyond milliseconds are dropped) and
+/// with `+00:00` instead of the Z. Returns nothing for any other text.
 std::optional<UnixMillis> ParseIso(std::string_view text);
 
 /// Returns the seconds since 1970, rounded down: the unit of `ttl`.

@@ -1,4 +1,4 @@
-// Reads JSON objects member by member, without conversion of the other members.
+// Reads JSON objects member by member, without converting the members that are not needed.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,13 +11,13 @@
 
 namespace weir {
 
-// All functions that read these throw simdjson_error, which does not leave ReadMembers. Texts are
-// views of data that ReadMembers owns.
+// All functions that read these types throw simdjson_error, which does not leave ReadMembers. Texts
+// are views of data that ReadMembers owns.
 using JsonValue = simdjson::ondemand::value;
 using JsonObject = simdjson::ondemand::object;
 using JsonArray = simdjson::ondemand::array;
 
-/// Thrown in the same way if the JSON is valid but not as expected.
+/// Thrown like simdjson_error if the JSON is valid but not as expected.
 struct UnexpectedJson {
   std::string what;
 };

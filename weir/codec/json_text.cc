@@ -15,8 +15,8 @@ bool IsPlain(char byte) {
   return byte != '"' && byte != '\\' && static_cast<unsigned char>(byte) >= 0x20;
 }
 
-/// Marks the bytes of a word that are below `bound` in their high bits, for eight bytes at once:
-/// such a byte borrows from its high bit.
+/// Returns 0 if and only if none of the eight bytes of a word is below `bound`. Subtracting `bound`
+/// from a smaller byte sets its high bit; bytes whose high bit is set in the word are not below.
 constexpr std::uint64_t BytesBelow(std::uint64_t word, std::uint64_t bound) {
   return (word - kOnes * bound) & ~word & kHighBits;
 }

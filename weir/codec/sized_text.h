@@ -57,7 +57,7 @@ void AppendSized(std::string& text, const WriteTo& write) {
   });
 }
 
-/// Returns that text as a new string, with one allocation of its size.
+/// Returns the text that `write` writes as a new string, with one allocation of its size.
 template <class WriteTo>
 std::string WriteSized(const WriteTo& write) {
   std::string text;

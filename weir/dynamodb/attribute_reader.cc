@@ -64,9 +64,9 @@ Value ReadKind(std::string_view kind, JsonValue json, int depth) {
 Value ReadValue(JsonValue json, int depth) {
   if (depth > kDeepest) throw UnexpectedJson{"nested too deep"};
   std::optional<Value> value;
-  ForMembers(json.get_object(), [&](std::string_view kind, JsonValue held) {
+  ForMembers(json.get_object(), [&](std::string_view kind, JsonValue content_json) {
     if (value) throw UnexpectedJson{"an attribute has two kinds"};
-    value = ReadKind(kind, held, depth);
+    value = ReadKind(kind, content_json, depth);
   });
   if (!value) throw UnexpectedJson{"an attribute has no kind"};
   return *std::move(value);

@@ -6,8 +6,7 @@
 
 namespace weir::dynamo {
 
-/// Returns the item that an object of names and attribute values is. Throws as json_members.h
-/// describes.
+/// Converts an object of names and attribute values to an item. Throws as json_members.h describes.
 Item ReadAttributes(JsonObject fields);
 
 }  // namespace weir::dynamo

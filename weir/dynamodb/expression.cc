@@ -8,8 +8,8 @@
 namespace weir::dynamo {
 namespace {
 
-// A decision formats dozens of short texts, so their formats are compiled. It has about this number
-// of names, and of values.
+// A decision formats dozens of short texts, so their formats are compiled (FMT_COMPILE). Its
+// expression has about this number of names, and of values.
 constexpr std::size_t kUsual = 16;
 
 // Returns the index of an element, which is appended if it is missing.

@@ -44,7 +44,7 @@ class Expression {
 
   bool changes_anything() const;
   /// Appends `,"UpdateExpression":...,"ConditionExpression":...,"ExpressionAttributeNames":...,
-  /// "ExpressionAttributeValues":...`, without those that are empty.
+  /// "ExpressionAttributeValues":...`, without the fields that are empty.
   void AppendTo(std::string& body) const;
 
  private:

@@ -25,22 +25,22 @@ template <class T>
 struct PagedQuery {
   QueryRequest request;
   std::size_t limit = 1000;  ///< see PageRequest::limit
-  /// Each request of the query is for at least this number of items. To be higher if `read` leaves
-  /// out many.
+  /// Each request of the query asks for at least this number of items. Should be higher if `read`
+  /// leaves out many of them.
   std::size_t least_at_once = 1;
-  /// Returns nothing for an item that is to be left out. An error ends the query, unless
-  /// `lists_unreadable` is set: then its message becomes a line of Page::unreadable, of which a
-  /// page has at most kMaxUnreadable. An error after these ends the query.
+  /// Returns nothing for an item that is to be left out. An error ends the query. If
+  /// `lists_unreadable` is set, the messages of the first kMaxUnreadable errors of a page become
+  /// the lines of Page::unreadable instead, and only a further error ends the query.
   std::function<Result<std::optional<T>>(const Item&)> read;
   bool lists_unreadable = false;
   /// Returns PageRequest::cursor of the page after `last`.
   std::function<std::string(const T& last)> cursor;
-  /// Returns true for an item after which no item can be wanted. Null: there is no such item.
+  /// Returns true if neither this item nor a later one can be wanted. Null: always false.
   std::function<bool(const Item&)> ends = nullptr;
 };
 
 /// Reads pages of the table until `limit` wanted items are found and it is known whether there is
-/// one more. So an empty page is always the last one, and a page that is followed by none says so.
+/// one more. So an empty page is always the last one, and the last page has an empty Page::next.
 /// Returns kInvalidArgument for a limit of 0. The table must outlive the call.
 template <class T>
 void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>> done) {
@@ -51,7 +51,7 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
     Done<Page<T>> done;
     std::vector<T> found{};
     std::vector<std::string> unreadable{};
-    std::size_t unreadable_of_page = 0;  // those before the last item of the page
+    std::size_t unreadable_of_page = 0;  // the number before the page's last item
 
     bool has_more() const { return found.size() > query.limit; }
 

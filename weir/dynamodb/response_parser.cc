@@ -10,7 +10,7 @@
 namespace weir::dynamo {
 namespace {
 
-// Named in errors; several calls have responses of the same form.
+// The name of the call in errors: several calls have responses of the same form.
 constexpr std::string_view kCall = "a call on DynamoDB";
 std::vector<Item> ReadItems(JsonArray elements) {
   std::vector<Item> items;

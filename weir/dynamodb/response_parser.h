@@ -11,9 +11,9 @@
 
 namespace weir::dynamo {
 
-/// Each parses one kind of response. Returns kDataLoss, with a message of one line, for a body of
-/// another kind: no JSON, a field of another shape, an attribute of no known type. Fields that are
-/// not needed are ignored.
+/// Each function parses one kind of response. All but ReadText return kDataLoss, with a message of
+/// one line, for a body of another kind: no JSON, a field of another shape, an attribute of no
+/// known type. Fields that are not needed are ignored.
 
 /// Returns the item in this field ("Attributes", "Item"); nothing if the field is absent.
 [[nodiscard]] Result<std::optional<Item>> ReadItem(std::string_view body, std::string_view field);

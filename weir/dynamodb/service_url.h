@@ -20,7 +20,7 @@ struct UrlForm {
   std::string_view what = "backend";  ///< the beginning of each error: what the URL names
 };
 
-/// The parts of a URL. Those that it does not contain are nothing.
+/// The parts of a URL; nothing for a part that the URL does not contain.
 struct ServiceUrl {
   std::optional<std::string> name;
   std::optional<std::string> region;

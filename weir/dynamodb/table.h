@@ -18,24 +18,24 @@
 
 namespace weir::dynamo {
 
-/// Thread-safe. Client and scheduler must outlive it and every call, and it must outlive every
-/// call. `done` is called as weir/base/done.h says. Reads and deletes are retried if their response
-/// was lost; writes only if they are `repeatable`.
+/// Thread-safe. Client and scheduler must outlive the table and every call, and the table must
+/// outlive every call. `done` is called as weir/base/done.h says. Reads and deletes are retried if
+/// their response was lost; writes only if they are `repeatable`.
 ///
 /// Keys that a busy table leaves undone in a batch are requested again after a pause
 /// (batch_backoff.h). The batch fails with kUnavailable after ten pauses in a row without progress,
-/// or if its deadline would pass before the next pause ends; with kCancelled if the scheduler drops
-/// it.
+/// or if its deadline would pass before the next pause ends. It fails with kCancelled if the
+/// scheduler drops it.
 class Table {
  public:
-  /// `seed` is that of the random pauses; each process should have its own. `layout` has the names
+  /// `seed` seeds the random pauses; each process should have its own. `layout` has the names
   /// of the keys, and must outlive the table.
   Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed,
         const TableLayout& layout);
   const std::string& name() const { return access_.name; }
   const TableLayout& layout() const { return access_.layout; }
-  /// Returns the bucket time: that of the service or, before its first response, the time of the
-  /// wall clock when the table was opened plus the time since then.
+  /// Returns the bucket time: the service's time or, before its first response, the wall time at
+  /// which the table was opened plus the time since then.
   UnixMillis Now() const { return access_.client.ServerNow().value_or(opened_.Now()); }
   /// Returns the service's time, if its latest responses agree with it (JsonClient::ConfirmedNow).
   std::optional<UnixMillis> ConfirmedNow() const { return access_.client.ConfirmedNow(); }
@@ -67,9 +67,9 @@ class Table {
   /// Like the overload above, but for writes that contain a time. `make` is called before each try,
   /// the first included, on the thread of the call or of the scheduler. A try ends `longest_try`
   /// after it was made, even if it still waits for a connection or is being retried by the client;
-  /// so it is hardly ever written later. A try that ended without a result is made again, although
-  /// it may have been written: then the conditions of the new writes must fail. Each try must have
-  /// a token of its own.
+  /// so its writes are hardly ever applied later than that. A try that ended without a result is
+  /// followed by another, although its writes may have been applied: in that case the conditions of
+  /// the new writes must fail. Each try must have a token of its own.
   void TransactPatiently(MakeTransaction make, nanoseconds longest_try, Deadline deadline,
                          WriteDone done);
   /// Deletes any number of items; not atomic.

@@ -53,15 +53,14 @@ std::string BatchDeleteBody(const TableAccess& table, const std::vector<TableKey
   return body + "}}";
 }
 
-// Batches in flight. The callback of the next event owns each.
+// Batches in flight. The callback of its next event owns each batch.
 //
-//   SendNext --> Send --> ContinueAfter --> SendNext: the next keys, or the result if there are
-//   none
-//      ^                        |
-//      +----- SendNextAt <------+
-//        after a pause, if keys were left undone
+//   SendNext --(no key is left)--> done
+//   SendNext --> Send --> ContinueAfter --(the call did all its keys)--> SendNext
+//                         ContinueAfter --(some are undone: a pause)--> SendNextAt --> SendNext
+//                         ContinueAfter --(no pause is possible)--> done, with an error
 struct Batches {
-  // The number of keys in one call, and of those that it left undone.
+  // One call: the number of its keys, and how many of them it left undone.
   struct Round {
     std::string_view operation;
     std::size_t asked;
@@ -71,7 +70,7 @@ struct Batches {
   struct GetCall {
     TableAccess& table;
     std::vector<TableKey> keys;
-    std::vector<TableKey> left;  // to be requested
+    std::vector<TableKey> left;  // still to be requested
     BatchBackoff backoff;
     OwedReply<std::vector<std::optional<Item>>> done;
     std::map<TableKey, Item> found{};
@@ -79,7 +78,7 @@ struct Batches {
     static constexpr std::string_view kOperation = "BatchGetItem";
     std::vector<std::optional<Item>> InOrder() const;
     /// Returns the number of keys that were left undone.
-    std::size_t AddReply(BatchGetAnswer some);
+    std::size_t AddReply(BatchGetAnswer answer);
   };
   struct DeleteCall {
     TableAccess& table;
@@ -88,7 +87,7 @@ struct Batches {
     OwedReply<void> done;
 
     static constexpr std::string_view kOperation = "BatchWriteItem";
-    std::size_t AddReply(const BatchWriteAnswer& some);
+    std::size_t AddReply(const BatchWriteAnswer& answer);
   };
 
   static void SendNext(std::unique_ptr<GetCall> state);
@@ -140,18 +139,18 @@ std::vector<std::optional<Item>> Batches::GetCall::InOrder() const {
   return items;
 }
 
-std::size_t Batches::GetCall::AddReply(BatchGetAnswer some) {
-  for (Item& item : some.items) {
+std::size_t Batches::GetCall::AddReply(BatchGetAnswer answer) {
+  for (Item& item : answer.items) {
     TableKey key = KeyOf(item, table.layout.keys);
     found.insert_or_assign(std::move(key), std::move(item));
   }
-  for (const Item& key : some.unprocessed_keys) left.push_back(KeyOf(key, table.layout.keys));
-  return some.unprocessed_keys.size();
+  for (const Item& key : answer.unprocessed_keys) left.push_back(KeyOf(key, table.layout.keys));
+  return answer.unprocessed_keys.size();
 }
 
-std::size_t Batches::DeleteCall::AddReply(const BatchWriteAnswer& some) {
-  for (const Item& key : some.unprocessed_deletes) left.push_back(KeyOf(key, table.layout.keys));
-  return some.unprocessed_deletes.size();
+std::size_t Batches::DeleteCall::AddReply(const BatchWriteAnswer& answer) {
+  for (const Item& key : answer.unprocessed_deletes) left.push_back(KeyOf(key, table.layout.keys));
+  return answer.unprocessed_deletes.size();
 }
 
 void Batches::SendNext(std::unique_ptr<GetCall> state) {
@@ -174,8 +173,8 @@ void GetBatch(TableAccess& table, std::vector<TableKey> keys, Deadline deadline,
               Done<std::vector<std::optional<Item>>> done) {
   std::vector<TableKey> left = keys;
   std::ranges::sort(left);
-  const auto twice = std::ranges::unique(left);
-  left.erase(twice.begin(), twice.end());
+  const auto duplicates = std::ranges::unique(left);
+  left.erase(duplicates.begin(), duplicates.end());
   Batches::SendNext(std::make_unique<Batches::GetCall>(
       Batches::GetCall{.table = table,
                        .keys = std::move(keys),

@@ -53,9 +53,9 @@ std::string Text(dom::element at, std::string_view field) {
   return std::string(std::string_view(at[field]));
 }
 
-std::string TextOr(dom::element at, std::string_view field, std::string_view otherwise) {
-  std::string_view text = otherwise;
-  if (at[field].get(text) != simdjson::SUCCESS) text = otherwise;
+std::string TextOr(dom::element at, std::string_view field, std::string_view fallback) {
+  std::string_view text = fallback;
+  if (at[field].get(text) != simdjson::SUCCESS) text = fallback;
   return std::string(text);
 }
 

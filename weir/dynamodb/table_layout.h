@@ -1,4 +1,4 @@
-// The keys, indexes and billing of a table: to create a table, and to compare one with them.
+// The keys, indexes and billing of a table: to create a table, and to compare a table with them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace weir::dynamo {
 
 struct IndexLayout {
   std::string hash;
-  std::string range;       ///< empty: there is none (of an index)
+  std::string range;       ///< empty: the index has no sort key
   std::string projection;  ///< "ALL", "KEYS_ONLY" or "INCLUDE"; empty for the table itself
 
   friend bool operator==(const IndexLayout&, const IndexLayout&) = default;
@@ -25,7 +25,7 @@ struct TableLayout {
   std::map<std::string, IndexLayout> local_indexes;
   std::map<std::string, std::string> key_types;  ///< the types of the key attributes: "S", "N", "B"
   std::string billing = "PROVISIONED";           ///< or "PAY_PER_REQUEST"
-  std::string stream;                            ///< its view type; empty: there is no stream
+  std::string stream;                            ///< the stream's view type; empty: no stream
 
   friend bool operator==(const TableLayout&, const TableLayout&) = default;
 };
@@ -39,7 +39,7 @@ struct TableDescription {
   std::string status;  ///< "ACTIVE", "CREATING", "UPDATING", "DELETING", ...
   std::string arn;
   std::string stream_arn;  ///< LatestStreamArn; empty: the table never had a stream
-  std::int64_t items = 0;  ///< AWS updates these two about every six hours
+  std::int64_t items = 0;  ///< AWS updates items and bytes about every six hours
   std::int64_t bytes = 0;
 };
 

@@ -32,7 +32,7 @@ std::string_view ActionOf(Write::Kind kind) {
   return "";
 }
 
-// Returns the first text after all that have this prefix. (No key of the table is equal to it.)
+// Returns the first text after all texts with this prefix. (No key of the table is equal to it.)
 std::string FirstTextAfter(std::string prefix) {
   ++prefix.back();
   return prefix;

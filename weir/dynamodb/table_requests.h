@@ -22,8 +22,8 @@ struct QueryRequest {
   std::string index;  ///< a global index of the layout; empty: the table itself, read consistently
   std::string partition;
   std::string sort_prefix;
-  std::string sort_from;   ///< with sort_prefix, which it begins with: not before this key
-  std::string sort_below;  ///< without sort_prefix: before this key
+  std::string sort_from;   ///< only keys from this one on; begins with sort_prefix, which is needed
+  std::string sort_below;  ///< only keys before this one; not together with sort_prefix
   /// Reads only these attributes of each item; if there are none, whole items.
   std::vector<std::string> attributes{};
   bool forward = true;
@@ -34,7 +34,7 @@ struct QueryRequest {
 /// One page of all items of the table, read consistently. Items of one partition follow each other
 /// in the order of their sort keys; partitions have no order.
 struct ScanRequest {
-  /// Returns only items whose sort key begins so. The service reads, and bills, the others too.
+  /// Returns only items whose sort key begins with this. The service reads, and bills, all items.
   std::string sort_prefix{};
   std::size_t limit = 1000;           ///< of the items that are read
   std::optional<Item> start_after{};  ///< QueryAnswer::last_key of the previous page
@@ -47,8 +47,8 @@ struct Write {
   TableKey key;           ///< the key of all writes but kPut
   Item item;              ///< the item of a kPut
   Expression expression;  ///< the changes of kUpdate, and the condition of any kind
-  /// The response contains the whole item after the update. (If a condition fails, it always
-  /// contains the item as it was.)
+  /// The response contains the whole item after the update. (If a condition fails, the response
+  /// always contains the old item.)
   bool want_new = false;
 };
 

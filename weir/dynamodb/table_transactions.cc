@@ -52,11 +52,11 @@ struct PatientTransaction {
   WriteDone done;
   nanoseconds longest_try = nanoseconds::max();
   Deadline try_ends = Deadline::Never();
-  std::optional<WriteFailure> last{};  ///< reported if it is dropped during a pause
+  std::optional<WriteFailure> last{};  ///< reported if the transaction is dropped during a pause
 };
 
-// The time of the try begins before its body is made, so it ends at most longest_try after any
-// time in the body.
+// The time limit of a try begins before its body is made, so the try ends at most longest_try after
+// any time in the body.
 void PatientTransaction::SendTry(std::unique_ptr<PatientTransaction> state) {
   PatientTransaction& sent = *state;
   const Deadline longest = Deadline::After(sent.table.scheduler.clock(), sent.longest_try);
@@ -84,7 +84,7 @@ void PatientTransaction::OnReply(std::unique_ptr<PatientTransaction> state,
 
 bool PatientTransaction::MaySucceedLater(const WriteFailure& failure) const {
   if (IsPassing(failure)) return true;
-  // The try was cut short by its own end, and not by the deadline of the call.
+  // The try was cut short by its own limit, and not by the deadline of the call.
   const bool is_over = try_ends.ExpiredAt(table.scheduler.clock().Now());
   return is_over && try_ends < backoff.deadline() && IsUnanswered(failure);
 }

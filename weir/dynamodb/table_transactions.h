@@ -1,4 +1,4 @@
-// Transactions, also those that are sent again: if other transactions on their items were in the
+// Transactions, also those that are sent again if other transactions on their items were in the
 // way, or if a try was cut short.
 #pragma once
 

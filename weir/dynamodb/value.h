@@ -1,7 +1,7 @@
 // DynamoDB's attribute values and items, and their JSON.
 //
-// Format: AWS, "DynamoDB low-level API", data type descriptors. Numbers are sent and kept as text,
-// with up to 38 digits.
+// Format: AWS, "DynamoDB low-level API", data type descriptors. Numbers are sent and stored as
+// text, with up to 38 digits.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct StringSet {
   friend bool operator==(const StringSet&, const StringSet&) = default;
 };
 using List = std::vector<Value>;
-/// Binary. Base64 only in JSON.
+/// Binary data; Base64 only in JSON.
 struct Bytes {
   std::string content;
 

@@ -82,15 +82,15 @@ class EmbeddedBuckets final : public BucketStore {
     return strict_ ? committer_.CheckQueue() : Status();
   }
 
-  void Take(std::span<const Charge> charges, UnixMillis now, PendingAcquire asker) {
-    if (Status ready = CheckReady(); !ready) return asker.done(Fail(ready.error()));
+  void Take(std::span<const Charge> charges, UnixMillis now, PendingAcquire call) {
+    if (Status ready = CheckReady(); !ready) return call.done(Fail(ready.error()));
     Result<Decision> decision = table_.Acquire(charges, now);
     if (decision && decision->admitted) {
-      if (!strict_) return AnswerRelaxed(std::move(decision), std::move(asker.done));
-      return AnswerStrict(charges, now, *std::move(decision), std::move(asker));
+      if (!strict_) return AnswerRelaxed(std::move(decision), std::move(call.done));
+      return AnswerStrict(charges, now, *std::move(decision), std::move(call));
     }
     NoteChangeByRefusal();
-    asker.done(std::move(decision));
+    call.done(std::move(decision));
   }
 
   // A refusal may change its bucket: it may store the limits on which the wait is based, and may
@@ -101,14 +101,14 @@ class EmbeddedBuckets final : public BucketStore {
   }
 
   void AnswerStrict(std::span<const Charge> charges, UnixMillis now, Decision decision,
-                    PendingAcquire asker) {
-    auto answer = [decision = std::move(decision),
-                   done = std::move(asker.done)](Status committed) mutable {
+                    PendingAcquire call) {
+    auto on_commit = [decision = std::move(decision),
+                      done = std::move(call.done)](Status committed) mutable {
       if (!committed) return done(Fail(std::move(committed.error())));
       done(std::move(decision));
     };
-    CommitQueue::Waiter waiter{asker.deadline, std::move(answer), {}};
-    if (!asker.keep && !asker.deadline.is_never()) waiter.after_late_commit = Return(charges, now);
+    CommitQueue::Waiter waiter{call.deadline, std::move(on_commit), {}};
+    if (!call.keep && !call.deadline.is_never()) waiter.after_late_commit = Return(charges, now);
     committer_.WhenCommitted(std::move(waiter));
   }
 
@@ -161,26 +161,27 @@ void ReportRecovery(StateFile& file, Log& log) {
   log.Write(LogLevel::kInfo, "file.recovered", fields);
 }
 
-// Checks that the namespace still has this file: it may be purged, and registered again, while an
-// opener waits for the lock.
+// Checks that the namespace still has this file: while an opener waits for the lock, the namespace
+// may be purged and registered again.
 Status CheckStillThere(const std::string& path, const std::string& file,
                        const EmbeddedOptions& options) {
-  WEIR_ASSIGN_OR_RETURN(const std::string now, DataFile(path, options.namespace_name, options.vfs));
-  if (now == file) return {};
+  WEIR_ASSIGN_OR_RETURN(const std::string current,
+                        DataFile(path, options.namespace_name, options.vfs));
+  if (current == file) return {};
   return Fail(Code::kUnavailable,
               fmt::format("{}: the namespace was registered again meanwhile; try again",
                           DescribeDataFile(path, options.namespace_name)));
 }
 
-// Opens the file at `path`. `whole` is the path of the store, which differs if `path` is a
-// namespace's.
-Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, const Clock& clock,
+// Opens the file at `path`. `store` is the path of the store, which differs from `path` if `path`
+// is the file of a namespace.
+Result<Opened> OpenAndLoad(const std::string& store, const std::string& path, const Clock& clock,
                            const EmbeddedOptions& options) {
   Opened opened;
   Log& log = options.log == nullptr ? NoLog() : *options.log;
   WEIR_RETURN_IF_ERROR(CheckRegularFile(path));
   WEIR_ASSIGN_OR_RETURN(opened.lock, FileLock::Take(path, clock.WallNow(), options.lock_wait));
-  WEIR_RETURN_IF_ERROR(CheckStillThere(whole, path, options));
+  WEIR_RETURN_IF_ERROR(CheckStillThere(store, path, options));
   const StateFileOptions file_options{.sync_each_commit = options.durability == Durability::kStrict,
                                       .vfs = options.vfs,
                                       .log = options.log,
@@ -254,8 +255,8 @@ class Embedded final : public EmbeddedBackend {
 
  private:
   // Runs callbacks. The caller must not hold a lock: a callback may call Close.
-  static void Answer(Committer::Completions answers) {
-    for (auto& [done, status] : answers) done(std::move(status));
+  static void Answer(Committer::Completions completions) {
+    for (auto& [done, status] : completions) done(std::move(status));
   }
 
   const std::string name_;

@@ -53,8 +53,8 @@ struct EmbeddedOptions {
   /// "clock.jumped" (label_clock.h). Must outlive the backend.
   Log* log = nullptr;
   /// Fires the deadlines of calls that wait for the file. It must not be blocked by the file, and
-  /// must outlive the backend. Null: the scheduler of the file is used, so that deadlines fire only
-  /// when it is free.
+  /// must outlive the backend. Null: deadlines fire on the scheduler of the file, and only when
+  /// that scheduler is free.
   Scheduler* timers = nullptr;
   /// The number of calls that may wait for the file at once. Further ones return kUnavailable, and
   /// take no tokens.
@@ -94,10 +94,10 @@ class WEIR_API EmbeddedBackend : public Backend, public DamageSource {
 ///
 /// Returns an error, and leaves the file as it was:
 /// - kUnavailable: another process owns the file; the message says which.
-/// - kFailedPrecondition: it was written by a newer weir, or is not a weir file.
+/// - kFailedPrecondition: the file was written by a newer weir, or is not a weir file.
 /// - kDataLoss: SQLite cannot read a page. An unreadable row is not an error: the row, or its
 ///   unreadable part, is left out, and damage() reports it.
-/// - kPermissionDenied: it cannot be written. kNotFound: there is no such folder.
+/// - kPermissionDenied: the file cannot be written. kNotFound: its folder does not exist.
 ///   kResourceExhausted: there is no space.
 ///
 /// After a commit has failed, acquires, adjusts and changes of limits and entities return

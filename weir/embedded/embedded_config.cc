@@ -83,23 +83,23 @@ Status EmbeddedConfig::ApplyTo(StateFile& file, std::span<const ConfigChange> ch
   if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
   transaction.Commit();
   for (const ConfigChange& change : changes) {
-    if (const auto* gone = std::get_if<DeleteEntity>(&change)) buckets_.EraseEntity(gone->id);
+    if (const auto* deleted = std::get_if<DeleteEntity>(&change)) buckets_.EraseEntity(deleted->id);
   }
   snapshots_.Publish(changes);
   return {};
 }
 
-// The file has the use of buckets with their states, which the next transaction removes.
+// The file stores the use of a bucket in its state, which the next transaction removes.
 Status EmbeddedConfig::StoreUse(StateFile& file, std::span<const ConfigChange> changes) {
-  bool removes = false;
+  bool has_deletions = false;
   for (const ConfigChange& change : changes) {
-    const auto* gone = std::get_if<DeleteEntity>(&change);
-    if (gone == nullptr) continue;
-    buckets_.EndHours(gone->id);
-    removes = true;
+    const auto* deleted = std::get_if<DeleteEntity>(&change);
+    if (deleted == nullptr) continue;
+    buckets_.EndHours(deleted->id);
+    has_deletions = true;
   }
-  if (!removes) return {};
-  file.log().AddChanges(buckets_, /*max_hours=*/0);
+  if (!has_deletions) return {};
+  file.log().AddChanges(buckets_, /*max_use_buckets=*/0);
   const auto stored = file.log().Append(buckets_.Now());
   if (!stored) return Fail(Code::kUnavailable, stored.error().message);
   return {};
@@ -108,9 +108,9 @@ Status EmbeddedConfig::StoreUse(StateFile& file, std::span<const ConfigChange> c
 std::vector<BucketKey> EmbeddedConfig::RemovedBuckets(std::span<const ConfigChange> changes) const {
   std::vector<BucketKey> removed;
   for (const ConfigChange& change : changes) {
-    const auto* gone = std::get_if<DeleteEntity>(&change);
-    if (gone == nullptr) continue;
-    for (BucketRecord& record : BucketsOf(gone->id, SIZE_MAX)) {
+    const auto* deleted = std::get_if<DeleteEntity>(&change);
+    if (deleted == nullptr) continue;
+    for (BucketRecord& record : BucketsOf(deleted->id, SIZE_MAX)) {
       removed.push_back(std::move(record.key));
     }
   }

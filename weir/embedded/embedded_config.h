@@ -16,7 +16,7 @@
 namespace weir {
 
 /// A change becomes visible in memory only once it and its audit events are in the file, in one
-/// transaction. Reads never wait for that. All arguments by reference must outlive this object.
+/// transaction. Reads never wait for a change. All arguments by reference must outlive this object.
 class EmbeddedConfig final : public ConfigStore {
  public:
   /// `table` is the contents of the file. `stamp` gives events their ids.
@@ -35,7 +35,7 @@ class EmbeddedConfig final : public ConfigStore {
  private:
   /// The job of Apply, on the thread of the file.
   Status ApplyTo(StateFile& file, std::span<const ConfigChange> changes);
-  /// Moves the use of the buckets that `changes` remove to usage.
+  /// Adds the use of the buckets that `changes` remove to the stored usage.
   Status StoreUse(StateFile& file, std::span<const ConfigChange> changes);
   /// Returns the keys of the buckets of all entities that `changes` delete.
   std::vector<BucketKey> RemovedBuckets(std::span<const ConfigChange> changes) const;

@@ -8,7 +8,7 @@
 namespace weir {
 
 /// Registers the metrics of `backend`, which must outlive the registry. Returns kAlreadyExists if
-/// the registry already has those of a file; some metrics may have been added then.
+/// the registry already has the metrics of a file; some metrics may have been added then.
 [[nodiscard]] Status RegisterFileMetrics(Registry& registry, const EmbeddedBackend& backend);
 
 }  // namespace weir

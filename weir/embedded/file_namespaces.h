@@ -17,7 +17,7 @@ namespace weir {
 /// is not bounded by its deadline. `clock` must outlive this object.
 class FileNamespaces final : public NamespaceStore {
  public:
-  /// Every call returns the error of `check`, if it has one.
+  /// Every call begins with `check`, and returns its error, if any.
   FileNamespaces(
       NamespaceRegistry registry, const Clock& clock,
       std::function<Status()> check = [] { return Status(); });

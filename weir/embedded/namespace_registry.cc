@@ -140,19 +140,19 @@ Result<NamespaceTable> NamespaceRegistry::Load() const {
 }
 
 Result<Namespace> NamespaceRegistry::Make(const Change& change) const {
-  // If there is no registry, an error of `change` must not create it.
+  // If there is no registry, a `change` that fails must not create it.
   if (!exists()) {
-    NamespaceTable none;
-    if (auto tried = change(none); !tried) return tried;
+    NamespaceTable empty;
+    if (auto tried = change(empty); !tried) return tried;
   }
-  Result<Namespace> made = Namespace();
+  Result<Namespace> result = Namespace();
   WEIR_RETURN_IF_ERROR(InTransaction([&](sqlite::Connection& connection) -> Status {
     WEIR_ASSIGN_OR_RETURN(NamespaceTable table, LoadFrom(connection, *log_));
-    made = change(table);
-    if (!made) return {};
-    return Put(connection, *made);
+    result = change(table);
+    if (!result) return {};
+    return Put(connection, *result);
   }));
-  return made;
+  return result;
 }
 
 Result<std::uint64_t> NamespaceRegistry::Purge(const std::string& id, UnixMillis now) const {
@@ -160,9 +160,9 @@ Result<std::uint64_t> NamespaceRegistry::Purge(const std::string& id, UnixMillis
   WEIR_RETURN_IF_ERROR(Make([&](NamespaceTable& table) { return table.BeginPurge(id); }));
   WEIR_ASSIGN_OR_RETURN(const std::uint64_t rows, Erase(FileOf(id), now));
   WEIR_RETURN_IF_ERROR(InTransaction([&](sqlite::Connection& connection) -> Status {
-    WEIR_ASSIGN_OR_RETURN(sqlite::Statement gone,
+    WEIR_ASSIGN_OR_RETURN(sqlite::Statement remove,
                           connection.Prepare("DELETE FROM namespace WHERE id = ?"));
-    return gone.Bind(1, id).Run();
+    return remove.Bind(1, id).Run();
   }));
   return rows;
 }
@@ -173,7 +173,7 @@ Result<std::uint64_t> NamespaceRegistry::Erase(const std::string& file, UnixMill
   WEIR_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(file, now));
   // Data whose rows cannot be counted are deleted too.
   const std::uint64_t rows = is_there ? CountRows(file, vfs_).value_or(0) : 0;
-  // The file is the last, so that a purge that fails finds it again.
+  // The database itself is deleted last, so that another purge finds it if this one fails.
   for (const char* suffix : {"-wal", "-shm", "-journal", ""}) {
     WEIR_RETURN_IF_ERROR(Remove(file + suffix));
   }

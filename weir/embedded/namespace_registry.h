@@ -16,10 +16,10 @@
 
 namespace weir {
 
-/// The registry of the namespaces of the file at `path`. No process owns it: each call opens it,
-/// and waits up to five seconds for other processes that have it open. It does not exist until a
-/// namespace is registered. Failures of the file are kUnavailable or kDataLoss. Copyable;
-/// thread-safe.
+/// The registry of the namespaces of the file at `path`. No process owns the registry: each call
+/// opens it, and waits up to five seconds for other processes that have it open. The registry does
+/// not exist until a namespace is registered. Failures of the file are kUnavailable or kDataLoss.
+/// Copyable; thread-safe.
 class NamespaceRegistry {
  public:
   /// `vfs` is as in EmbeddedOptions::vfs. Damaged rows are logged to `log`, which must outlive it.
@@ -31,11 +31,11 @@ class NamespaceRegistry {
   /// Changes the table in memory, and returns the namespace to store.
   using Change = std::function<Result<Namespace>(NamespaceTable&)>;
   /// Runs `change` and stores the namespace that it returns, in one transaction. Stores nothing if
-  /// it returns an error.
+  /// `change` returns an error.
   [[nodiscard]] Result<Namespace> Make(const Change& change) const;
   /// Purges as NamespaceStore::Purge, for a valid id, in three steps: marks the record as purging,
   /// deletes the data, deletes the record. Returns kUnavailable if a process has the data open, or
-  /// they cannot be deleted.
+  /// the data cannot be deleted.
   [[nodiscard]] Result<std::uint64_t> Purge(const std::string& id, UnixMillis now) const;
 
   /// Returns the path of the file with the data of a namespace.
@@ -60,7 +60,7 @@ class NamespaceRegistry {
 
 /// Returns the migrations of the registry's file.
 std::span<const Migration> NamespaceMigrations();
-/// Returns whether a row is a namespace. `row` has all columns in the order of the table.
+/// Returns whether a row is a valid namespace. `row` has all columns in the order of the table.
 bool IsNamespaceRow(const sqlite::Statement& row);
 
 }  // namespace weir

@@ -37,7 +37,7 @@ class SharedFile {
     const MutexLock lock(mutex_);
     return file_ == nullptr ? Status(Closed()) : Status();
   }
-  // Calls `read` (Connection&, DamageReport& to Result<T>), and returns its result.
+  // Calls `read` with the connection and the damage report, and returns its result, a Result<T>.
   template <class T, class Read>
   Result<T> From(const Read& read) {
     const MutexLock lock(mutex_);
@@ -59,9 +59,9 @@ class SharedFile {
   std::unique_ptr<StateFile> file_ WEIR_GUARDED_BY(mutex_);
 };
 
-class ReadBuckets final : public BucketStore {
+class BucketsReader final : public BucketStore {
  public:
-  ReadBuckets(const SharedFile& file, BucketTime time, std::unique_ptr<BucketTable> table)
+  BucketsReader(const SharedFile& file, BucketTime time, std::unique_ptr<BucketTable> table)
       : file_(file), time_(time), table_(std::move(table)) {}
 
   UnixMillis Now() const override { return time_.Now(); }
@@ -95,9 +95,9 @@ class ReadBuckets final : public BucketStore {
   const std::unique_ptr<BucketTable> table_;  // null: not loaded
 };
 
-class ReadConfig final : public ConfigStore {
+class ConfigReader final : public ConfigStore {
  public:
-  ReadConfig(const SharedFile& file, ConfigTable table) : file_(file), table_(std::move(table)) {}
+  ConfigReader(const SharedFile& file, ConfigTable table) : file_(file), table_(std::move(table)) {}
 
   void GetLimits(std::span<const Level> levels, Deadline,
                  Done<std::vector<std::optional<LevelLimits>>> done) override {
@@ -132,9 +132,9 @@ class ReadConfig final : public ConfigStore {
   const ConfigTable table_;
 };
 
-class ReadAudit final : public AuditLog {
+class AuditReader final : public AuditLog {
  public:
-  explicit ReadAudit(SharedFile& file) : file_(file) {}
+  explicit AuditReader(SharedFile& file) : file_(file) {}
   void Append(const AuditEvent&, Deadline, Done<void> done) override { done(file_.Refuse()); }
   void List(std::string_view subject, const PageRequest& page, Deadline,
             Done<Page<AuditEvent>> done) override {
@@ -157,9 +157,9 @@ class ReadAudit final : public AuditLog {
   SharedFile& file_;
 };
 
-class ReadUsage final : public UsageStore {
+class UsageReader final : public UsageStore {
  public:
-  explicit ReadUsage(SharedFile& file) : file_(file) {}
+  explicit UsageReader(SharedFile& file) : file_(file) {}
   void Add(const UsageSnapshot&, Deadline, Done<void> done) override { done(file_.Refuse()); }
   void List(const UsageFilter& filter, const PageRequest& page, Deadline,
             Done<Page<UsageSnapshot>> done) override {
@@ -172,19 +172,20 @@ class ReadUsage final : public UsageStore {
   }
 
  private:
-  // Lists the rows and the use of buckets that is not in rows yet, as of one moment.
+  // Lists the stored rows, merged with the use of buckets that is not in a row yet, as of one
+  // moment.
   static Result<Page<UsageSnapshot>> ListAll(sqlite::Connection& connection,
                                              const UsageFilter& filter, const PageRequest& page,
                                              DamageReport& damage) {
-    Result<Page<UsageSnapshot>> listed;
+    Result<Page<UsageSnapshot>> result;
     const Status read = connection.InSnapshot([&]() -> Status {
       PendingUsage pending(filter, page);
       WEIR_RETURN_IF_ERROR(AddStoredUse(connection, pending));
-      listed = ListUsage(connection, pending, page, damage);
-      return listed.map([](const Page<UsageSnapshot>&) {});
+      result = ListUsage(connection, pending, page, damage);
+      return result.map([](const Page<UsageSnapshot>&) {});
     });
     if (!read) return Fail(read.error());
-    return listed;
+    return result;
   }
 
   SharedFile& file_;
@@ -232,10 +233,10 @@ class ReadingBackend final : public Backend, public DamageSource {
   const std::string name_;
   const DamageReport damage_;
   SharedFile file_;
-  ReadBuckets buckets_;
-  ReadConfig config_;
-  ReadAudit audit_{file_};
-  ReadUsage usage_{file_};
+  BucketsReader buckets_;
+  ConfigReader config_;
+  AuditReader audit_{file_};
+  UsageReader usage_{file_};
   FileNamespaces namespaces_;
 };
 
@@ -247,8 +248,8 @@ std::optional<FileLock> TryToOwn(const std::string& path, UnixMillis now) {
   return *std::move(lock);
 }
 
-// Returns an error if another process owns the file by another hard link: its write-ahead log is
-// next to that name, where this process would not find it.
+// Returns an error if another process owns the file through another hard link: the write-ahead log
+// is next to that link, where this process would not find it.
 Status CheckOtherNames(FileLock& lock, const std::string& path) {
   Status guarded = lock.GuardInode(path);
   if (!guarded && guarded.error().code == Code::kUnavailable) return guarded;
@@ -267,11 +268,12 @@ Status OpenExisting(const std::string& path, const Clock& clock, const ReadingOp
   return {};
 }
 
-// Opens the file. A registered namespace that was never written has none, and is empty.
+// Opens the file. A registered namespace that was never written has no file, and is opened as
+// empty.
 Status OpenFile(const std::string& path, const Clock& clock, const ReadingOptions& options,
                 Loaded& loaded) {
-  // A file that cannot be examined, and a link to a missing file, are errors of opening it. Only a
-  // namespace without a file is empty.
+  // If the path cannot be examined, or is a link to a missing file, OpenExisting returns the error.
+  // Only a namespace without a file is empty.
   std::error_code error;
   const auto type = std::filesystem::symlink_status(path, error).type();
   if (type != std::filesystem::file_type::not_found) {

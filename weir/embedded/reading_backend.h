@@ -29,19 +29,18 @@ struct ReadingOptions {
 /// before this call: next to an owner in relaxed mode they are at most one commit interval old
 /// (more under heavy load: EmbeddedStats::longest_gap). audit() and usage() read the file at each
 /// call. No call waits for anything but the disk, and each completes before it returns. Calls that
-/// would change the file return kFailedPrecondition, except those of namespaces(), which works as
-/// that of an owner.
+/// would change the file return kFailedPrecondition, except those of namespaces(), which work as
+/// for an owner.
 ///
 /// If no process owns the file, this process owns it until the reader is closed, and migrates it if
 /// it is older.
 ///
-/// A registered namespace has no file until it is written: then the reader is empty, and creates
-/// and owns nothing.
+/// A registered namespace has no file until it is first written. The reader of a namespace without
+/// a file is empty, and creates and owns nothing.
 ///
 /// Returns the errors of OpenEmbedded; kNotFound if there is no file, or the namespace is not
-/// registered; and kFailedPrecondition if
-/// the file is of an older version and cannot be migrated, because of its owner or a folder without
-/// write permission. `clock` must outlive the result.
+/// registered; and kFailedPrecondition if the file has an older version and cannot be migrated,
+/// because of its owner or a folder without write permission. `clock` must outlive the result.
 [[nodiscard]] Result<std::unique_ptr<Backend>> OpenToRead(const std::string& path,
                                                           const Clock& clock,
                                                           const ReadingOptions& options = {});

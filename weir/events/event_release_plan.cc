@@ -43,8 +43,8 @@ Result<EventReleasePlan::Ticket> EventReleasePlan::Take(EndedResource ended, Ins
 
 // An end in flight is not given up, because its result is still to come.
 bool EventReleasePlan::GiveUpOldest() {
-  const auto idle = [this](Ticket ticket) { return !pending_.at(ticket).in_flight; };
-  const auto oldest = std::ranges::find_if(settled_, idle);
+  const auto is_idle = [this](Ticket ticket) { return !pending_.at(ticket).in_flight; };
+  const auto oldest = std::ranges::find_if(settled_, is_idle);
   if (oldest == settled_.end()) return false;
   EndUnreleased(pending_.find(*oldest), UnreleasedResource::Why::kGivenUp);
   return true;
@@ -88,9 +88,9 @@ void EventReleasePlan::OnReleased(Entry entry, std::size_t slots, Instant now) {
 // of the same name. An end that is later than the one requested may be that of the later resource,
 // so it does not spare undated slots.
 void EventReleasePlan::MarkReleased(Entry entry) {
-  const UnixMillis asked = entry->second.asked_end;
-  const auto spare = [asked](Pending& pending) {
-    if (pending.ended.ended_at > asked) return;
+  const UnixMillis requested_end = entry->second.asked_end;
+  const auto spare = [requested_end](Pending& pending) {
+    if (pending.ended.ended_at > requested_end) return;
     pending.released_for_this_end = true;
     pending.ended.spares_undated = true;
   };
@@ -163,9 +163,9 @@ void EventReleasePlan::OnFailure(Entry entry, const Error& error, Instant now) {
     // To the source, kInvalidArgument means that the text is not an event. Here it is an error of
     // the store.
     const bool is_ours = error.code == Code::kInvalidArgument;
-    const Error told{is_ours ? Code::kFailedPrecondition : error.code, error.message};
-    ReportSettled(entry, Fail(told));
-    return EndUnreleased(entry, UnreleasedResource::Why::kFailed, told);
+    const Error reported{is_ours ? Code::kFailedPrecondition : error.code, error.message};
+    ReportSettled(entry, Fail(reported));
+    return EndUnreleased(entry, UnreleasedResource::Why::kFailed, reported);
   }
   const nanoseconds pause = pending.backoff.Next(rng_);
   WaitUntil(entry, now + std::max<nanoseconds>(pause, error.retry_after.value_or(milliseconds(0))));
@@ -233,8 +233,8 @@ std::optional<Instant> EventReleasePlan::NextWake() const {
 }
 
 EventReleasePlan::Step EventReleasePlan::FinishStep(Instant now) {
-  const auto room = [this] { return in_flight_ < options_.max_in_flight; };
-  while (room()) {
+  const auto has_room = [this] { return in_flight_ < options_.max_in_flight; };
+  while (has_room()) {
     DueTickets* const tickets = NextDue(now);
     if (tickets == nullptr) break;
     const Entry entry = pending_.find(tickets->begin()->second);
@@ -245,7 +245,7 @@ EventReleasePlan::Step EventReleasePlan::FinishStep(Instant now) {
     ++in_flight_;
     step_.asks.push_back({entry->first, entry->second.ended});
   }
-  if (room()) step_.wake = NextWake();  // otherwise the next result makes the next step
+  if (has_room()) step_.wake = NextWake();  // otherwise the next result makes the next step
   return std::exchange(step_, {});
 }
 

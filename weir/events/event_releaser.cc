@@ -160,7 +160,7 @@ void EventReleaser::State::LogReleased(const ReleasedResource& resource) {
   log_.Write(LogLevel::kInfo, "events.released", fields);
 }
 
-// Most services report every end, also of resources that never had a slot, so that is logged as
+// Most services report every end, also of resources that never had a slot, so kUnknown is logged as
 // debug.
 void EventReleaser::State::LogUnreleased(const UnreleasedResource& resource) {
   const bool is_usual = resource.why == UnreleasedResource::Why::kUnknown;
@@ -179,9 +179,9 @@ void EventReleaser::State::RunCallbacks(Plan::Step& step) {
     const auto at = over.find(settled.ticket);
     const bool is_over = at != over.end();
     EventProgress& progress = is_over ? at->second : taken_.at(settled.ticket);
-    auto tell = std::exchange(progress.settled, nullptr);
+    auto on_settled = std::exchange(progress.settled, nullptr);
     if (is_over) over.erase(at);
-    settled.status ? tell(!is_over) : tell(Fail(std::move(settled.status.error())));
+    settled.status ? on_settled(!is_over) : on_settled(Fail(std::move(settled.status.error())));
   }
   for (Plan::Settled& end : step.over) {
     const auto at = over.find(end.ticket);

@@ -21,7 +21,7 @@ struct EventReleaserOptions {
   /// `ask_again` is not used if only Weir's clients use the backend: their bindings check the ends
   /// that the store remembers, so one request is enough.
   ReleaseOptions release;
-  milliseconds remember{3'600'000};  ///< EndedResource::remember_until, from when it was taken
+  milliseconds remember{3'600'000};  ///< from taking an event to EndedResource::remember_until
   milliseconds call_timeout{3'000};  ///< the timeout of one request to the store
   std::uint64_t seed = 0;            ///< the seed of the waits between tries
   /// Receives resources that were not released. Called on the scheduler's thread; may be empty.

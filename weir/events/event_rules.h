@@ -38,15 +38,15 @@ Result<EventRules> ReadEventRules(std::string_view text, std::string_view file_n
 /// end.
 ///
 /// Of the rules for the event's source, those that name its detail-type are evaluated or, if there
-/// are none, those that name no detail-type. The first rule applies whose conditions hold and whose
-/// id is a number or a string that is not empty. Detail-types are compared without blanks, in lower
-/// case.
+/// are none, those that name no detail-type. The first of these rules applies whose conditions hold
+/// and whose id is a number or a string that is not empty. Detail-types are compared without
+/// blanks, in lower case.
 ///
 /// `ended_at` is the event's `time`, but not after `now`. A time in whole seconds means the last
 /// millisecond of its second, because the resource may have ended anywhere in it. Without a time,
 /// `ended_at` is `now`. Fails with kInvalidArgument if the text is not an event (event_json.h), or
-/// if no store accepts the id (CheckResourceId in store/reservation_checks.h), to which no slot can
-/// be bound.
+/// if no store accepts the id (CheckResourceId in store/reservation/reservation_checks.h), to which
+/// no slot can be bound.
 Result<std::optional<EndedResource>> MatchEvent(const EventRules& rules, std::string_view event,
                                                 UnixMillis now);
 

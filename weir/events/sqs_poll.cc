@@ -192,15 +192,15 @@ SqsMessage SqsPoll::RemoveHeld(Key key) {
 }
 
 SqsPoll::Step SqsPoll::OnDeleted(const Result<SqsBatchOutcome>& deleted, Instant now) {
-  const std::size_t asked = std::exchange(deleting_, 0);
-  const std::size_t gone = deleted ? std::min(deleted->done, asked) : 0;
-  stats_.deleted += gone;
-  stats_.not_deleted += asked - gone;
+  const std::size_t requested = std::exchange(deleting_, 0);
+  const std::size_t deleted_count = deleted ? std::min(deleted->done, requested) : 0;
+  stats_.deleted += deleted_count;
+  stats_.not_deleted += requested - deleted_count;
   if (!deleted) {
     ++stats_.delete_errors;
     ReportFault({}, deleted.error());
     if (stopping_) to_delete_.clear();
-  } else if (gone < asked) {
+  } else if (deleted_count < requested) {
     ReportFault({}, {Code::kUnavailable, "a message was not deleted: " + deleted->first_fault});
   }
   return FinishStep(now);
@@ -253,7 +253,7 @@ void SqsPoll::GiveBack() {
 }
 
 // At most one deletion and one hiding are in flight, and the end of a round does not wait for them.
-// EndRound is called before the hidings are taken, because it drops those of messages that it
+// EndRound is called before the hidings are taken, because it drops the hidings of messages that it
 // leaves in the queue.
 SqsPoll::Step SqsPoll::FinishStep(Instant now) {
   if (stopping_ && !receiving_ && handling_ == 0 && !held_.empty()) GiveBack();
@@ -270,7 +270,8 @@ SqsPoll::Step SqsPoll::FinishStep(Instant now) {
   return std::exchange(step_, {});
 }
 
-// A round with any failure is followed by a pause; a success in it keeps the pauses from growing.
+// A round with any failure is followed by a pause. A success in the same round keeps the pauses
+// from growing.
 void SqsPoll::EndRound(Instant now) {
   if (!std::exchange(in_round_, false) || ended_) return;
   AbandonFailing();

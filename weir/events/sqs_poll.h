@@ -85,7 +85,7 @@ struct SqsStats {
 struct SqsNotice {
   std::string message_id;  ///< empty: the failure of a call
   Error error;
-  bool is_abandoned = false;  ///< it is no longer held, and left in the queue
+  bool is_abandoned = false;  ///< the message is no longer held, and left in the queue
 };
 
 /// Not thread-safe.

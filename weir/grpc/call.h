@@ -17,7 +17,7 @@ struct CallState;
 
 /// What handlers need of a call's metadata. Valid during the call of the handler only.
 struct CallHead {
-  /// The end of the caller's patience (`grpc-timeout`), on the loop's clock.
+  /// Until when the caller waits (`grpc-timeout`), on the loop's clock.
   Deadline deadline = Deadline::Never();
   std::string_view authorization;  ///< empty if there is none
   const RequestIds& ids;
@@ -30,17 +30,17 @@ struct ErrorDetails {
   std::string status;
 };
 
-/// The response of a call. May outlive the call: then nothing is sent. Copies are for the same
-/// call. Used on the thread of the connection's loop only.
+/// Sends the response of a call. May outlive the call: then nothing is sent. Copies write to the
+/// same call. Used on the thread of the connection's loop only.
 ///
-/// A call counts as in flight (ServerBounds::max_calls) until its last CallWriter is gone, also if
-/// the caller has gone before.
+/// A call counts as in flight (ServerBounds::max_calls) until its last CallWriter is gone, even
+/// if the caller has gone before.
 class CallWriter {
  public:
   explicit CallWriter(std::shared_ptr<CallState> state) : state_(std::move(state)) {}
 
-  /// Sends a message. Messages that the peer does not take are kept, within
-  /// ServerBounds::max_pending and max_connection_pending; a call that exceeds them ends.
+  /// Sends a message. Messages that the peer does not take are buffered, within
+  /// ServerBounds::max_pending and max_connection_pending; a call that exceeds these bounds ends.
   void Send(std::string_view message) const;
   /// Ends the call. The message of an error is sent to the caller, and its `retry_after` as
   /// `grpc-retry-pushback-ms` (gRPC's proposal A6), which clients that retry by themselves obey.
@@ -57,8 +57,8 @@ class CallWriter {
   std::shared_ptr<CallState> state_;
 };
 
-/// The handler of a call with several messages, made for each call. Destroyed when the call is
-/// over, because of either side. Runs on the loop's thread.
+/// The handler of a call with several messages, made for each call. Destroyed when either side has
+/// ended the call. Runs on the loop's thread.
 class CallHandler {
  public:
   virtual ~CallHandler() = default;

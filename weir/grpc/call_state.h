@@ -1,4 +1,5 @@
-// A call between its stream, which the connection owns, and the handler, which may outlive it.
+// Connects a call's stream, which the connection owns, and its handler, which may outlive the
+// stream.
 #pragma once
 
 #include <memory>

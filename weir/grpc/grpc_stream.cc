@@ -112,10 +112,10 @@ void GrpcStream::Begin() {
 
 void GrpcStream::OnData(std::string_view bytes) {
   if (is_over_ || state_ == nullptr) return;
-  const Status read =
+  const Status status =
       reader_.Add(bytes, [this](std::string_view message) { TakeMessage(message); });
   NoteKept();
-  if (!read) return Finish(read);
+  if (!status) return Finish(status);
   if (context_.calls->kept <= context_.bounds.max_kept) return;
   context_.counts.overloaded.Add();
   Finish(Fail(Code::kResourceExhausted,
@@ -183,7 +183,7 @@ void GrpcStream::Finish(const Status& status, const ErrorDetails& details) {
                                    ? std::to_string(error.retry_after->count())
                                    : std::string();
   const std::string bytes = EncodeBinaryHeader(details.status);
-  // The first two are headers of a response without messages.
+  // The first two are headers: only a response without messages needs them here.
   absl::InlinedVector<http2::Field, 6> fields = {
       kHeaders[0], kHeaders[1], {"grpc-status", code}, {"grpc-message", text}};
   if (!pushback.empty()) fields.push_back({"grpc-retry-pushback-ms", pushback});

@@ -15,7 +15,7 @@
 
 namespace weir::grpc {
 
-/// The context of the streams of a connection, which it outlives.
+/// The context of the streams of a connection. It outlives them.
 struct StreamContext {
   const MethodTable& methods;
   const ServerBounds& bounds;
@@ -24,7 +24,7 @@ struct StreamContext {
   std::shared_ptr<ConnectionCalls> calls;
 };
 
-/// One request: gRPC, or something else, which gets a short text.
+/// One request: a gRPC call, or another request, which gets a short text as its response.
 class GrpcStream final : public http2::Stream {
  public:
   GrpcStream(const StreamContext& context, http2::StreamWriter writer);
@@ -52,12 +52,12 @@ class GrpcStream final : public http2::Stream {
 
   const StreamContext& context_;
   http2::StreamWriter writer_;
-  std::string_view http_status_;  // of a request that is not gRPC; empty if it is
+  std::string_view http_status_;  // of the response to a request that is not gRPC; else empty
   std::string_view http_text_;
   bool is_post_ = false;
   bool is_grpc_ = false;
   bool is_known_service_ = false;
-  std::string unknown_path_;  // of a method that does not exist
+  std::string unknown_path_;  // the path of a method that does not exist
   std::string authorization_;
   RequestIds ids_;
   std::optional<Error> bad_field_;

@@ -60,8 +60,8 @@ Status MessageReader::Add(std::string_view bytes,
     WEIR_ASSIGN_OR_RETURN(const bool taken, TakeOne(rest, receive));
     if (!taken) break;
   }
-  // A new string, so that the memory of messages that were passed on is freed. A piece of a message
-  // does not move the pieces before it.
+  // A new string, so that the memory of messages that were passed on is freed. If no message was
+  // complete, the bytes stay where they are: a piece of a message does not copy the earlier pieces.
   if (!has_kept || rest.size() < kept_.size()) kept_ = std::string(rest);
   return {};
 }

@@ -1,4 +1,4 @@
-// Messages in the body of a gRPC request: each has a flag byte and a length of four bytes before it
+// Messages in the body of a gRPC request: each follows a flag byte and a length of four bytes
 // (gRPC over HTTP/2, section Length-Prefixed-Message).
 #pragma once
 
@@ -11,18 +11,18 @@
 
 namespace weir::grpc {
 
-/// Splits a body into messages, and decompresses those that are compressed. Not thread-safe.
+/// Splits a body into messages, and decompresses compressed ones. Not thread-safe.
 class MessageReader {
  public:
-  /// `max_message`: of the message as received and as decompressed.
+  /// `max_message` bounds the bytes of a message, both as received and as decompressed.
   explicit MessageReader(std::size_t max_message) : max_message_(max_message) {}
 
   /// The request names gzip as its encoding.
   void AllowGzip() { gzip_ = true; }
   /// Passes each message that is complete now to `receive`, in order; a view is valid during the
   /// call. Fails with kResourceExhausted if a message is too large, with kUnimplemented if it is
-  /// compressed by an encoding that the request did not name, and with kInternal if it is damaged;
-  /// after that, nothing more may be added.
+  /// compressed by an encoding that the request did not name, and with kInternal if it is damaged.
+  /// After a failure nothing more may be added.
   Status Add(std::string_view bytes, const std::function<void(std::string_view)>& receive);
   /// Returns true between messages.
   bool is_at_boundary() const { return kept_.empty(); }

@@ -1,4 +1,4 @@
-// The ids by which a request is found in the logs of several programs.
+// The ids that identify a request in the logs of several programs.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace weir::grpc {
 
-/// Texts that are safe in a log; empty if the request has none, or one that is malformed.
+/// Texts that are safe in a log. Each is empty if the request has no such id or a malformed one.
 struct RequestIds {
   std::string request;  ///< `x-request-id`: 1 to 128 printable characters of ASCII, no space
   std::string trace;    ///< the trace id of `traceparent`: 32 hexadecimal digits
 
-  /// Takes the field if it is one of these. Returns whether it is.
+  /// Stores the id of the field, if it is one of these two fields. Returns whether it is.
   bool Take(std::string_view name, std::string_view value);
 };
 

@@ -12,7 +12,7 @@
 
 namespace weir::grpc {
 
-/// What the connections of a server count. Must outlive them. Any thread.
+/// What the connections of a server count. Must outlive the connections. Any thread.
 struct ServerCounts {
   http2::ConnectionCounts connections;
   CallCounts calls;
@@ -24,7 +24,7 @@ struct ServerTerms {
   ServerBounds calls;
 };
 
-/// Returns a connection that serves the methods. `terms` and `counts` must outlive it.
+/// Returns a connection that serves the methods. `terms` and `counts` must outlive the connection.
 std::unique_ptr<transport::Connection> ServeConnection(const ServerTerms& terms,
                                                        ServerCounts& counts,
                                                        transport::ConnectionContext context);

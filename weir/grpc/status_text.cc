@@ -17,7 +17,7 @@ constexpr std::size_t kLongestMessage = 512;
 
 std::string StatusMessage(std::string_view message) {
   const std::string_view kept = message.substr(0, kLongestMessage);
-  // A cut within a character leaves at most three of its bytes.
+  // If the cut is within a character, at most three of the character's bytes are left.
   const std::size_t longest_rest = kept.size() < message.size() ? 3 : 0;
   for (std::size_t rest = 0; rest <= longest_rest; ++rest) {
     const std::string_view whole = kept.substr(0, kept.size() - rest);

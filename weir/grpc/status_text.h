@@ -6,12 +6,13 @@
 
 namespace weir::grpc {
 
-/// Returns the message as callers get it: UTF-8 of at most 512 bytes. A longer one is cut between
-/// characters; in one that is not UTF-8, each byte outside of ASCII is a question mark.
+/// Returns the message as callers get it: UTF-8 of at most 512 bytes. A longer message is cut
+/// between characters. In a message that is not UTF-8, each byte outside of ASCII becomes a
+/// question mark.
 std::string StatusMessage(std::string_view message);
 
-/// Returns a message for the header `grpc-message`: bytes outside of printable ASCII, and `%`, are
-/// `%XX` (gRPC over HTTP/2, section Responses).
+/// Returns a message for the header `grpc-message`: bytes outside of printable ASCII, and `%`,
+/// become `%XX` (gRPC over HTTP/2, section Responses).
 std::string EscapeStatusMessage(std::string_view message);
 
 /// Returns the value of a header whose name ends in `-bin`: base64 without padding (gRPC over

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Instant kNoWake{INT64_MAX};
 
-void Lower(std::optional<Instant>& at, Instant other) { at = at ? std::min(*at, other) : other; }
+void SetMin(std::optional<Instant>& at, Instant other) { at = at ? std::min(*at, other) : other; }
 
 }  // namespace
 
@@ -23,16 +23,16 @@ void ConnectionTimes::OnStreams(std::size_t open, Instant now) {
 
 std::optional<Instant> ConnectionTimes::CloseAt() const {
   std::optional<Instant> at;
-  if (in_handshake_) Lower(at, began_ + bounds_.handshake);
-  if (ping_answer_by_) Lower(at, *ping_answer_by_);
+  if (in_handshake_) SetMin(at, began_ + bounds_.handshake);
+  if (ping_answer_by_) SetMin(at, *ping_answer_by_);
   return at;
 }
 
 std::optional<Instant> ConnectionTimes::DrainAt() const {
   std::optional<Instant> at;
   if (drain_begun_) return at;
-  if (open_streams_ == 0) Lower(at, idle_since_ + bounds_.idle);
-  if (bounds_.age > nanoseconds(0)) Lower(at, began_ + bounds_.age);
+  if (open_streams_ == 0) SetMin(at, idle_since_ + bounds_.idle);
+  if (bounds_.age > nanoseconds(0)) SetMin(at, began_ + bounds_.age);
   return at;
 }
 
@@ -67,10 +67,10 @@ TimeAction ConnectionTimes::TakeDue(Instant now) {
 Instant ConnectionTimes::wake() const {
   if (ends_by_) return *ends_by_;
   std::optional<Instant> at = CloseAt();
-  if (notice_ends_) Lower(at, *notice_ends_);
-  if (grace_ends_) Lower(at, *grace_ends_);
-  if (const auto drain = DrainAt()) Lower(at, *drain);
-  if (const auto ping = PingAt()) Lower(at, *ping);
+  if (notice_ends_) SetMin(at, *notice_ends_);
+  if (grace_ends_) SetMin(at, *grace_ends_);
+  if (const auto drain = DrainAt()) SetMin(at, *drain);
+  if (const auto ping = PingAt()) SetMin(at, *ping);
   return at.value_or(kNoWake);
 }
 

@@ -12,16 +12,16 @@ namespace weir::http2 {
 enum class TimeAction {
   kNone,
   kClose,        ///< the handshake or a ping took too long
-  kDrain,        ///< the connection is old enough, or idle: a request may be on its way
+  kDrain,        ///< the connection is too old or idle; not closed, as a request may be on its way
   kPing,         ///< the peer has been silent
-  kEndOfNotice,  ///< the notice of the end has had its time
-  kEndOfGrace,   ///< the streams of a connection that drains have had their time
+  kEndOfNotice,  ///< the time of the shutdown notice is over
+  kEndOfGrace,   ///< the time of the last streams of a drain is over
 };
 
 /// The time that a peer has to take the last output.
 inline constexpr nanoseconds kLastOutput{1'000'000'000};
 
-/// Follows the events of one connection. Not thread-safe.
+/// Tracks the times of one connection by its events. Not thread-safe.
 class ConnectionTimes {
  public:
   ConnectionTimes(const ConnectionBounds& bounds, Instant now);
@@ -33,10 +33,10 @@ class ConnectionTimes {
   void OnPinged(Instant now) { ping_answer_by_ = now + bounds_.ping_timeout; }
   void OnPingAnswered() { ping_answer_by_.reset(); }
   void OnDrainNotice(Instant now) { notice_ends_ = now + bounds_.drain_notice; }
-  /// No more streams begin.
+  /// The final GOAWAY was submitted: no more streams begin.
   void OnLastStream(Instant now) { grace_ends_ = now + bounds_.drain_grace; }
-  /// The end of the connection was submitted: nothing counts but kLastOutput, after which kClose is
-  /// due for the last time.
+  /// The end of the connection was submitted: from now on only one action is due, kClose when
+  /// kLastOutput has passed.
   void OnEnding(Instant now) { ends_by_ = now + kLastOutput; }
 
   /// Returns the action that is due, each once.

@@ -25,7 +25,7 @@ ServerConnection::ServerConnection(const ConnectionBounds& bounds, StreamFactory
       now_(now) {}
 
 ServerConnection::~ServerConnection() {
-  in_driver_ = true;  // streams that end now change nothing
+  in_driver_ = true;  // streams that end now must not call changed_
   streams_.clear();
   nghttp2_session_del(session_);
 }
@@ -71,7 +71,7 @@ void ServerConnection::OnStreamClosed(std::int32_t id) {
   if (found == streams_.end()) return;
   unsent_ -= found->second->body.size();
   if (!found->second->is_finished) counts_.peer_resets.Add();
-  nghttp2_session_set_stream_user_data(session_, id, nullptr);  // nghttp2 keeps ended streams
+  nghttp2_session_set_stream_user_data(session_, id, nullptr);  // nghttp2 stores ended streams
   const std::unique_ptr<StreamState> state = std::move(found->second);
   streams_.erase(found);
   times_.OnStreams(streams_.size(), now_);
@@ -122,7 +122,7 @@ std::string_view ServerConnection::Output() {
 void ServerConnection::OnSent(std::size_t count, Instant now) {
   now_ = now;
   sent_ += count;
-  // An idle connection keeps no buffer.
+  // An idle connection holds no buffer.
   if (sent_ == output_.size() && streams_.empty()) {
     std::string().swap(output_);
     sent_ = 0;
@@ -162,7 +162,7 @@ void ServerConnection::OnTime(Instant now) {
   in_driver_ = false;
 }
 
-// There are at most max_streams, and one check in a while.
+// Visits all streams: there are at most max_streams, and checks are rare.
 void ServerConnection::CheckStreams() {
   if (!check_at_ || *check_at_ > now_) return;
   check_at_.reset();
@@ -180,7 +180,8 @@ void ServerConnection::CheckRequest(StreamState& state) {
   StreamWriter(*this, state).Cancel();
 }
 
-// The time begins with the first check, because `now_` may be old when a response is finished.
+// The time for a response begins at its first check, because `now_` may be out of date when the
+// response is finished.
 void ServerConnection::CheckResponse(StreamState& state) {
   if (!state.is_finished) return;
   if (!state.response_due) state.response_due = now_ + bounds_.response;

@@ -30,23 +30,23 @@ namespace weir::http2 {
 /// Makes the application's side of a new request.
 using StreamFactory = std::function<std::unique_ptr<Stream>(StreamWriter)>;
 
-/// Counts the events of connections. Any thread.
+/// Counts of events of connections. Any thread.
 struct ConnectionCounts {
   Counter streams;
   Counter peer_resets;        ///< streams that the peer ended before their response
   Counter refused_headers;    ///< requests over max_header_list
   Counter request_timeouts;   ///< requests that were not complete in time
   Counter response_timeouts;  ///< responses that the peer did not take in time
-  Counter protocol_errors;    ///< connections
-  Counter timeouts;           ///< connections that were closed because of a time
+  Counter protocol_errors;    ///< connections that violated the protocol
+  Counter timeouts;           ///< connections that were closed because a time was over
 };
 
 /// Not thread-safe. A stream that exceeds a bound is reset or refused; a connection that violates
 /// the protocol, or whose peer resets too many streams, sends GOAWAY and ends.
 class ServerConnection final : public transport::Connection {
  public:
-  /// `counts` must outlive it. `changed` is called when a StreamWriter was used outside a call of
-  /// this connection (ConnectionContext::changed).
+  /// `counts` must outlive the connection. `changed` is called when a StreamWriter was used outside
+  /// a call of this connection (ConnectionContext::changed).
   ServerConnection(const ConnectionBounds& bounds, StreamFactory factory, ConnectionCounts& counts,
                    std::function<void()> changed, Instant now);
   ~ServerConnection() override;
@@ -60,12 +60,12 @@ class ServerConnection final : public transport::Connection {
   Instant wake() const override;
   void OnTime(Instant now) override;
   /// Sends GOAWAY twice: first a notice with the highest stream id, so that requests that the peer
-  /// has sent meanwhile are served, and then the id of the last one.
+  /// sends meanwhile are served, and later the id of the last stream.
   void Drain(Instant now) override;
   bool IsDone() const override;
 
   std::size_t open_streams() const { return streams_.size(); }
-  /// Bytes of a body were passed to the session.
+  /// `count` bytes of a body were passed to the session.
   void OnTaken(std::size_t count) { unsent_ -= count; }
 
  private:
@@ -74,7 +74,8 @@ class ServerConnection final : public transport::Connection {
 
   // Events of the session.
   void OnBeginHeaders(std::int32_t id);
-  // Counts a field of a request. Returns false if its fields are too large: it is then reset.
+  // Counts a field of a request. Returns false if the fields are too large: the request is then
+  // reset.
   bool CountField(StreamState& state, std::size_t bytes);
   void OnFrame(const nghttp2_frame& frame);
   void OnStreamClosed(std::int32_t id);
@@ -84,12 +85,12 @@ class ServerConnection final : public transport::Connection {
   void CheckRequest(StreamState& state);
   void CheckResponse(StreamState& state);
   void CheckBy(Instant at) { check_at_ = check_at_ ? std::min(*check_at_, at) : at; }
-  // A response is finished: a later check begins its time.
+  // A response is finished: schedules a check, at which the response's time begins.
   void AwaitTaken() { CheckBy(now_ + std::max(bounds_.request, bounds_.response)); }
   void EndNotice();
-  // Sends GOAWAY; the connection ends when that was sent or `kLastOutput` has passed.
+  // Sends GOAWAY; the connection ends when GOAWAY was sent or `kLastOutput` has passed.
   void End(std::uint32_t error);
-  // A writer was used: the driver has to look, unless it is the one that called.
+  // A writer was used: reports it to the driver, unless the driver made the current call.
   void NoteChange();
 
   const ConnectionBounds bounds_;
@@ -98,12 +99,12 @@ class ServerConnection final : public transport::Connection {
   const std::function<void()> changed_;
   nghttp2_session* session_ = nullptr;
   absl::flat_hash_map<std::int32_t, std::unique_ptr<StreamState>> streams_;
-  std::size_t unsent_ = 0;           // bytes of the bodies of all streams
+  std::size_t unsent_ = 0;           // bytes of all streams' bodies
   std::optional<Instant> check_at_;  // the earliest time at which a stream may be overdue
   ConnectionTimes times_;
   Instant now_;
   std::string output_;
-  std::size_t sent_ = 0;  // bytes of output_
+  std::size_t sent_ = 0;  // bytes of output_ that were sent
   bool in_driver_ = false;
   bool ending_ = false;
   bool dead_ = false;  // nothing more is sent

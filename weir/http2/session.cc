@@ -8,7 +8,8 @@
 namespace weir::http2 {
 namespace {
 
-// An attack with more is cut by nghttp2; a request of max_header_list needs one.
+// nghttp2 ends a connection that sends more, as an attack does; a request of max_header_list needs
+// one.
 constexpr std::size_t kMaxContinuations = 8;
 constexpr std::size_t kFieldOverhead = 32;  // of a field in a header list: RFC 9113, 6.5.2
 
@@ -39,7 +40,7 @@ struct SessionCallbacks {
     if (state == nullptr || state->is_refused) return 0;
     const std::size_t bytes = name_size + value_size + kFieldOverhead;
     if (!ConnectionOf(user).CountField(*state, bytes)) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    // Trailers count, but must not change a request that has begun.
+    // Trailers count towards the bound, but must not change a request that has begun.
     if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
       state->stream->OnField(TextOf(name, name_size), TextOf(value, value_size));
     }
@@ -82,8 +83,8 @@ nghttp2_session* MakeSession(const ConnectionBounds& bounds, ServerConnection& c
   nghttp2_session_server_new2(&session, callbacks, &connection, option);
   nghttp2_session_callbacks_del(callbacks);
   nghttp2_option_del(option);
-  // The priorities of RFC 7540 stay on and ended streams are kept: without them nghttp2 ignores
-  // frames that are errors of the connection (docs/design/http2.md).
+  // The priorities of RFC 7540 stay enabled, and nghttp2 stores ended streams: otherwise nghttp2
+  // would ignore frames that are errors of the connection (docs/design/http2.md).
   const std::array<nghttp2_settings_entry, 3> settings = {{
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, bounds.max_streams},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, bounds.stream_window},

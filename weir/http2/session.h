@@ -14,7 +14,7 @@ class ServerConnection;
 struct StreamState;
 
 /// Returns a session that has submitted the server's SETTINGS and reports events to `connection`,
-/// which must outlive it. The caller deletes it (nghttp2_session_del).
+/// which must outlive the session. The caller deletes it (nghttp2_session_del).
 nghttp2_session* MakeSession(const ConnectionBounds& bounds, ServerConnection& connection);
 
 /// Returns the state that the connection has attached to the stream, or null.

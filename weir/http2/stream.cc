@@ -14,11 +14,11 @@ namespace {
 constexpr std::size_t kMaxFields = 32;
 
 std::uint8_t* Bytes(std::string_view text) {
-  // nghttp2 takes pointers to constants without const, and copies.
+  // nghttp2 takes non-const pointers, but only copies the bytes.
   return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));  // NOLINT
 }
 
-/// The fields in the form of nghttp2. Those over kMaxFields are left out.
+/// The fields in the form of nghttp2. Fields beyond kMaxFields are dropped.
 struct FieldArray {
   std::array<nghttp2_nv, kMaxFields> values;
   std::size_t size = 0;

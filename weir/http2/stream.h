@@ -15,17 +15,17 @@ struct Field {
   std::string_view value;
 };
 
-/// The response of one stream. Valid as long as its Stream. Used on the connection's thread.
+/// Sends the response of one stream. Valid as long as its Stream. Used on the connection's thread.
 class StreamWriter {
  public:
   StreamWriter(ServerConnection& connection, StreamState& state)
       : connection_(&connection), state_(&state) {}
 
-  /// Sends the fields, `:status` first. If `is_end`, they are all of the response; otherwise Write
+  /// Sends the fields, `:status` first. If `is_end`, the response has nothing else; otherwise Write
   /// and Finish follow. REQUIRES: not called before.
   void Respond(std::span<const Field> fields, bool is_end);
-  /// Sends bytes of the body when the peer's windows allow it. They are kept until then, so that
-  /// the caller has to observe pending().
+  /// Sends bytes of the body when the peer's windows allow it. They are buffered until then, so
+  /// the caller must bound pending().
   void Write(std::string_view bytes);
   /// Ends the response, with trailers if there are any.
   void Finish(std::span<const Field> trailers);
@@ -42,7 +42,7 @@ class StreamWriter {
 };
 
 /// The application's side of a request. The connection destroys it when the stream has ended,
-/// whether the response was sent, the peer reset the stream, or the connection is gone.
+/// because the response was sent, the peer reset the stream, or the connection is gone.
 class Stream {
  public:
   virtual ~Stream() = default;

@@ -1,4 +1,4 @@
-// What a connection keeps of a stream.
+// What a connection stores for each stream.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -22,8 +22,8 @@ struct StreamState {
   std::unique_ptr<Stream> stream;
   std::size_t header_bytes = 0;
   bool is_refused = false;   ///< the rest of the request is ignored
-  bool is_complete = false;  ///< the request is
-  bool is_overdue = false;   ///< it was not in time
+  bool is_complete = false;  ///< the request was received to its end
+  bool is_overdue = false;   ///< the request or the response was not in time
   bool is_answered = false;  ///< Respond was called
   bool is_finished = false;  ///< Finish was called, or Respond as the end
   bool is_deferred = false;  ///< the session waits for Write or Finish

@@ -8,7 +8,7 @@
 
 namespace weir::http2 {
 
-/// Holds at most twice the bytes that are unsent, also if the peer never takes the last of them.
+/// Stores at most twice as many bytes as are unsent, even if the peer never takes the last ones.
 /// Not thread-safe.
 class UnsentBody {
  public:

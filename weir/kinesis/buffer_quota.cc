@@ -9,11 +9,12 @@ namespace {
 
 bool IsNothing(const Load& load) { return load.records == 0 && load.bytes == 0; }
 
-/// See buffer_quota.h: an eighth of the free space, divided by the number of shards.
-constexpr std::size_t kPartsOfTheFree = 8;
+/// A shard may always take an eighth of the free space, divided by the number of shards: see
+/// buffer_quota.h.
+constexpr std::size_t kFreeSpaceParts = 8;
 
-bool IsWithin(const Load& load, const Load& most) {
-  return load.records <= most.records && load.bytes <= most.bytes;
+bool IsWithin(const Load& load, const Load& limit) {
+  return load.records <= limit.records && load.bytes <= limit.bytes;
 }
 
 void AddTo(Load& used, const Load& load) {
@@ -26,10 +27,10 @@ void SubtractFrom(Load& used, const Load& load) {
   used.bytes -= load.bytes;
 }
 
-/// Returns the part of `most` that `used` leaves, or 0.
-Load SubtractSaturated(const Load& most, const Load& used) {
-  return {.records = most.records - std::min(most.records, used.records),
-          .bytes = most.bytes - std::min(most.bytes, used.bytes)};
+/// Returns `limit` minus `used`, or 0 where `used` is larger.
+Load SubtractSaturated(const Load& limit, const Load& used) {
+  return {.records = limit.records - std::min(limit.records, used.records),
+          .bytes = limit.bytes - std::min(limit.bytes, used.bytes)};
 }
 
 }  // namespace
@@ -49,13 +50,14 @@ bool BufferQuota::Fits(const Tenant& tenant, Load load) const {
   if (IsNothing(used_)) return true;
   const Stream& stream = streams_[tenant.stream];
   const Load free = SubtractSaturated({options_.max_records, options_.max_bytes}, used_);
-  // A stream may take the free space less its load, and a shard may take that less its own load.
-  Load left = free;
-  if (streams_.size() > 1) left = SubtractSaturated(left, stream.used);
-  if (stream.shards > 1) left = SubtractSaturated(left, used(tenant));
-  if (IsWithin(load, left)) return true;
+  // A stream may take the free space less what the stream holds. A shard may take the rest of that,
+  // less what the shard holds.
+  Load allowed = free;
+  if (streams_.size() > 1) allowed = SubtractSaturated(allowed, stream.used);
+  if (stream.shards > 1) allowed = SubtractSaturated(allowed, used(tenant));
+  if (IsWithin(load, allowed)) return true;
   // In any case a shard may take its equal part of an eighth of the free space.
-  const std::size_t parts = kPartsOfTheFree * stream.shards;
+  const std::size_t parts = kFreeSpaceParts * stream.shards;
   return stream.shards > 1 &&
          IsWithin(load,
                   SubtractSaturated({free.records / parts, free.bytes / parts}, used(tenant)));
@@ -86,9 +88,9 @@ bool BufferQuota::IsBehind(const Tenant& tenant, const Waiting& waiting) const {
 }
 
 bool BufferQuota::Take(const Tenant& tenant, Load load) {
-  const bool others_first = std::ranges::any_of(
+  const bool must_wait = std::ranges::any_of(
       waiting_, [&](const Waiting& waiting) { return IsBehind(tenant, waiting); });
-  if (others_first || !Fits(tenant, load)) return false;
+  if (must_wait || !Fits(tenant, load)) return false;
   AddHeld(tenant, load);
   return true;
 }
@@ -122,14 +124,14 @@ void BufferQuota::GiveBack(const Tenant& tenant, Load load) {
 
 void BufferQuota::ServeWaiting(std::vector<Ticket>& served) {
   if (waiting_.empty()) return;
-  // Tenants and streams with a load that was passed: later loads of them must not overtake it.
-  absl::flat_hash_set<Tenant> stuck;
-  std::vector<bool> is_held_back(streams_.size());
+  // Tenants and streams of which a load stays in the queue: their later loads must not overtake it.
+  absl::flat_hash_set<Tenant> blocked;
+  std::vector<bool> is_stream_blocked(streams_.size());
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    const bool is_behind = is_held_back[at->tenant.stream] || stuck.contains(at->tenant);
+    const bool is_behind = is_stream_blocked[at->tenant.stream] || blocked.contains(at->tenant);
     if (is_behind || !Fits(*at)) {
-      stuck.insert(at->tenant);
-      if (HoldsNothing(*at)) is_held_back[at->tenant.stream] = true;
+      blocked.insert(at->tenant);
+      if (HoldsNothing(*at)) is_stream_blocked[at->tenant.stream] = true;
       ++at;
       continue;
     }

@@ -29,22 +29,23 @@ struct Load {
   std::size_t bytes = 0;
 };
 
-/// Bounds the space that the records of a producer occupy, in all and for each tenant: a shard of a
-/// stream, or the stream if the shard is not known. A stream may hold as much as it leaves free,
-/// and a shard as much as it leaves free of its stream's part, so a tenant that is stuck leaves
-/// space for the others (dynamic thresholds; Choudhury and Hahne, "Dynamic queue length thresholds
-/// for shared-memory packet switches", 1998). The only stream has no such bound, nor has the only
-/// shard of a stream. So one busy shard among others of the only stream gets half of the space, one
-/// busy shard among others of several streams a third, and one busy stream among others half. The
-/// shards of a stream always get an eighth of the free space, in equal parts: a stream that is at
-/// its bound because of one shard does not exclude its other shards. A load larger than the quota
-/// is accepted if nothing is held.
+/// Bounds the space that the records of a producer occupy, in all and for each tenant. A tenant is
+/// a shard of a stream, or the stream if the shard is not known. A stream may hold at most as much
+/// space as remains free, and a shard at most as much as its stream may still take. So a tenant
+/// that is stuck leaves space for the others (dynamic thresholds; Choudhury and Hahne, "Dynamic
+/// queue length thresholds for shared-memory packet switches", 1998). A single stream has no such
+/// bound, nor has the single shard of a stream. So one busy shard among others gets half of the
+/// space if there is one stream, and a third if there are several; one busy stream among others
+/// gets half. The shards of a stream may always take an eighth of the free space, in equal parts: a
+/// stream that is at its bound because of one shard does not exclude its other shards. A load
+/// larger than the quota is accepted if nothing is held.
 ///
 /// Callers that find no space may wait, and are served in order within a tenant. A load does not
-/// wait for a load of another tenant, with one exception, without which a large load could wait for
-/// ever: if a load of a tenant that holds nothing does not fit, later loads of its stream wait
-/// behind it. When as much as the whole quota has been accepted since it began to wait, it is
-/// accepted as soon as anything is free, so the quota may be exceeded by one load. Not thread-safe.
+/// wait for a load of another tenant, with one exception: while a load of a tenant that holds
+/// nothing waits, later loads of the same stream wait behind it. Without this, a large load could
+/// wait for ever. Once as much as the whole quota has been accepted since such a load began to
+/// wait, the load is overdue: it is accepted as soon as anything is free, so the quota may be
+/// exceeded by one load. Not thread-safe.
 ///
 ///            Take: fits
 ///   load ------------------------------> held --GiveBack--> free again
@@ -73,8 +74,7 @@ class BufferQuota {
 
   /// Adds a stream whose shards are not known. Returns its number.
   std::size_t AddStream();
-  /// Sets the number of shards of a stream, from now on. Tenants of the time before keep their
-  /// loads.
+  /// Sets the number of shards of a stream. Existing tenants keep their loads.
   void SetShards(std::size_t stream, std::size_t shards) { streams_[stream].shards = shards; }
   /// Takes `load` if it fits and no load waits before it. Returns false if nothing was taken.
   bool Take(const Tenant& tenant, Load load);
@@ -115,11 +115,13 @@ class BufferQuota {
   bool Fits(const Tenant& tenant, Load load) const;
   /// Returns whether a waiting load may be taken: it fits, or it is overdue and anything is free.
   bool Fits(const Waiting& waiting) const;
-  /// Returns whether its tenant holds nothing, so that later loads of the stream wait behind it.
+  /// Returns whether the tenant of a waiting load holds nothing, so that later loads of the stream
+  /// wait behind this load.
   bool HoldsNothing(const Waiting& waiting) const { return !tenants_.contains(waiting.tenant); }
-  /// Returns whether a whole quota has been accepted since a short load began to wait.
+  /// Returns whether the tenant of a waiting load holds nothing, and a whole quota has been
+  /// accepted since the load began to wait.
   bool IsOverdue(const Waiting& waiting) const;
-  /// Returns whether a load of `tenant` must wait behind this one.
+  /// Returns whether a load of `tenant` must wait behind `waiting`.
   bool IsBehind(const Tenant& tenant, const Waiting& waiting) const;
   void AddHeld(const Tenant& tenant, Load load);
 

@@ -50,22 +50,22 @@ Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& opti
                                                    const Clock& clock,
                                                    const HostEnvironment& environment) {
   const bool is_kinesis = options.service == ConnectedService::kKinesis;
-  ServiceConnectionOptions how;
-  how.service = {.service = is_kinesis ? "kinesis" : "cloudwatch",
-                 .region = EmptyToNull(options.region),
-                 .endpoint_url = EmptyToNull(options.endpoint_url),
-                 .profile = {}};
-  how.client.target_prefix = is_kinesis ? kTargetPrefix : kCloudWatchTargetPrefix;
-  how.client.content_type = options.content_type;
-  how.client.attempt_timeout = options.request_timeout;
-  how.client.retry.max_attempts = options.max_attempts;
-  how.transport.max_connections = options.max_connections;
-  how.transport.connect_timeout = options.connect_timeout;
-  how.transport.gives_up = options.gives_up;
-  how.transport.proxy = options.proxy;
-  how.runtime = options.tls;
-  how.log = options.log;
-  return ServiceConnection::Open(std::move(how), clock, environment);
+  ServiceConnectionOptions service_options;
+  service_options.service = {.service = is_kinesis ? "kinesis" : "cloudwatch",
+                             .region = EmptyToNull(options.region),
+                             .endpoint_url = EmptyToNull(options.endpoint_url),
+                             .profile = {}};
+  service_options.client.target_prefix = is_kinesis ? kTargetPrefix : kCloudWatchTargetPrefix;
+  service_options.client.content_type = options.content_type;
+  service_options.client.attempt_timeout = options.request_timeout;
+  service_options.client.retry.max_attempts = options.max_attempts;
+  service_options.transport.max_connections = options.max_connections;
+  service_options.transport.connect_timeout = options.connect_timeout;
+  service_options.transport.gives_up = options.gives_up;
+  service_options.transport.proxy = options.proxy;
+  service_options.runtime = options.tls;
+  service_options.log = options.log;
+  return ServiceConnection::Open(std::move(service_options), clock, environment);
 }
 
 }  // namespace weir::kinesis

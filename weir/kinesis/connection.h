@@ -1,4 +1,4 @@
-// Connections to Kinesis, and to CloudWatch for its metrics.
+// Connections to Kinesis, and to CloudWatch for the metrics of producers.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ enum class ConnectedService { kKinesis, kCloudWatch };
 struct ConnectionOptions {
   std::string region;        ///< empty: found as AWS's SDKs do
   std::string endpoint_url;  ///< empty: the region's, or found as AWS's SDKs do
-  std::string content_type;  ///< the content type of the request bodies: wire.h, cloudwatch_wire.h
+  std::string content_type;  ///< of the request bodies: see wire.h and cloudwatch_wire.h
   milliseconds connect_timeout{6'000};
   /// The timeout of one request, from when it has a connection.
   milliseconds request_timeout{6'000};
@@ -32,12 +32,13 @@ struct ConnectionOptions {
   /// See TransportOptions::gives_up.
   std::function<bool()> gives_up{};
   ConnectedService service = ConnectedService::kKinesis;
-  Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive it
+  Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive the connection
 };
 
 /// Returns the options for a producer of this configuration. The caller sets content_type and log.
 WEIR_API ConnectionOptions ConnectionFor(const ProducerConfig& config);
-/// Returns the options for the upload of its metrics (metrics_uploader.h). The caller sets log.
+/// Returns the options for the upload of the metrics of such a producer (metrics_uploader.h). The
+/// caller sets log.
 WEIR_API ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config);
 
 /// Opens a connection. Reads files and environment, and sends no request yet. Returns the errors of

@@ -14,7 +14,7 @@ Producer::Producer(const ProducerParts& parts, ProducerConfig config, std::uint6
 Producer::~Producer() {
   if (state_->HasEnded()) return;
   Close(Deadline::At(state_->Now()));
-  // It succeeds in any case: on_end_ is called without an error.
+  // The wait always succeeds: on_end_ is called without an error.
   static_cast<void>(Await<void>([&](Done<void> done) { state_->WhenEnded(std::move(done)); }));
 }
 
@@ -56,11 +56,11 @@ Result<RecordResult> Producer::PutBlocking(Stream& stream, Record record) {
 Result<std::size_t> Producer::PutBatch(Stream& stream, std::vector<Record> records,
                                        const BatchDone& done) {
   const auto shared = std::make_shared<const BatchDone>(done);
-  for (std::size_t place = 0; place < records.size(); ++place) {
-    const Status put = Put(stream, std::move(records[place]),
-                           [shared, place](RecordResult got) { (*shared)(place, std::move(got)); });
-    if (!put && place == 0) return Fail(put.error());
-    if (!put) return place;
+  for (std::size_t index = 0; index < records.size(); ++index) {
+    const Status put = Put(stream, std::move(records[index]),
+                           [shared, index](RecordResult got) { (*shared)(index, std::move(got)); });
+    if (!put && index == 0) return Fail(put.error());
+    if (!put) return index;
   }
   return records.size();
 }

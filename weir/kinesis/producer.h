@@ -55,13 +55,13 @@ struct ProducerStats {
 /// itself retry a request that was throttled or may have been applied: the producer does this.
 struct WEIR_API ProducerParts {
   JsonClient& client;
-  Scheduler& scheduler;  ///< runs all of its work
+  Scheduler& scheduler;  ///< runs all work of the producer
   /// The budget of producers on several hosts that share the shards; null: no other producer uses
-  /// them.
+  /// the shards.
   SharedBudget* budget = nullptr;
   Log& log = NoLog();  ///< events of failures: docs/design/log.md
-  /// Runs the `done` of each put, in a task of its own, so that it may block. Null: `scheduler`
-  /// runs them, and they must not block. A record keeps its space until its task begins.
+  /// Runs the `done` of each put, in a task of its own, so that `done` may block. Null: `scheduler`
+  /// runs each `done`, which must not block. A record occupies its space until its task begins.
   Executor* callbacks = nullptr;
 };
 
@@ -92,8 +92,8 @@ class WEIR_API Producer {
   /// never. Blocks until there is space, up to the configuration's put_timeout.
   ///
   /// kInvalidArgument: the record can never be put. kResourceExhausted: there was no space in time.
-  /// kCancelled: the producer is closed. kFailedPrecondition: it would wait for space within a
-  /// `done`.
+  /// kCancelled: the producer is closed. kFailedPrecondition: the call would wait for space within
+  /// a `done`.
   [[nodiscard]] Status Put(Stream& stream, Record record, PutDone done);
   /// The same, but never waits.
   [[nodiscard]] Status TryPut(Stream& stream, Record record, PutDone done);
@@ -101,10 +101,11 @@ class WEIR_API Producer {
   /// expires. Within a `done` that the callbacks' executor runs, this is allowed if there is space
   /// at once.
   [[nodiscard]] Result<RecordResult> PutBlocking(Stream& stream, Record record);
-  /// Puts the records one after the other. Returns how many of them were accepted: the first ones.
-  /// `done` runs once for each of these, with its index, perhaps for several at the same time
-  /// (ProducerParts::callbacks). Returns an error only if the first record is not accepted.
-  using BatchDone = std::function<void(std::size_t place, RecordResult)>;
+  /// Puts the records one after the other. Returns how many records were accepted; these are the
+  /// first ones. `done` runs once for each accepted record, with its index, perhaps for several at
+  /// the same time (ProducerParts::callbacks). Returns an error only if the first record is not
+  /// accepted.
+  using BatchDone = std::function<void(std::size_t index, RecordResult)>;
   [[nodiscard]] Result<std::size_t> PutBatch(Stream& stream, std::vector<Record> records,
                                              const BatchDone& done);
 
@@ -117,8 +118,8 @@ class WEIR_API Producer {
   /// The same, but blocks.
   [[nodiscard]] Status Flush(Stream& stream, Deadline deadline);
   [[nodiscard]] Status Flush(Deadline deadline);
-  /// Accepts no more records, flushes, and at `deadline` gives each record that is left a result
-  /// that says so. Completes when the `done` of each record has run, on the scheduler.
+  /// Accepts no more records, flushes, and at `deadline` gives each record that has no result yet a
+  /// result that says so. Completes, on the scheduler, when the `done` of each record has run.
   void Close(Deadline deadline, Done<void> done);
   /// The same, but blocks. Always succeeds, except within a `done`: then nothing is closed
   /// (kFailedPrecondition).
@@ -129,9 +130,9 @@ class WEIR_API Producer {
   /// long as the producer.
   const ProducerMetrics& metrics() const;
   ProducerMetrics& metrics();
-  /// Returns the number of records that have no result or whose `done` waits for its executor, and
-  /// the bytes that these and the records of requests in flight occupy, counted as
-  /// max_outstanding_bytes does.
+  /// pending returns the number of records that have no result or whose `done` waits for its
+  /// executor. pending_bytes returns the bytes that these and the records of requests in flight
+  /// occupy, counted as for max_outstanding_bytes.
   std::size_t pending() const;
   std::size_t pending_bytes() const;
   /// Returns the time since the oldest record was put whose `done` has not run; up to 10 ms too

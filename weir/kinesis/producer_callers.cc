@@ -25,7 +25,7 @@ tl::unexpected<Error> QuotaIsFull() {
               "executor of callbacks, when their callbacks have begun");
 }
 
-std::size_t SizeOf(std::int64_t number) { return static_cast<std::size_t>(number); }
+std::size_t ToSize(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 Status CheckAddress(const StreamAddress& address) {
   if (address.name.empty() != address.arn.empty()) return {};
@@ -34,11 +34,12 @@ Status CheckAddress(const StreamAddress& address) {
 
 }  // namespace
 
-Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64_t seed)
-    : parts(with),
-      config(std::move(as)),
-      buffer_quota({.max_records = SizeOf(config.max_outstanding_records),
-                    .max_bytes = SizeOf(config.max_outstanding_bytes)}),
+Producer::State::State(const ProducerParts& producer_parts, ProducerConfig producer_config,
+                       std::uint64_t seed)
+    : parts(producer_parts),
+      config(std::move(producer_config)),
+      buffer_quota({.max_records = ToSize(config.max_outstanding_records),
+                    .max_bytes = ToSize(config.max_outstanding_bytes)}),
       metrics(MetricsOf(config), [this] { return OldestAge(); }),
       rng_(seed),
       ring_({.max_requests = config.max_connections, .max_bytes = config.max_in_flight_bytes}) {}
@@ -94,8 +95,8 @@ Status Producer::State::Put(Stream& stream, Incoming incoming) {
 
 Status Producer::State::TryPut(Stream& stream, Incoming incoming) {
   const MutexLock lock(mutex);
-  WEIR_ASSIGN_OR_RETURN(const bool is_in, PutIfRoom(stream, incoming));
-  if (!is_in) return QuotaIsFull();
+  WEIR_ASSIGN_OR_RETURN(const bool was_put, PutIfRoom(stream, incoming));
+  if (!was_put) return QuotaIsFull();
   return {};
 }
 
@@ -122,13 +123,13 @@ Status Producer::State::CheckMayAwaitResult() const {
 }
 
 void Producer::State::PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) {
-  Result<bool> is_in;
+  Result<bool> was_put;
   {
     const MutexLock lock(mutex);
-    is_in = PutIfRoom(stream, incoming);
-    if (is_in && !*is_in) return QueuePutter({stream, incoming, {.done = std::move(done)}});
+    was_put = PutIfRoom(stream, incoming);
+    if (was_put && !*was_put) return QueuePutter({stream, incoming, {.done = std::move(done)}});
   }
-  done(is_in ? Status() : Fail(std::move(is_in.error())));
+  done(was_put ? Status() : Fail(std::move(was_put.error())));
 }
 
 void Producer::State::QueuePutter(Putter putter) {
@@ -208,7 +209,7 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
                          });
     });
   };
-  // With a deadline that has passed, records are not sent only to be cut off.
+  // If the deadline has passed, no records are sent only to be cut off.
   if (deadline.ExpiredAt(Now())) return cut_off({});
   AwaitResults(Streams(), deadline, std::move(cut_off));
 }

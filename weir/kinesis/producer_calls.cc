@@ -27,8 +27,8 @@ void Producer::State::SendRequest(const SendRing::Next& next) {
                            answer = PutAnswerOf(self->config.wire, std::move(reply))]() mutable {
                             self->ring_.OnEnded(bytes);
                             self->OnAnswer(stream, id, std::move(answer));
-                            // Last: the producer's owner may then destroy the store and the
-                            // scheduler.
+                            // EndCall comes last: the producer's owner may then destroy the store
+                            // and the scheduler.
                             self->EndCall();
                           });
                     });
@@ -75,7 +75,8 @@ void Producer::State::SendBudgetRequest(Stream& stream, const BudgetRequest& req
       });
 }
 
-// An error: the store did not respond, and this producer's own limiter alone limits the shard.
+// If `answer` is an error, the store did not respond, and only this producer's own limiter limits
+// the shard.
 void Producer::State::OnBudget(Stream& stream, ShardId shard,
                                const Result<BudgetDecision>& answer) {
   const Instant now = Now();

@@ -18,8 +18,9 @@ constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMaxPercent = 10'000;
 constexpr std::int64_t kShardRecords = 1'000;
 constexpr std::int64_t kShardBytes = 1024 * 1024;
-// In percent. Bytes often come in pieces of 50 KiB, each of which waits up to a millisecond longer
-// than needed, which costs 1 % of the rate. So more of them may flow.
+// In percent of the rate. Bytes often come in pieces of 50 KiB. Each piece waits up to a
+// millisecond longer than needed, which costs 1 % of the rate, so the percentage of bytes is
+// higher.
 constexpr std::int64_t kRecordFlow = 96;
 constexpr std::int64_t kByteFlow = 97;
 
@@ -31,11 +32,11 @@ tl::unexpected<Error> BadSetting(const Property& property, std::string_view righ
 }
 
 template <class Number>
-Setter NumberFrom(std::int64_t least, std::int64_t most, Number ProducerConfig::* member) {
-  return [least, most, member](ProducerConfig& config, const Property& property) -> Status {
+Setter NumberFrom(std::int64_t min, std::int64_t max, Number ProducerConfig::* member) {
+  return [min, max, member](ProducerConfig& config, const Property& property) -> Status {
     const auto number = ReadInteger<std::int64_t>(property.value);
-    if (!number || *number < least || *number > most) {
-      return BadSetting(property, fmt::format("a whole number from {} to {}", least, most));
+    if (!number || *number < min || *number > max) {
+      return BadSetting(property, fmt::format("a whole number from {} to {}", min, max));
     }
     config.*member = Number(*number);
     return {};
@@ -99,14 +100,14 @@ Status SetDimensions(ProducerConfig& config, const Property& property) {
   return {};
 }
 
-struct Known {
+struct KnownProperty {
   std::string_view name;
   Setter set;
 };
 
-const std::vector<Known>& KnownProperties() {
+const std::vector<KnownProperty>& KnownProperties() {
   using Config = ProducerConfig;
-  static const std::vector<Known> known{
+  static const std::vector<KnownProperty> known{
       {"AggregationEnabled", Flag(&Config::aggregation_enabled)},
       {"AggregationMaxCount", NumberFrom(1, kAny, &Config::aggregation_max_count)},
       {"AggregationMaxSize", NumberFrom(64, 10'485'760, &Config::aggregation_max_bytes)},
@@ -178,7 +179,7 @@ constexpr std::string_view kIgnored[] = {"EnableCoreDumps",
 
 Status Set(const Property& property, LoadedConfig& loaded) {
   const auto& known = KnownProperties();
-  const auto at = std::ranges::find(known, property.name, &Known::name);
+  const auto at = std::ranges::find(known, property.name, &KnownProperty::name);
   if (at != known.end()) return at->set(loaded.config, property);
   const bool is_ignored = std::ranges::find(kIgnored, property.name) != std::end(kIgnored);
   (is_ignored ? loaded.ignored : loaded.unknown).push_back(property.name);
@@ -199,13 +200,13 @@ nanoseconds LingerFor(milliseconds buffered) {
 // Kinesis Producer Library ("KPL Retries and Rate Limiting").
 nanoseconds HalfOf(milliseconds buffered) { return Bounded(buffered) / 2; }
 
-// The even rate and the burst together are less than `whole`, so that no interval of a second,
-// wherever it begins, has more. The rest is for records that arrive less evenly than they were
-// sent.
+// The even rate and the burst together are less than `whole`, so that no interval of a second has
+// more than `whole`, wherever the interval begins. The rest is for records that arrive less evenly
+// than they were sent.
 Quota EvenFlow(std::int64_t whole, std::int64_t percent) {
   constexpr std::int64_t kBurstPercent = 2;
-  const auto part = [whole](std::int64_t of) {
-    return std::max<std::int64_t>(whole * of / 100, 1);
+  const auto part = [whole](std::int64_t share) {
+    return std::max<std::int64_t>(whole * share / 100, 1);
   };
   return PerSecond(part(percent)).Burst(part(kBurstPercent));
 }
@@ -216,30 +217,30 @@ AggregatorOptions::Mode ModeOf(const ProducerConfig& config) {
   return config.aggregate_same_key_only ? Mode::kByPartitionKey : Mode::kByShard;
 }
 
-std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number); }
+std::size_t AsSize(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 }  // namespace
 
 PipelineOptions ProducerConfig::Pipeline() const {
   const std::int64_t percent = std::min(rate_limit_percent, kMaxPercent);
-  const auto rate = [percent](std::int64_t set, std::int64_t whole, std::int64_t flow) {
-    if (set > 0) return PerSecond(set);
+  const auto rate = [percent](std::int64_t configured, std::int64_t whole, std::int64_t flow) {
+    if (configured > 0) return PerSecond(configured);
     return EvenFlow(std::max<std::int64_t>(whole * percent / 100, 1), flow);
   };
   return {.aggregator = {.mode = ModeOf(*this),
-                         .max_count = Size(aggregation_max_count),
-                         .max_bytes = Size(aggregation_max_bytes)},
+                         .max_count = AsSize(aggregation_max_count),
+                         .max_bytes = AsSize(aggregation_max_bytes)},
           .limiter = {.records = rate(shard_records_per_second, kShardRecords, kRecordFlow),
                       .bytes = rate(shard_bytes_per_second, kShardBytes, kByteFlow)},
-          .collector = {.max_count = Size(collection_max_count),
-                        .max_bytes = Size(collection_max_bytes),
+          .collector = {.max_count = AsSize(collection_max_count),
+                        .max_bytes = AsSize(collection_max_bytes),
                         .linger = LingerFor(record_max_buffered_time)},
           .retry = {.fail_if_throttled = fail_if_throttled,
                     .max_attempts = static_cast<std::uint32_t>(max_attempts),
                     .hold_time = Bounded(hold_time)},
-          .window = {.max_requests = Size(max_connections),
-                     .max_bytes = Size(max_in_flight_bytes),
-                     .max_shard_requests = Size(max_requests_per_shard)},
+          .window = {.max_requests = AsSize(max_connections),
+                     .max_bytes = AsSize(max_in_flight_bytes),
+                     .max_shard_requests = AsSize(max_requests_per_shard)},
           .retry_linger = HalfOf(record_max_buffered_time),
           .ordered = ordered};
 }

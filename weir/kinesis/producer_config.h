@@ -16,8 +16,8 @@
 
 namespace weir::kinesis {
 
-/// Next to each member: the property that sets it, its unit if it has one, and its range. Names,
-/// defaults and ranges are those of the Kinesis Producer Library 1.0.7 (class
+/// The comment at each member gives the property that sets it, its unit if it has one, and its
+/// range. Names, defaults and ranges are those of the Kinesis Producer Library 1.0.7 (class
 /// KinesisProducerConfiguration), except where a comment says otherwise.
 struct WEIR_API ProducerConfig {
   bool aggregation_enabled = true;                  ///< AggregationEnabled
@@ -68,8 +68,8 @@ struct WEIR_API ProducerConfig {
   /// and its response take less time than in JSON (bench: wire), and are a quarter smaller.
   WireFormat wire = WireFormat::kCbor;
   /// max_outstanding_records (name of aiokpl): the number of records without a result at one time.
-  /// One shard or stream among others may have a part of it, and of max_outstanding_bytes
-  /// (buffer_quota.h). 1 to 10^9.
+  /// One shard or stream among others may take only a part of this number, and of
+  /// max_outstanding_bytes (buffer_quota.h). 1 to 10^9.
   std::int64_t max_outstanding_records = 100'000;
   /// max_outstanding_bytes: the memory that these records occupy in this process: data twice (as
   /// they came and as they are sent), keys, and kRecordOverhead (buffer_quota.h) for each. 1048576
@@ -77,19 +77,19 @@ struct WEIR_API ProducerConfig {
   std::int64_t max_outstanding_bytes = std::int64_t{64} << 20;
   /// max_in_flight_bytes: data and partition keys of the requests in flight. 1048576 to 2^63 - 1.
   std::int64_t max_in_flight_bytes = std::int64_t{4} << 20;
-  /// put_timeout: how long a put waits if there is no space. 0: it fails at once. 0 to 2^63 - 1,
-  /// which means without end.
+  /// put_timeout: how long a put waits if there is no space. 0: the put fails at once. 0 to 2^63 -
+  /// 1; the largest value means without end.
   milliseconds put_timeout = milliseconds::max();
   /// hold_time: how long a record is retried after AWS credentials could not be fetched or were
   /// rejected, or its stream did not exist (for example, since it is being created). At most until
-  /// it expires. 0: it fails at once. 0 to 2^63 - 1.
+  /// the record expires. 0: the record fails at once. 0 to 2^63 - 1.
   milliseconds hold_time = milliseconds::max();
   /// ordered: records of one partition key (or explicit hash key) are stored in the order of their
   /// puts.
   bool ordered = false;
-  /// aggregate_same_key_only: an aggregate holds records of one partition key only and has this
-  /// key, for consumers that divide a shard's records by it. Without effect if AggregationEnabled =
-  /// false.
+  /// aggregate_same_key_only: an aggregate holds records of one partition key only and has this key
+  /// itself, for consumers that divide a shard's records by partition key. Without effect if
+  /// AggregationEnabled = false.
   bool aggregate_same_key_only = false;
   /// max_attempts: a record that was in this number of requests without being stored fails with the
   /// last error. A request without a response or a connection counts, too. 0: the record is tried
@@ -117,8 +117,8 @@ struct LoadedConfig {
 /// Parses a properties file as the library does (java.util.Properties: '=', ':' or a blank between
 /// name and value, comments with '#' and '!', a backslash at the end continues a line; of equal
 /// names the last one counts). Properties that the file does not have are as in `defaults`.
-/// kInvalidArgument, with line and property: a value that cannot be parsed or is out of its range,
-/// which the message has.
+/// kInvalidArgument, with line and property: a value that cannot be parsed or is out of its range
+/// (the message has the range).
 [[nodiscard]] WEIR_API Result<LoadedConfig> ParseProperties(std::string_view text,
                                                             const ProducerConfig& defaults = {});
 

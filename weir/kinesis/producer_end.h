@@ -8,18 +8,19 @@
 namespace weir::kinesis {
 
 /// The work has ended when no call is in flight and no delivery is pending, after Close. Not
-/// thread-safe. A returned Done is run by the caller, without locks; it is empty if there is none
-/// to run.
+/// thread-safe. The caller of a function that returns a Done runs this Done, without locks; an
+/// empty Done means that there is nothing to run.
 class ProducerEnd {
  public:
-  /// Notes this number of deliveries that begin: callbacks that run on an executor, and calls of
-  /// Close.
+  /// Notes that this number of deliveries begin: callbacks on an executor, calls of Close, and
+  /// tasks that notify callers of Flush.
   void BeginDeliveries(std::size_t deliveries) { deliveries_ += deliveries; }
   /// Notes that a delivery has ended.
   [[nodiscard]] Done<void> EndDelivery();
   /// Notes that no call is in flight, and that none begins any more.
   [[nodiscard]] Done<void> OnCallsEnded();
-  /// `done` is returned when the work has ended, or now. At most one caller.
+  /// Stores `done` until EndDelivery or OnCallsEnded returns it at the end of the work; returns it
+  /// now if the work has ended. At most one caller.
   [[nodiscard]] Done<void> WhenEnded(Done<void> done);
 
   /// Returns whether the work has ended.

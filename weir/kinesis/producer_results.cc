@@ -114,17 +114,18 @@ void Producer::State::RunCallbacks(Stream& stream, StepEffects effects) {
   FlushedCallers flushed_callers;
   {
     const MutexLock lock(mutex);
-    bool are_fewer = false;
+    bool has_epoch_ended = false;
     for (const Delivery& delivery : effects.on_scheduler) {
-      are_fewer |= stream.epochs.OnCallbackRan(delivery.pending.epoch);
+      has_epoch_ended |= stream.epochs.OnCallbackRan(delivery.pending.epoch);
     }
-    if (!are_fewer) return;
+    if (!has_epoch_ended) return;
     flushed_callers = CollectFlushed(stream);
   }
   NotifyFlushed(stream, std::move(flushed_callers));
 }
 
-// The producer does not hold the record any more, and its callback may put again.
+// The space is freed before the callback runs: the producer does not hold the record any more, and
+// the callback may put again.
 void Producer::State::DeliverOnExecutor(Stream& stream, Delivery delivery) {
   std::vector<Waiter> served;
   {
@@ -149,7 +150,7 @@ FlushedCallers Producer::State::CollectFlushed(Stream& stream) {
   return flushed_callers;
 }
 
-// A task of the scheduler notifies the callers; it counts as a delivery until then.
+// A task of the scheduler notifies the callers; it counts as a delivery until it has run.
 void Producer::State::CollectFlushedOnExecutor(Stream& stream, std::uint64_t epoch) {
   FlushedCallers flushed_callers;
   {

@@ -8,7 +8,7 @@
 
 namespace weir::kinesis {
 
-/// A result, and the pending of its record: the callback that gets it.
+/// A result, and the PendingRecord of its record, which has the callback that gets the result.
 struct Delivery {
   RecordResult result;
   PendingRecord pending;
@@ -16,9 +16,10 @@ struct Delivery {
 
 /// The effects of the results of one step.
 struct StepEffects {
-  /// Deliver on the scheduler; their space is already free.
+  /// To be delivered on the scheduler; the space of these records is already free.
   std::vector<Delivery> on_scheduler{};
-  /// Deliver in tasks of ProducerParts::callbacks; their space is freed when the task begins.
+  /// To be delivered in tasks of ProducerParts::callbacks; the space of each record is freed when
+  /// its task begins.
   std::vector<Delivery> on_executor{};
   std::vector<Waiter> served{};  ///< callers whose records have space now
 };

@@ -47,7 +47,7 @@ namespace weir::kinesis {
 /// Callers take space and put records into a stream's inbox, under the lock. All other work happens
 /// in tasks of the scheduler, each of which keeps this object alive.
 struct Producer::State : std::enable_shared_from_this<State> {
-  State(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed);
+  State(const ProducerParts& producer_parts, ProducerConfig producer_config, std::uint64_t seed);
 
   // producer_callers.cc: called on any thread.
   Result<Stream*> Open(const StreamAddress& address) WEIR_EXCLUDES(mutex);
@@ -56,9 +56,9 @@ struct Producer::State : std::enable_shared_from_this<State> {
   /// Puts a record; blocks until there is space, as the configuration says.
   Status Put(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
   /// Returns kFailedPrecondition if this thread runs a callback, since a call that blocks might
-  /// wait for it.
+  /// wait for that callback.
   Status CheckMayBlock() const;
-  /// Checks the same for a call that waits for a result and for no callback.
+  /// Checks the same for a call that waits for a result only, and not for a callback.
   Status CheckMayAwaitResult() const;
   /// The implementation of Producer::Flush.
   void Flush(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
@@ -71,7 +71,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   /// `done` runs when no call is in flight and no delivery is pending, after Close. At most one
   /// caller, the destructor.
   void WhenEnded(Done<void> done) WEIR_EXCLUDES(mutex);
-  /// Returns whether WhenEnded would run at once, or no stream was ever opened.
+  /// Returns whether WhenEnded would run its `done` at once, or no stream was ever opened.
   bool HasEnded() const WEIR_EXCLUDES(mutex);
   std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
   ProducerStats Stats() const WEIR_EXCLUDES(mutex);
@@ -95,8 +95,8 @@ struct Producer::State : std::enable_shared_from_this<State> {
   bool IsInCallback() const;
   /// Adds a record whose space is taken to the inbox, and posts the task that empties it.
   void PutIn(Stream& stream, Incoming incoming) WEIR_REQUIRES(mutex);
-  /// Returns the tenant of a record, by the latest listing of the pipeline. A record keeps its
-  /// tenant when later listings differ.
+  /// Returns the tenant of a record according to the latest listing of the pipeline. A record keeps
+  /// its tenant when later listings differ.
   BufferQuota::Tenant TenantOf(const Stream& stream, HashKey hash) const WEIR_REQUIRES(mutex);
   /// Takes space and puts the record. Returns false if there is no space.
   Result<bool> PutIfRoom(Stream& stream, Incoming& incoming) WEIR_REQUIRES(mutex);
@@ -113,23 +113,23 @@ struct Producer::State : std::enable_shared_from_this<State> {
   // producer_results.cc: called by tasks of the scheduler, unless said otherwise.
   /// Delivers the results of a step, and publishes its counts and shards.
   void DeliverResults(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
-  /// Frees the space of the records whose callbacks run here, and of those that the pipeline does
-  /// not hold any more, and serves callers that wait.
+  /// Frees the space of the records whose callbacks run on the scheduler, and of those that the
+  /// pipeline does not hold any more, and serves callers that wait.
   StepEffects ApplyResults(Stream& stream, PipelineStep& step) WEIR_REQUIRES(mutex);
   /// Moves callers that wait for space to the tenants of the new listing.
   void MoveWaiting(const Stream& stream) WEIR_REQUIRES(mutex);
   void RecordMetrics(Stream& stream, const StepEffects& effects);
-  /// Removes the pending of a result; its bytes stay if its request is still in flight.
+  /// Removes the pending record of a result; its bytes stay if its request is still in flight.
   static PendingRecord TakePending(Stream& stream, const RecordResult& result);
   /// Puts the records of callers for which there is space now. Returns these callers. Also called
   /// on threads of the executor.
   std::vector<Waiter> ServeWaiting() WEIR_REQUIRES(mutex);
-  /// Puts the records of callers that have their space. Returns the waiters of these.
+  /// Puts the records of callers whose space is taken. Returns the waiters of these callers.
   std::vector<Waiter> PutServed(std::vector<Putter> putters) WEIR_REQUIRES(mutex);
   /// Runs the callbacks of results on this thread, and notifies the callers that were served.
   void RunCallbacks(Stream& stream, StepEffects effects) WEIR_EXCLUDES(mutex);
-  /// Runs one callback and what follows from it. On a thread of the callbacks' executor, as
-  /// CollectFlushedOnExecutor.
+  /// Runs one callback, then CollectFlushedOnExecutor. Both run on a thread of the callbacks'
+  /// executor.
   void DeliverOnExecutor(Stream& stream, Delivery delivery) WEIR_EXCLUDES(mutex);
   void CollectFlushedOnExecutor(Stream& stream, std::uint64_t epoch) WEIR_EXCLUDES(mutex);
   /// Counts that a delivery has ended; if it was the last one after Close, runs the caller of
@@ -157,7 +157,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void EndFlushIfUnneeded(Stream& stream) WEIR_EXCLUDES(mutex);
   /// Counts that a request, listing or budget request has ended.
   void EndCall() WEIR_EXCLUDES(mutex);
-  /// Ends all pipelines: each record has its result, and no more requests are sent.
+  /// Ends all pipelines: each record gets its result, and no more requests are sent.
   void CutOff() WEIR_EXCLUDES(mutex);
   /// Notes whether all calls have ended after CutOff.
   void OnCallsEnded() WEIR_EXCLUDES(mutex);

@@ -45,7 +45,7 @@ Status CheckData(const ProducerConfig& config, const Record& record) {
   return {};
 }
 
-/// Checks the record and makes the form that the pipeline takes.
+/// Checks the record and converts it to the form that the pipeline takes.
 Result<UserRecord> Prepare(const ProducerConfig& config, Record record, const Clock& clock) {
   WEIR_RETURN_IF_ERROR(CheckKey(record.partition_key));
   WEIR_RETURN_IF_ERROR(CheckData(config, record));
@@ -64,8 +64,8 @@ Result<UserRecord> Prepare(const ProducerConfig& config, Record record, const Cl
 }
 
 /// Returns the bytes of the quota that a record occupies. Data count twice, as they came and as
-/// they are framed: these are allocations of two threads, and memory that the first one frees is
-/// not reused by the second.
+/// they are framed: two threads allocate these copies, and the second thread does not reuse memory
+/// that the first one frees.
 std::size_t BytesOf(const UserRecord& record) {
   return kRecordOverhead + 2 * record.data.size() + record.partition_key.size();
 }
@@ -102,8 +102,8 @@ PendingRecord PendingTable::Take(std::uint64_t number) {
 }
 
 PendingRecord PendingTable::TakeAllButBytes(std::uint64_t number) {
-  PendingRecord kept{.tenant = records_[number].tenant, .bytes = records_[number].bytes};
-  PendingRecord taken = std::exchange(records_[number], std::move(kept));
+  PendingRecord remaining{.tenant = records_[number].tenant, .bytes = records_[number].bytes};
+  PendingRecord taken = std::exchange(records_[number], std::move(remaining));
   taken.bytes = 0;
   return taken;
 }

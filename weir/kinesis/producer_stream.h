@@ -17,15 +17,16 @@
 
 namespace weir::kinesis {
 
-/// The obligations of a record: its result to its caller, its space to the quota, and the end of
-/// its epoch to Flush.
+/// What the producer still owes for a record: its result to its caller, its space to the quota, and
+/// the end of its epoch to Flush.
 struct PendingRecord {
   PutDone done;
   BufferQuota::Tenant tenant;  ///< the tenant that took its space
   std::size_t bytes = 0;
   std::uint64_t epoch = 0;  ///< the stream's epoch in which it was put
   PutOrigin origin;
-  /// PutBlocking waits for `done`, which only wakes it. So it needs no executor.
+  /// A caller of PutBlocking waits for `done`, which only wakes this caller. So `done` needs no
+  /// executor.
   bool is_awaited = false;
 };
 
@@ -38,15 +39,16 @@ struct Incoming {
 /// Stores pending records under small numbers, which are reused. Not thread-safe.
 class PendingTable {
  public:
-  /// Stores a pending. Returns its number.
+  /// Stores a pending record. Returns its number.
   std::uint64_t Add(PendingRecord pending);
-  /// Removes and returns a pending. REQUIRES: Add returned this number, and it was not taken since.
+  /// Removes and returns a pending record. REQUIRES: Add returned this number, and it was not taken
+  /// since.
   PendingRecord Take(std::uint64_t number);
-  /// Removes and returns all of a pending but its bytes, which its tenant owes until Take.
+  /// Removes and returns a pending record without its bytes, which its tenant occupies until Take.
   /// REQUIRES: as Take; at most once for each number.
   PendingRecord TakeAllButBytes(std::uint64_t number);
-  /// Prefetches a pending that is taken soon. Debts are far apart in memory, and one that is not in
-  /// the processor's cache delays Take by 100 ns.
+  /// Prefetches a pending record that is taken soon. Pending records are far apart in memory, and
+  /// one that is not in the processor's cache delays Take by 100 ns.
   void Prefetch(std::uint64_t number) const { __builtin_prefetch(&records_[number], 1); }
 
  private:
@@ -56,11 +58,12 @@ class PendingTable {
 
 class Producer::Stream {
  public:
-  Stream(StreamAddress to, std::size_t as, Pipeline through, StreamMetrics& tells, Log& log)
-      : address(std::move(to)),
-        number(as),
-        pipeline(std::move(through)),
-        metrics(tells),
+  Stream(StreamAddress stream_address, std::size_t stream_number, Pipeline stream_pipeline,
+         StreamMetrics& stream_metrics, Log& log)
+      : address(std::move(stream_address)),
+        number(stream_number),
+        pipeline(std::move(stream_pipeline)),
+        metrics(stream_metrics),
         events(log, address.name.empty() ? address.arn : address.name),
         shards(pipeline.shards()) {}
 

@@ -27,7 +27,7 @@ void Producer::State::FlushPipelines(const std::vector<Stream*>& streams) {
   for (Stream* stream : streams) {
     EmptyInbox(*stream);
     CarryOut(*stream, stream->pipeline.Flush(Now()));
-    EndFlushIfUnneeded(*stream);  // its caller's deadline may have passed before this task runs
+    EndFlushIfUnneeded(*stream);  // the deadline of its Flush may have passed before this task
   }
 }
 

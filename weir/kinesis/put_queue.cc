@@ -13,8 +13,8 @@ PutQueue::Ticket PutQueue::Wait(BufferQuota& quota, Putter putter) {
   return ticket;
 }
 
-// Otherwise a caller that waits for space of a tenant that no longer exists would wait longer than
-// later callers.
+// Without this, a caller that waits for space of a tenant that no longer exists would wait longer
+// than later callers.
 void PutQueue::MoveWaiting(BufferQuota& quota, const Producer::Stream& stream,
                            const std::function<BufferQuota::Tenant(HashKey)>& tenant_of) {
   absl::flat_hash_map<Ticket, BufferQuota::Tenant> tenants;

@@ -12,36 +12,39 @@
 
 namespace weir::kinesis {
 
-/// A caller that waits for space. It is blocked while this exists, so the references are valid.
+/// A caller that waits for space. The caller is blocked while this object exists, so the references
+/// are valid.
 struct Putter {
   Producer::Stream& stream;
   Incoming& incoming;
   Waiter waiter{};
 };
 
-/// The callers that wait in a quota, under their tickets. Each function that is given the quota
-/// must get the same one. Not thread-safe.
+/// The callers that wait in a quota, under their tickets. All calls must pass the same quota. Not
+/// thread-safe.
 class PutQueue {
  public:
   using Ticket = BufferQuota::Ticket;
 
-  /// Queues a caller whose record has its tenant and does not fit. Returns its ticket.
+  /// Queues a caller whose record does not fit. Returns the ticket. REQUIRES: the tenant of the
+  /// record is set.
   Ticket Wait(BufferQuota& quota, Putter putter);
-  /// Returns the waiter of a caller. REQUIRES: the ticket is queued. Valid until it leaves.
+  /// Returns the waiter of a caller. REQUIRES: the ticket is queued. Valid until the ticket is
+  /// removed.
   Waiter& WaiterOf(Ticket ticket) { return putters_.at(ticket).waiter; }
-  /// Moves the callers of a stream to other tenants, as `tenant_of` returns them.
+  /// Moves the callers of a stream to the tenants that `tenant_of` returns.
   void MoveWaiting(BufferQuota& quota, const Producer::Stream& stream,
                    const std::function<BufferQuota::Tenant(HashKey)>& tenant_of);
-  /// Takes the space of callers for which there is space now, and removes and returns these.
+  /// Takes the space for callers for which there is space now. Removes and returns these callers.
   std::vector<Putter> Serve(BufferQuota& quota);
 
   struct Canceled {
     Waiter waiter;
-    std::vector<Putter> served;  ///< waited behind it, and have their space now
+    std::vector<Putter> served;  ///< waited behind the canceled one, and have their space now
   };
-  /// Removes a caller; nothing if it does not wait any more.
+  /// Removes and returns a caller; nothing if it does not wait any more.
   std::optional<Canceled> Cancel(BufferQuota& quota, Ticket ticket);
-  /// Removes all callers; none has space.
+  /// Removes and returns all callers; none of them gets space.
   std::vector<Putter> CancelAll(BufferQuota& quota);
 
  private:

@@ -8,8 +8,8 @@
 namespace weir::kinesis {
 namespace {
 
-/// The producer waits this long after the last expiry in a request for its response. It is less
-/// than kLastWait, so that the results of the records say why the request failed.
+/// After the last expiry of a record in a request, the producer waits this long for the response.
+/// This is less than kLastWait, so that the results of the records say why the request failed.
 constexpr nanoseconds kAnswerWait = kLastWait - std::chrono::milliseconds(100);
 
 Instant LastExpiry(const std::vector<KinesisRecord>& records) {
@@ -41,10 +41,10 @@ Result<ShardPage> ShardPageOf(WireFormat format, const tl::expected<JsonReply, A
 // If no record of a request can be retried any more, the producer waits only a little longer for
 // its response.
 Deadline PutDeadline(Deadline usual, const std::vector<KinesisRecord>& records) {
-  const Instant enough = usual.at() - kAnswerWait;
-  if (records.front().expires >= enough) return usual;
+  const Instant expiry_limit = usual.at() - kAnswerWait;
+  if (records.front().expires >= expiry_limit) return usual;
   const Instant last = LastExpiry(records);
-  return last >= enough ? usual : Deadline::At(last + kAnswerWait);
+  return last >= expiry_limit ? usual : Deadline::At(last + kAnswerWait);
 }
 
 }  // namespace weir::kinesis

@@ -16,9 +16,8 @@ PutAnswer PutAnswerOf(WireFormat format, tl::expected<JsonReply, AwsFailure> rep
 /// Returns the response to ListShards.
 Result<ShardPage> ShardPageOf(WireFormat format, const tl::expected<JsonReply, AwsFailure>& reply);
 
-/// Returns the deadline of a PutRecords request with these records, whose deadline is otherwise
-/// `usual`. If no record of the request can be retried after that, the deadline is earlier.
-/// REQUIRES: there is a record.
+/// Returns the deadline of a PutRecords request with these records: `usual`, or a little after the
+/// last record expires if that is earlier. REQUIRES: there is a record.
 Deadline PutDeadline(Deadline usual, const std::vector<KinesisRecord>& records);
 
 }  // namespace weir::kinesis

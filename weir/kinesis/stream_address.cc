@@ -13,10 +13,10 @@ constexpr std::size_t kLongestName = 128;
 constexpr std::string_view kResource = "stream/";
 
 bool IsName(std::string_view text) {
-  const auto fits = [](unsigned char c) {
+  const auto is_allowed = [](unsigned char c) {
     return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-';
   };
-  return !text.empty() && text.size() <= kLongestName && std::ranges::all_of(text, fits);
+  return !text.empty() && text.size() <= kLongestName && std::ranges::all_of(text, is_allowed);
 }
 
 /// Splits an ARN into: arn, partition, service, region, account, resource.

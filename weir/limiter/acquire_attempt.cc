@@ -1,14 +1,16 @@
 // The second part of an Acquire: calls the store and handles its result.
 //
-// The store may complete before or after its Acquire returns, on any thread, and reads the charges
-// until it returns. So the result and the return meet in the call (PendingAcquire::ArriveSecond):
+// The store may complete a call before or after BucketStore::Acquire returns, on any thread, and
+// reads the charges until Acquire returns. So the call continues only after both events: the store
+// has completed, and Acquire has returned. The later event continues
+// (PendingAcquire::ArriveSecond):
 //
-//   AskStore: release the call, call the store ----+
-//                                                  +--> the second one: OnStoreResult
-//   StoreAnswer: keep the result ------------------+
+//   AskStore: BucketStore::Acquire has returned ---+
+//                                                  +--> the later one: OnStoreResult
+//   StoreReceiver: store the result ---------------+
 //
-// The charges therefore live as long as the store may read them, and no further call to the store
-// begins within a call to it.
+// The charges therefore live as long as the store may read them, and calls to the store do not
+// nest.
 #include "weir/limiter/acquire_attempt.h"
 
 #include <fmt/format.h>
@@ -24,7 +26,7 @@
 #include "weir/runtime/add_saturated.h"
 
 namespace weir {
-// Takes the result of the store for a call, which it shares with AskStore.
+// Receives the store's result of a call, and shares this call with AskStore.
 class AcquireAttempt::StoreReceiver {
  public:
   StoreReceiver() = default;
@@ -52,8 +54,9 @@ void AcquireAttempt::Enter(CallPtr call) {
   Try(std::move(call));
 }
 
-// A store refuses a charge over the capacity as an invalid argument. An allowance belongs to one
-// pair; a group of several goes to the store, where the tokens that allowances hold are taken.
+// A store rejects a charge over the capacity as an invalid argument, so it is refused here. An
+// allowance belongs to one pair, so a group of several parts goes to the store, where the tokens
+// that allowances hold count as taken.
 void AcquireAttempt::Try(CallPtr call) {
   if (IsOverCapacity(call->charges)) return RefuseUntried(std::move(call));
   if (!call->has_one_part()) return AskStore(std::move(call));
@@ -65,8 +68,9 @@ void AcquireAttempt::Serve(CallPtr call, Decision decision) {
                            : end_.Refuse(std::move(call), std::move(decision));
 }
 
-// Until they meet, the StoreAnswer and this function share the call. The last try of a waiting call
-// may begin at its deadline; HasTime decides about it.
+// The StoreReceiver and this function share the call until both have called ArriveSecond. The
+// deadline of a waiting call is not checked here, because its last try may begin at the deadline:
+// HasTime decides whether it is tried.
 void AcquireAttempt::AskStore(CallPtr owned) {
   owned->asked = clock_.Now();
   if (owned->wait == nullptr && owned->deadline.ExpiredAt(owned->asked)) {
@@ -78,12 +82,12 @@ void AcquireAttempt::AskStore(CallPtr owned) {
   call.one_has_arrived.store(false, std::memory_order_relaxed);
   const UnixMillis now = buckets_.Now();
   if (WaitState* const wait = call.wait.get()) {
-    wait->tried = clock_.Now();  // after `now`, so that a wait counted from it is long enough
+    wait->tried = clock_.Now();  // after `now`, so that waits counted from `tried` are long enough
     wait->stamp = waiting_.StampOf(call.charges);
   }
   store_acquires_.Add();
-  // The policy decides what the store does with tokens that it takes after the deadline: it keeps
-  // them taken if the policy admits the request.
+  // The policy decides about tokens that the store takes after the deadline: they stay taken if the
+  // policy admits the request; otherwise the store returns them if it can.
   call.policy = fail_open_.PolicyOf(call);
   using StoreAnswer = OwedResult<Decision, "the store dropped the call", StoreReceiver>;
   static_assert(sizeof(StoreAnswer) == 2 * sizeof(void*));  // so that a Done does not allocate
@@ -152,8 +156,9 @@ bool AcquireAttempt::HasTime(Deadline deadline, Instant at) const {
   return left > nanoseconds(0) && left >= 2 * usual;
 }
 
-// The decision is made here, because other requests are ahead or the amounts never fit. The buckets
-// are read only for the statuses of the decision, so a failure of the read never admits the call.
+// The decision is made here, because other requests are ahead, the wait is over, or the amounts
+// never fit. The buckets are read only for the statuses of the decision, so a failure of the read
+// never admits the call.
 void AcquireAttempt::RefuseUntried(CallPtr call) {
   if (!HasTime(call->deadline, clock_.Now())) {
     const milliseconds retry_after = WaitBehind(*call);
@@ -162,25 +167,25 @@ void AcquireAttempt::RefuseUntried(CallPtr call) {
   const std::vector<BucketKey> keys = KeysOf(call->charges);
   const Deadline deadline = call->deadline;
   buckets_.ReadRecent(keys, deadline, [this, call = std::move(call)](auto records) mutable {
-    const milliseconds at_least = WaitBehind(*call);
+    const milliseconds min_wait = WaitBehind(*call);
     if (records) {
-      Decision refusal = RefusalOf(call->charges, *records, buckets_.Now(), at_least);
+      Decision refusal = RefusalOf(call->charges, *records, buckets_.Now(), min_wait);
       return end_.Refuse(std::move(call), std::move(refusal));
     }
     if (!IsUnavailable(records.error().code)) {
       return end_.OnStoreError(std::move(call), std::move(records.error()));
     }
     if (!call->deadline.ExpiredAt(clock_.Now())) fail_open_.CountStoreError();
-    end_.Refuse(std::move(call), Decision{.retry_after = at_least, .limits = {}});
+    end_.Refuse(std::move(call), Decision{.retry_after = min_wait, .limits = {}});
   });
 }
 
 milliseconds AcquireAttempt::WaitBehind(const PendingAcquire& call) {
-  constexpr milliseconds kLeast{1};
+  constexpr milliseconds kMinWait{1};
   if (IsOverCapacity(call.charges)) return kNeverAdmitted;
   const auto ahead = waiting_.FindAhead(call.charges);
-  if (!ahead || !ahead->retry_at) return kLeast;
-  return std::max(std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now()), kLeast);
+  if (!ahead || !ahead->retry_at) return kMinWait;
+  return std::max(std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now()), kMinWait);
 }
 
 }  // namespace weir

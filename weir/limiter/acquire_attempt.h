@@ -37,8 +37,8 @@ class AcquireAttempt {
   void Enter(CallPtr call);
   /// Decides from an allowance, or calls the store. No request is ahead of the call.
   void Try(CallPtr call);
-  /// Calls the store. OnStoreResult continues, on whichever thread is second
-  /// (PendingAcquire::ArriveSecond).
+  /// Calls the store. OnStoreResult continues when the store has completed and its function has
+  /// returned, on the thread of the later event (PendingAcquire::ArriveSecond).
   void AskStore(CallPtr owned);
   /// Ends a decided call.
   void Serve(CallPtr call, Decision decision);
@@ -62,7 +62,7 @@ class AcquireAttempt {
   /// Takes the store's result.
   void OnStoreResult(CallPtr call);
   /// Returns the time until the waiting requests ahead of the call try again; at least 1 ms.
-  /// Returns kNeverAdmitted if the amounts of its parts add up to more than a capacity.
+  /// Returns kNeverAdmitted if the amounts of the call's parts add up to more than a capacity.
   milliseconds WaitBehind(const PendingAcquire& call);
 
   BucketStore& buckets_;
@@ -74,7 +74,8 @@ class AcquireAttempt {
   LimitsRenewal& renewal_;
   Counter store_acquires_;
   Histogram store_latency_;  // nanoseconds
-  /// A moving average of the same. Of two results at the same time, one may be left out.
+  /// A moving average of the latencies of successful calls, in nanoseconds. If two results arrive
+  /// at the same time, one may be left out.
   std::atomic<std::int64_t> usual_latency_ = 0;
 };
 

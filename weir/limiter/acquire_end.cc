@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// If the Limiter was closed during the try of a waiting call, its tokens go back: the caller gets
-// kCancelled.
+// If the Limiter was closed while a waiting call was trying, the tokens are returned and the caller
+// gets kCancelled.
 void AcquireEnd::Admit(CallPtr call, Decision decision) {
   for (std::size_t i = 0; i < decision.shards.size(); ++i) {
     call->charges[i].shard = decision.shards[i];
@@ -31,7 +31,8 @@ void AcquireEnd::Admit(CallPtr call, Decision decision) {
 Lease AcquireEnd::MakeLease(PendingAcquire& call) {
   std::vector<Charge> held = std::move(call.charges);
   std::ranges::move(call.uncharged, std::back_inserter(held));
-  // A waiting call may end while the Limiter is being destroyed.
+  // A waiting call may end while the Limiter is being destroyed; OwnedByThread must not be used
+  // then.
   return {call.alive != nullptr ? adjusts_.Owned() : adjusts_.OwnedByThread(), std::move(held)};
 }
 
@@ -64,7 +65,7 @@ CallPtr AcquireEnd::SetCharges(CallPtr call, std::span<const PartView> parts) {
   call->charges = *std::move(charges);
   call->uncharged = MakeUncharged(parts, call->charges);
   if (!call->charges.empty()) return call;
-  // The request names only limits that block, for 0 tokens each.
+  // The request names only limits that block, with an amount of 0 for each.
   waiting_.RemoveCall(*call);
   charged_.Add();
   Lease lease = MakeLease(*call);

@@ -23,7 +23,7 @@ class AcquireEnd {
   AcquireEnd(Waiting& waiting, AdjustSender& adjusts, FailOpen& fail_open)
       : waiting_(waiting), adjusts_(adjusts), fail_open_(fail_open) {}
 
-  /// The decision is to admit; the store or an allowance has taken the tokens.
+  /// Admits the call: the store or an allowance has taken the tokens.
   void Admit(CallPtr call, Decision decision);
   void Refuse(CallPtr call, Decision decision);
   /// Sets the charges of the call and returns it. Ends the call and returns null if the amounts are
@@ -39,18 +39,19 @@ class AcquireEnd {
   void Abandon(CallPtr call);
   /// Fails a call because its caller asked for a stop.
   void Stop(CallPtr call);
-  /// Without a decision: fails, or admits without a charge if the policy says so.
+  /// Ends a call that has no decision because of `error`: admits it without a charge if
+  /// FailOpen::Admits returns true, otherwise fails it.
   void OnStoreError(CallPtr call, Error error);
   void OnStoreError(CallPtr call, Error error, std::string_view entity, std::string_view resource);
 
-  /// Counts a decision that was made without a call.
+  /// Counts a decision that was made without a PendingAcquire.
   void Count(const Decision& decision) { (decision.admitted ? charged_ : refused_).Add(); }
   std::uint64_t charged() const { return charged_.Value(); }
   std::uint64_t refused() const { return refused_.Value(); }
   std::uint64_t errors() const { return errors_.Value(); }
 
  private:
-  /// Takes the charges out of the call.
+  /// Moves the charges from the call to a new lease.
   Lease MakeLease(PendingAcquire& call);
 
   Waiting& waiting_;

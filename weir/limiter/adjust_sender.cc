@@ -18,14 +18,14 @@ std::vector<Charge> GivenBack(const std::vector<Charge>& deltas) {
   return back;
 }
 
-// Returns the time left for a repeated adjust: it must be applied before a store may have forgotten
-// its id. An adjust that was never sent has no such limit.
+// Returns the time within which a repeated adjust must be applied: after that, a store may have
+// forgotten its id. An adjust that was never sent has no such limit.
 milliseconds LeftToRepeat(const Adjustment& next, UnixMillis now) {
   return next.first_sent ? *next.first_sent + kAdjustIdLifetime - now : milliseconds::max();
 }
 
-// The deleter of a pointer that has its own count: aligned, so that two counts are not in one cache
-// line.
+// Holds the owner, as the deleter of a shared_ptr with its own reference count. Aligned, so that
+// two such counts are not in one cache line.
 struct alignas(kCacheLine) OwnerReference {
   std::shared_ptr<void> owner;
   void operator()(AdjustSender*) { owner.reset(); }
@@ -80,8 +80,8 @@ void AdjustSender::SendRun(AdjustRun run) {
   }
   if (!next->first_sent) next->first_sent = now;
   sent_.Add();
-  const auto of_send = Deadline::At(AddSaturated(clock_.Now(), std::min(timeout_, left)));
-  const Deadline deadline = std::min(of_send, run.deadline);
+  const auto send_deadline = Deadline::At(AddSaturated(clock_.Now(), std::min(timeout_, left)));
+  const Deadline deadline = std::min(send_deadline, run.deadline);
   buckets_.Adjust(next->deltas, next->id, now, deadline,
                   [self = Owned(), run = std::move(run)](Status answer) mutable {
                     const auto state = StateAfter(answer, run.unsent.front()->may_count);
@@ -89,9 +89,9 @@ void AdjustSender::SendRun(AdjustRun run) {
                   });
 }
 
-// The state is stored after may_count: when it is kDoubt, the lease may pass the adjust to another
-// run. Adjusts of this run that are not sent become kDoubt too, so that Settle() sends them in
-// order.
+// `state` is stored after `may_count`: once the state is kDoubt, the lease may pass the adjust to
+// another run. Adjusts of this run that are not sent become kDoubt too, so that Settle() sends them
+// in order.
 void AdjustSender::RecordResult(AdjustRun run, Adjustment::State state, Status answer) {
   const AdjustmentPtr sent = std::move(run.unsent.front());
   run.unsent.erase(run.unsent.begin());
@@ -100,10 +100,10 @@ void AdjustSender::RecordResult(AdjustRun run, Adjustment::State state, Status a
   if (in_doubt) in_doubt_.Add();
   sent->may_count = sent->may_count || in_doubt;
   sent->state = state;
-  // In doubt, the tokens may have been returned, so waiting requests try as well.
+  // If the result is in doubt, the tokens may have been returned, so waiting requests try as well.
   if (state != Adjustment::State::kRefused) waiting_.OnTokensReturned(GivenBack(sent->deltas));
   if (!run.unsent.empty() && !in_doubt) return SendRun(std::move(run));
-  for (const AdjustmentPtr& kept : run.unsent) kept->state = Adjustment::State::kDoubt;
+  for (const AdjustmentPtr& unsent : run.unsent) unsent->state = Adjustment::State::kDoubt;
   run.done(run.settles ? std::move(run.first_error) : std::move(answer));
 }
 

@@ -18,7 +18,7 @@
 
 namespace weir {
 
-/// Thread-safe. Reports tokens that went back to the waiting requests.
+/// Thread-safe. Reports returned tokens to Waiting, so that waiting requests try again.
 class AdjustSender {
  public:
   struct Options {
@@ -27,16 +27,16 @@ class AdjustSender {
     std::optional<std::uint64_t> seed{};
   };
   AdjustSender(BucketStore& store, const Clock& clock, Waiting& waiting, const Options& options);
-  /// Call this before anything else. Adjusts in flight and leases keep the owner, of which this is
-  /// a member.
+  /// Call this before anything else. This object is a member of the owner, which adjusts in flight
+  /// and leases keep alive.
   void Bind(const std::shared_ptr<void>& owner);
-  /// Leases make no more calls: the Limiter is destroyed. REQUIRES: not called during
-  /// OwnedByThread.
+  /// Makes leases refuse further calls, because the Limiter is being destroyed. REQUIRES: not
+  /// called during OwnedByThread.
   void Close();
   bool closed() const { return closed_.load(std::memory_order_acquire); }
-  /// Returns a pointer that keeps the owner.
+  /// Returns a pointer that keeps the owner alive.
   std::shared_ptr<AdjustSender> Owned();
-  /// Like Owned, but threads rarely share the count of the pointer. REQUIRES: not closed.
+  /// Like Owned, but threads rarely share the pointer's reference count. REQUIRES: not closed.
   std::shared_ptr<AdjustSender> OwnedByThread() const {
     return owned_by_thread_[ThreadNumber() % kThreadSlots];
   }
@@ -67,7 +67,7 @@ class AdjustSender {
   static constexpr std::size_t kThreadSlots = 16;
 
   std::weak_ptr<void> owner_;
-  /// Each has a count of its own. They own the owner until Close.
+  /// Each has a reference count of its own, and keeps the owner alive until Close.
   std::array<std::shared_ptr<AdjustSender>, kThreadSlots> owned_by_thread_;
   std::atomic<bool> closed_ = false;
   Mutex rng_mutex_;

@@ -1,10 +1,10 @@
-// One adjust of a lease, from the call to the store's result. It has one id however often it is
-// sent, so it counts at most once.
+// One adjust of a lease or of Limiter::Debit, from the call to the store's result. It has one id
+// however often it is sent, so it counts at most once.
 //
 //   kUnsettled --+--> kCounts, kRefused, kGivenUp: final; Lease::ApplyResults removes it
 //       ^        +--> kDoubt: no definite result, or not sent
 //       |                |
-//       +----------------+ Lease::TakeDoubts
+//       +----------------+ Lease::TakeDoubts, Debits::Send
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,8 @@ struct Adjustment {
     kGivenUp,  ///< in doubt for kAdjustIdLifetime; it could count twice if it was sent again
   };
 
-  Adjustment(std::vector<Charge> by, AdjustId name) : deltas(std::move(by)), id(name) {}
+  Adjustment(std::vector<Charge> charges, AdjustId adjust_id)
+      : deltas(std::move(charges)), id(adjust_id) {}
 
   const std::vector<Charge> deltas;
   const AdjustId id;
@@ -46,7 +47,8 @@ using AdjustmentPtr = std::shared_ptr<Adjustment>;
 /// Adjusts that are sent one after the other, each when the previous one has its result.
 struct AdjustRun {
   std::vector<AdjustmentPtr> unsent;
-  /// Gets the result of the last adjust, or of the first that is in doubt; the rest is not sent.
+  /// Gets the result of the last adjust, or of the first that is in doubt; the adjusts after that
+  /// one are not sent.
   Done<void> done;
   bool settles = false;  ///< `done` gets the first error instead
   Status first_error{};

@@ -24,7 +24,7 @@ class FailOpen {
   /// Returns the policy for this call if the store is unavailable.
   OnUnavailable PolicyOf(const PendingAcquire& call) const;
   /// Returns whether the call, which has no decision because of `error`, is to be admitted without
-  /// a charge; counts and logs it then.
+  /// a charge. If so, counts and logs the admission.
   bool Admits(const PendingAcquire& call, const Error& error, std::string_view entity,
               std::string_view resource);
   void CountStoreError() { store_errors_.Add(); }

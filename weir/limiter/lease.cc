@@ -55,8 +55,8 @@ void Lease::StartAdjust(const Amounts& amounts, Done<void> done) {
 }
 
 Status Lease::Release(const Amounts& amounts) {
-  Amounts turned = amounts;
-  for (auto& [limit, tokens] : turned) {
+  Amounts negated = amounts;
+  for (auto& [limit, tokens] : negated) {
     if (tokens < Tokens(0)) {
       return Fail(Code::kInvalidArgument,
                   fmt::format("limit {} is to give back {} tokens; an amount must not be negative",
@@ -64,7 +64,7 @@ Status Lease::Release(const Amounts& amounts) {
     }
     tokens = Tokens::Milli(-tokens.milli());
   }
-  return Adjust(turned);
+  return Adjust(negated);
 }
 
 Status Lease::Settle() {
@@ -74,7 +74,7 @@ Status Lease::Settle() {
 void Lease::Settle(Done<void> done) { StartSettle(OnCallbacks(std::move(done))); }
 
 void Lease::StartSettle(Done<void> done) {
-  if (Status is_active = CheckActive(); !is_active) return done(std::move(is_active));
+  if (Status checked = CheckActive(); !checked) return done(std::move(checked));
   ApplyResults();
   Adjustments doubts = TakeDoubts();
   if (doubts.empty()) return done({});
@@ -87,13 +87,13 @@ Status Lease::Commit() {
   return {};
 }
 
-// The return is an adjust like any other. If it is in doubt, charges_ is empty of tokens already,
-// so a repeated Cancel only sends it again under its id.
+// The return of the tokens is an adjust like any other. If this adjust is in doubt, charges_ holds
+// no tokens any more, so a repeated Cancel only sends the adjust again under its id.
 Status Lease::Cancel() {
   WEIR_RETURN_IF_ERROR(SettleAll());
   std::vector<Charge> all = OppositeOf(charges_);
   if (!all.empty()) {
-    // Checked before the adjust is added, which Await would not send.
+    // Checked before the adjust is added: AwaitUnlessInCallback would fail without sending it.
     if (CallbackScope::IsActive()) return Fail(internal::BlocksCallbacks());
     const AdjustmentPtr back = AddUnsettled(std::move(all));
     WEIR_RETURN_IF_ERROR(AwaitUnlessInCallback<void>(
@@ -140,8 +140,8 @@ AdjustmentPtr Lease::AddUnsettled(std::vector<Charge> deltas) {
   return adjustment;
 }
 
-// An adjust that the store has refused in the end does not keep the lease from ending, so only
-// doubts count as an error.
+// An adjust with a definite error does not keep the lease from ending, so only an adjust that is
+// still in doubt counts as an error.
 Status Lease::SettleAll() {
   WEIR_RETURN_IF_ERROR(CheckActive());
   ApplyResults();
@@ -167,8 +167,8 @@ Lease::Adjustments Lease::TakeDoubts() {
   return doubts;
 }
 
-// AddUnsettled has already subtracted the tokens that the adjust returns; this adds the tokens that
-// it took, or, if it was refused, restores the subtracted tokens.
+// AddUnsettled has already subtracted the tokens that an adjust returns. This function adds the
+// tokens that the adjust took, or restores the subtracted tokens if the adjust was refused.
 void Lease::ApplyResults() const {
   std::erase_if(unsettled_, [&](const AdjustmentPtr& one) {
     const auto state = one->state.load();

@@ -45,12 +45,12 @@ using AdjustmentPtr = std::shared_ptr<Adjustment>;
 /// given up: it may count or not, and charges() assumes the case with fewer tokens in the buckets.
 ///
 /// Blocking calls fail on threads that run callbacks (CallbackScope); the forms with a `done` work
-/// there. Each `done` runs as those of the Limiter (LimiterOptions::callbacks).
+/// there. Each `done` runs where those of the Limiter run (LimiterOptions::callbacks).
 class WEIR_API Lease {
  public:
   /// An inactive lease, like one that was moved from.
   Lease() = default;
-  /// Used by Limiter, which has taken `charges`. `sender` keeps the state of the Limiter.
+  /// Used by Limiter, which has taken `charges`. `sender` keeps the state of the Limiter alive.
   Lease(std::shared_ptr<AdjustSender> sender, std::vector<Charge> charges);
   // Inline, because the inactive lease of a refusal should cost nothing to move.
   Lease(Lease&& other) noexcept
@@ -120,12 +120,12 @@ class WEIR_API Lease {
   // Adjust and Settle; `done` runs on the thread that completes the call.
   void StartAdjust(const Amounts& amounts, Done<void> done);
   void StartSettle(Done<void> done);
-  /// Returns the adjusts to send for this one: the kept adjusts, then this one. Empty if `amounts`
+  /// Returns the adjusts to send: the kept adjusts, then a new one by `amounts`. Empty if `amounts`
   /// change nothing.
   Result<Adjustments> PlanAdjust(const Amounts& amounts);
   /// Adds an adjust to unsettled_ and subtracts the tokens that it returns from charges_.
   AdjustmentPtr AddUnsettled(std::vector<Charge> deltas);
-  /// Sends the kept adjusts and blocks. Returns success if none is in doubt afterwards.
+  /// Sends the kept adjusts and blocks. Returns success if no adjust is in doubt afterwards.
   Status SettleAll();
   bool HasDoubts() const;
   /// Returns the adjusts that are in doubt and marks them as in flight.
@@ -141,7 +141,7 @@ class WEIR_API Lease {
   mutable std::vector<Charge> charges_;
   mutable Adjustments unsettled_;  ///< in flight or kept, in order
   int exceptions_ = 0;             ///< std::uncaught_exceptions() when the lease became active here
-  bool spent_ = false;             ///< an exception does not cancel
+  bool spent_ = false;             ///< MarkSpent was called: an exception does not cancel
 };
 
 }  // namespace weir

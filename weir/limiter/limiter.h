@@ -30,7 +30,7 @@ namespace weir {
 struct WEIR_API LimiterOptions {
   /// Time for which resolved limits and entities are cached; 0 disables the cache. Changes made
   /// through this Limiter apply at once, independent of this time; changes by other processes apply
-  /// within it.
+  /// within this time.
   milliseconds cache_ttl{60'000};
   /// Maximum number of resolved (entity, resource) pairs in the cache. Pairs that were not used
   /// recently are evicted first.
@@ -51,8 +51,8 @@ struct WEIR_API LimiterOptions {
   Log* log = &NoLog();
   /// Runs the callbacks of asynchronous calls, so that they may block and never delay the store: a
   /// thread pool. (Blocking calls fail within the tasks of a Loop.) Null: callbacks run on the
-  /// thread that completes the call. Must outlive the last callback. If it drops a task, the
-  /// callback gets kCancelled, and tokens that were taken stay taken.
+  /// thread that completes the call. Must outlive the last callback. If the executor drops a
+  /// task, the callback gets kCancelled, and tokens that were taken stay taken.
   Executor* callbacks = nullptr;
   /// Seed of the random ids by which each adjust counts once. Set it in tests only; by default the
   /// system provides it.
@@ -100,17 +100,19 @@ class WEIR_API Limiter {
 
   /// Requests tokens and passes the outcome to `done`. A refusal is an Outcome, not an error.
   ///
-  /// The request completes by `deadline`, if the store observes it. With every backend, `done` runs
-  /// on LimiterOptions::callbacks, or, without it, before Acquire returns, on the thread on which
-  /// the store completes, or on the scheduler's thread. It then must not block: other requests wait
-  /// for the same thread.
+  /// The request completes by `deadline`, provided that the store completes each call by the call's
+  /// deadline. `done` runs on LimiterOptions::callbacks. Without that executor, `done` may run,
+  /// with any backend, on the calling thread before Acquire returns, on the thread on which the
+  /// store completes, on the scheduler's thread, or on the thread that destroys the Limiter. It
+  /// then must not block: other requests wait for the same thread.
   ///
   /// Errors:
   ///   kInvalidArgument     the request can never succeed: an unknown limit name, no or negative
   ///                        amounts, an amount over a capacity, or no limits at any level
   ///   kFailedPrecondition  the entity's chain of parents is a cycle or longer than kMaxCascade
   ///   kResourceExhausted   max_waiting requests wait already
-  ///   kCancelled           the Limiter was destroyed while the request waited
+  ///   kCancelled           the Limiter was destroyed, or a stop was requested, while the request
+  ///                        waited
   ///   an error of the store, which the policy may turn into an unprotected admission if the store
   ///   was unavailable
   void Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
@@ -125,8 +127,9 @@ class WEIR_API Limiter {
   ///
   /// Errors are those of Acquire, and kInvalidArgument if there are no parts, more than kMaxParts,
   /// more than kMaxCharges buckets, or different limits for one bucket (AcquirePart::target). If
-  /// there are several parts, the message names the part. Unlike Acquire, more than a capacity is
-  /// no error, but a refusal with kNeverAdmitted, so that a caller gets the limits' states.
+  /// there are several parts, the message names the part. Unlike in Acquire, an amount over a
+  /// capacity is not an error: the request is refused with kNeverAdmitted, and the caller gets the
+  /// limits' statuses.
   void AcquireAll(const GroupRequest& request, Deadline deadline, Done<GroupOutcome> done);
   /// Like the overload above, but blocks like the blocking Acquire.
   [[nodiscard]] Result<GroupOutcome> AcquireAll(const GroupRequest& request, Deadline deadline);
@@ -136,8 +139,8 @@ class WEIR_API Limiter {
   /// first. Limits that block are ignored. There is no lease. The call counts once: if a result of
   /// the store leaves open whether it counts, it is sent again under the same id, a few times and
   /// until the deadline. It is not sent after the deadline. The errors are those of Acquire and of
-  /// BucketStore::Adjust. After a definite error (see Lease) nothing was changed; after another one
-  /// the call may count or not. In a store that divides buckets, shard 0 is charged.
+  /// BucketStore::Adjust. After a definite error (see Lease) nothing was changed; after any other
+  /// error the call may count or not. In a store that divides buckets, shard 0 is charged.
   void Debit(std::span<const AcquirePart> parts, Deadline deadline, Done<void> done);
   /// Like the overload above, but blocks like the blocking Acquire.
   [[nodiscard]] Status Debit(std::span<const AcquirePart> parts, Deadline deadline);
@@ -150,8 +153,7 @@ class WEIR_API Limiter {
   [[nodiscard]] Status Apply(std::vector<ConfigChange> changes, Deadline deadline);
 
   /// Returns the limits that apply to a pair and the levels that they come from, from the cache if
-  /// possible. Blocks, as the blocking Acquire. Errors are those of
-  /// Resolver.
+  /// possible. Blocks like the blocking Acquire. Errors are those of Resolver.
   [[nodiscard]] Result<ResolvedPtr> Resolve(std::string_view entity, std::string_view resource,
                                             Deadline deadline);
   /// Returns the limits of a pair and their levels and balances, and whether and when a request for
@@ -168,9 +170,9 @@ class WEIR_API Limiter {
   /// Discards all cached pairs. The next request on each pair reads its limits again.
   void Invalidate();
 
-  /// Returns the counters. Each is read once, but not all at the same instant.
+  /// Returns the counters. Each counter is read once, but not all at the same instant.
   LimiterStats stats() const;
-  /// Returns the times, in nanoseconds, from each request to the store to its decision.
+  /// Returns the times, in nanoseconds, from each request to the store to its result.
   HistogramSnapshot StoreLatency() const;
 
  private:

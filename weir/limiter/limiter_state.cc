@@ -150,7 +150,7 @@ void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline,
                     });
 }
 
-// The id is given out here, before any call to the store: waiting requests are served in the order
+// The id is assigned here, before any call to the store: waiting requests are served in the order
 // in which Acquire was called, not in the order of their refusals.
 CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline,
                                 Done<Outcome> done) {
@@ -161,7 +161,7 @@ CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline
   const Deadline until = std::min(request.wait_until, deadline);
   if (until.ExpiredAt(clock_.Now())) return call;
   call->deadline = DeadlineOfTry(deadline);
-  // `new`, because make_unique would move it.
+  // `new`, because make_unique would have to move the WaitState, which is not movable.
   call->wait.reset(new WaitState{.id = waiting_.NextId(),
                                  .until = until.at(),
                                  .deadline = deadline,
@@ -201,8 +201,8 @@ void Limiter::State::TakeTurn(CallPtr call) {
   call->deadline = deadline;
   call->is_cut_short = deadline.Left(clock_.Now()) < wait.budget;
   call->renewals = 0;
-  // Under overload, the head is often a request that is about to expire. A try that cannot end in
-  // time would keep the tokens from the requests behind it.
+  // Under overload, the head of a queue is often a request that is about to expire. A try that
+  // cannot end in time would take the tokens from the requests behind the head.
   if (call->is_cut_short && !attempt_.HasTime(deadline, clock_.Now()))
     return attempt_.RefuseUntried(std::move(call));
   if (wait.resolved == nullptr) return attempt_.Try(std::move(call));

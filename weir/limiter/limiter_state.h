@@ -1,8 +1,8 @@
 // The state of a Limiter and the path of a call through it.
 //
-//   Acquire --> resolve --> Enter --+--> Try
-//                                          +--> wait queue (Waiting::JoinBehind), behind others
-//                                          +--> RefuseUntried, if in addition it may not wait
+//   Acquire --> resolve --> Enter --+--> Try, if no request waits for one of the buckets
+//                                   +--> wait queue (Waiting::JoinBehind), if the call may wait
+//                                   +--> RefuseUntried, if it may not wait
 //
 //   Try --> AskStore --> OnStoreResult --+--> Admit
 //                                        +--> RenewCall --> Try, if the limits are outdated
@@ -13,11 +13,10 @@
 //                +--> Expire --> RefuseUntried --> Refuse
 //                +--> Abandon, Stop --> Fail
 //
-// The steps up to `Enter` are here, the tries in AcquireAttempt, the renewals in
-// LimitsRenewal, the ends in AcquireEnd. `Try` decides from an allowance if possible
-// (Allowances::TryTake). Each call ends once: in Admit, Refuse or Fail, or without a charge in
-// OnStoreError. A CallPtr is moved from step to step, so a call has one owner at a time. No lock is
-// held while a step runs.
+// The steps before `Enter` are here, the tries in AcquireAttempt, the renewals in LimitsRenewal,
+// the ends in AcquireEnd. `Try` decides from an allowance if possible (Allowances::TryTake). Each
+// call ends once: in Admit, Refuse or Fail, or without a charge in OnStoreError. A CallPtr is moved
+// from step to step, so a call has one owner at a time. No lock is held while a step runs.
 #pragma once
 
 #include <memory>
@@ -80,9 +79,9 @@ class Limiter::State final : public Waiting::Host,
   CallPtr NewCall(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
   /// Returns the deadline of a try that begins now, for a waiting request with this deadline.
   Deadline DeadlineOfTry(Deadline of_request) const;
-  /// Charges a request that has limits of its own, then enters.
+  /// Sets the charges of a request that has limits of its own, then calls AcquireAttempt::Enter.
   void StartGiven(CallPtr call, const AcquireRequest& request);
-  /// Charges a request under resolved limits, then enters.
+  /// Sets the charges of a request under resolved limits, then calls AcquireAttempt::Enter.
   void StartResolved(CallPtr call, const ResolvedPtr& resolved, const Amounts& amounts);
   /// Resolves the limits of a waiting call again, then tries it.
   void TakeTurn(CallPtr call) override;

@@ -34,7 +34,7 @@ struct LimiterStats {
   std::uint64_t store_errors = 0;      ///< requests for which the store was unavailable
   std::uint64_t adjusts_in_doubt = 0;  ///< adjusts sent whose result leaves open if they count
   std::uint64_t adjusts_given_up = 0;  ///< in doubt for 10 minutes, and not sent again
-  std::uint64_t outdated = 0;          ///< results of the store that the limits are outdated
+  std::uint64_t outdated = 0;          ///< results of the store that report outdated limits
   ResolverStats resolver;
   AllowanceStats allowances;
   /// Calls to the store, by kind.

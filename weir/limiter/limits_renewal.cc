@@ -9,20 +9,21 @@
 namespace weir {
 namespace {
 
-// Limits that changed once need one renewal. More mean that other processes change them repeatedly.
+// Limits that changed once need one renewal. Further renewals mean that other processes change the
+// limits repeatedly.
 constexpr int kMaxRenewals = 3;
 constexpr milliseconds kContendedWait{100};
 
 // Returns whether the new result has the same limits for this bucket.
-bool HasSameLimits(const Target& target, const Resolved& now) {
-  return std::ranges::any_of(now.targets, [&](const TargetPtr& one) {
+bool HasSameLimits(const Target& target, const Resolved& renewed) {
+  return std::ranges::any_of(renewed.targets, [&](const TargetPtr& one) {
     return one->key == target.key && SameLimits(*one, target);
   });
 }
 
-bool HasChanged(std::span<const TargetPtr> before, const Resolved& now) {
-  return !std::ranges::all_of(before,
-                              [&](const TargetPtr& target) { return HasSameLimits(*target, now); });
+bool HasChanged(std::span<const TargetPtr> before, const Resolved& renewed) {
+  return !std::ranges::all_of(
+      before, [&](const TargetPtr& target) { return HasSameLimits(*target, renewed); });
 }
 
 bool HasLimit(const Target& target, const std::string& limit) {
@@ -30,21 +31,22 @@ bool HasLimit(const Target& target, const std::string& limit) {
          IsBlocked(target, limit);
 }
 
-// Returns the amounts that a request named, derived from its charge of its own bucket. A limit of
-// which it requested 0 tokens is left out, unless all its amounts are 0.
-Amounts AmountsOf(const Charge& own, const Target& now) {
+// Returns the amounts that a request named, derived from the charge of the entity's own bucket.
+// Limits with an amount of 0 are left out. If all amounts are 0, returns 0 for each limit that the
+// renewed target still has.
+Amounts AmountsOf(const Charge& own, const Target& renewed) {
   const auto is_zero = [](std::int64_t amount) { return amount == 0; };
-  const bool is_look = std::ranges::all_of(own.amounts, is_zero);
+  const bool are_all_zero = std::ranges::all_of(own.amounts, is_zero);
   Amounts amounts;
   for (std::size_t i = 0; i < own.amounts.size(); ++i) {
     const std::string& name = own.target->limits[i].name;
-    const bool is_asked = is_look ? HasLimit(now, name) : !is_zero(own.amounts[i]);
-    if (is_asked) amounts.push_back({name, Tokens::Milli(own.amounts[i])});
+    const bool is_named = are_all_zero ? HasLimit(renewed, name) : !is_zero(own.amounts[i]);
+    if (is_named) amounts.push_back({name, Tokens::Milli(own.amounts[i])});
   }
   return amounts;
 }
 
-// Limits that the request has itself cannot be resolved again.
+// Limits that the request itself sets cannot be resolved again.
 bool CanRenew(const PendingAcquire& call) {
   if (call.group.has_value()) {
     return std::ranges::any_of(call.group->parts,
@@ -66,19 +68,19 @@ void LimitsRenewal::RenewCall(CallPtr call) {
   const Deadline deadline = call->deadline;
   const std::string_view entity = own.key.entity;  // the call keeps the target alive
   const std::string_view resource = own.key.resource;
-  resolver_.Renew(entity, resource, deadline, [this, call = std::move(call)](auto now) mutable {
-    TryRenewed(std::move(call), std::move(now));
+  resolver_.Renew(entity, resource, deadline, [this, call = std::move(call)](auto result) mutable {
+    TryRenewed(std::move(call), std::move(result));
   });
 }
 
 void LimitsRenewal::TryRenewed(CallPtr call, Result<ResolvedPtr> resolved) {
   if (!resolved) return end_.OnStoreError(std::move(call), std::move(resolved.error()));
-  const Resolved& now = **resolved;
-  LogRenewal(TargetsOf(call->charges), now);
+  const Resolved& renewed = **resolved;
+  LogRenewal(TargetsOf(call->charges), renewed);
   WaitState* const wait = call->wait.get();
   const Amounts amounts =
-      wait != nullptr ? wait->amounts : AmountsOf(call->charges.front(), *now.targets.front());
-  call = end_.SetCharges(std::move(call), PartOf(now, amounts));
+      wait != nullptr ? wait->amounts : AmountsOf(call->charges.front(), *renewed.targets.front());
+  call = end_.SetCharges(std::move(call), PartOf(renewed, amounts));
   if (call == nullptr) return;
   if (wait != nullptr) wait->resolved = std::move(*resolved);
   attempt_.Try(std::move(call));
@@ -93,8 +95,8 @@ void LimitsRenewal::RenewGroup(CallPtr call) {
                });
 }
 
-// The store does not say which bucket has other limits, so one event is logged: of a pair whose
-// limits changed, if there is one.
+// The store does not say which bucket has other limits, so one event is logged: for a pair whose
+// limits have changed, or for any pair if none has changed.
 void LimitsRenewal::TryRenewedGroup(CallPtr call, PairResults pairs) {
   PendingGroup& group = *call->group;
   if (auto failed = TakeResults(group.parts, std::move(pairs))) {
@@ -103,9 +105,9 @@ void LimitsRenewal::TryRenewedGroup(CallPtr call, PairResults pairs) {
   }
   std::size_t logged = group.parts.size();
   for (std::size_t i = group.parts.size(); i-- > 0;) {
-    const ResolvedPtr& now = group.parts[i].resolved;
-    if (now == nullptr) continue;
-    if (logged == group.parts.size() || HasChanged(group.targets[i], *now)) logged = i;
+    const ResolvedPtr& renewed = group.parts[i].resolved;
+    if (renewed == nullptr) continue;
+    if (logged == group.parts.size() || HasChanged(group.targets[i], *renewed)) logged = i;
   }
   LogRenewal(group.targets[logged], *group.parts[logged].resolved);
   call = end_.SetGroupCharges(std::move(call));
@@ -119,13 +121,13 @@ void LimitsRenewal::RenewTargets(std::vector<TargetPtr> targets, Deadline deadli
   if (own->source == LimitSource::kOverride) return;
   resolver_.Renew(own->key.entity, own->key.resource, deadline,
                   [self = std::shared_ptr<LimitsRenewal>(owner_.lock(), this),
-                   targets = std::move(targets)](auto now) {
-                    if (now) self->LogRenewal(targets, **now);
+                   targets = std::move(targets)](auto renewed) {
+                    if (renewed) self->LogRenewal(targets, **renewed);
                   });
 }
 
-void LimitsRenewal::LogRenewal(std::span<const TargetPtr> outdated, const Resolved& now) {
-  log_.LogRenewed(outdated.front()->key, HasChanged(outdated, now));
+void LimitsRenewal::LogRenewal(std::span<const TargetPtr> outdated, const Resolved& renewed) {
+  log_.LogRenewed(outdated.front()->key, HasChanged(outdated, renewed));
 }
 
 }  // namespace weir

@@ -1,11 +1,11 @@
-// Renewal of outdated limits. If a bucket has other limits than those that were resolved, they are
-// resolved again, without the cache, and the store is called again. Mechanism:
+// Renewal of outdated limits. If a bucket has other limits than those that were resolved, the
+// limits are resolved again, without the cache, and the store is called again. Mechanism:
 // docs/design/limiter.md.
 //
-//   OnStoreResult: outdated --> RenewCall --> Resolver::Renew --> TryRenewed --> Try
-//                            |
-//                            +--> RenewGroup: Renew for each pair --> TryRenewedGroup --> Try
-//                            +--> after kMaxRenewals: refused as contended
+//   OnStoreResult: outdated --> RenewCall --+--> Resolver::Renew --> TryRenewed --> Try
+//                                           +--> RenewGroup (a group: Renew for each pair)
+//                                           |      --> TryRenewedGroup --> Try
+//                                           +--> after kMaxRenewals: OnRefusal, as contended
 #pragma once
 
 #include <memory>
@@ -27,12 +27,14 @@ class LimitsRenewal {
  public:
   LimitsRenewal(Resolver& resolver, AcquireAttempt& attempt, AcquireEnd& end, OutdatedLog& log)
       : resolver_(resolver), attempt_(attempt), end_(end), log_(log) {}
-  /// Call this before anything else. Renewals in flight keep the owner, of which this is a member.
+  /// Call this before anything else. This object is a member of the owner, which RenewTargets keeps
+  /// alive until its result.
   void Bind(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
-  /// Resolves the limits without the cache and tries again; after kMaxRenewals, refuses.
+  /// Resolves the limits without the cache and tries again. After kMaxRenewals, and if the request
+  /// itself sets the limits, treats the call as refused instead (AcquireAttempt::OnRefusal).
   void RenewCall(CallPtr call);
-  /// Resolves limits for which no call waits. The pair's own target is the first.
+  /// Resolves limits for which no call waits. The first of `targets` is the pair's own.
   void RenewTargets(std::vector<TargetPtr> targets, Deadline deadline);
 
   std::uint64_t outdated() const { return outdated_.Value(); }
@@ -44,7 +46,7 @@ class LimitsRenewal {
   void RenewGroup(CallPtr call);
   void TryRenewedGroup(CallPtr call, PairResults pairs);
   /// Logs that `outdated` were resolved again, and whether the result differs.
-  void LogRenewal(std::span<const TargetPtr> outdated, const Resolved& now);
+  void LogRenewal(std::span<const TargetPtr> outdated, const Resolved& renewed);
 
   Resolver& resolver_;
   AcquireAttempt& attempt_;

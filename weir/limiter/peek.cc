@@ -29,7 +29,7 @@ Level::Kind LevelOf(const Resolved& resolved, const Target& target) {
   return resolved.kinds[static_cast<std::size_t>(found - resolved.targets.begin())];
 }
 
-// Adds the limits that block, which no bucket has.
+// Adds the statuses of the limits that block: the buckets do not contain these limits.
 void AddBlocked(const Resolved& resolved, const Amounts& amounts, Peeked& peeked) {
   for (LimitStatus& status : BlockedLimits(resolved.targets, amounts)) {
     const auto target = std::ranges::find(resolved.targets, status.entity,

@@ -26,19 +26,19 @@ struct StopReport {
   void operator()() const;
 };
 
-/// The additional state of a request that may wait. It lasts over all its tries.
+/// The additional state of a request that may wait, kept through all its tries.
 struct WaitState {
   WaitQueue::Id id = 0;
   Instant until;       ///< end of the wait for tokens
   Deadline deadline;   ///< the deadline of the request; not before `until`
-  nanoseconds budget;  ///< time of the first try
+  nanoseconds budget;  ///< the time that the first try had until its deadline
   std::string entity;
   std::string resource;
   Amounts amounts;
   ResolvedPtr resolved{};   ///< source of the charges; null if the request has limits of its own
-  bool queued = false;      ///< the wait queue has an entry for it, also while it tries
+  bool queued = false;      ///< the wait queue has an entry for the request, also while it tries
   Instant tried{};          ///< start of the last try
-  std::uint64_t stamp = 0;  ///< Waiting::StampOf at that time
+  std::uint64_t stamp = 0;  ///< Waiting::StampOf at the start of the last try
   std::stop_token stop{};
   /// Reports a requested stop to the wait queue. Its destructor waits for the report to end, so it
   /// must not run under the lock of the queue.
@@ -51,16 +51,17 @@ struct PendingAcquire {
   Deadline deadline = Deadline::Never();
   std::vector<Charge> charges{};
   std::vector<Charge> uncharged{};        ///< MakeUncharged; for the lease, not for the store
-  std::optional<OnUnavailable> policy{};  ///< the policy of the request, then the one in force
+  std::optional<OnUnavailable> policy{};  ///< the request's own, later the one that applies
   std::unique_ptr<WaitState> wait{};      ///< null: the request does not wait
   std::optional<PendingGroup> group{};    ///< set for a group, which has a `done` of its own
-  /// Keeps the state of the Limiter, which may be destroyed during the call. Set if the request may
-  /// wait, or asked to.
+  /// Keeps the state of the Limiter alive: the Limiter may be destroyed during the call. Set if
+  /// AcquireRequest::wait is true, even if `wait` is null because the time to wait was already
+  /// over.
   std::shared_ptr<void> alive{};
-  int renewals = 0;            ///< how often its limits were renewed since its try began
-  bool maybe_charged = false;  ///< by an earlier try, which was not admitted
-  /// The deadline of the request leaves this try less time than the first one had. If it runs out,
-  /// that says nothing about the store.
+  int renewals = 0;            ///< renewals of the limits since the current try began
+  bool maybe_charged = false;  ///< by an earlier try that was not admitted
+  /// The deadline of the request leaves this try less time than the first one had. If this time
+  /// runs out, the store is not considered unavailable.
   bool is_cut_short = false;
 
   /// Returns whether all charges are those of one part, so that an allowance may decide them.
@@ -74,9 +75,8 @@ struct PendingAcquire {
 
   Instant asked{};  ///< start of the last call to the store
   std::optional<Result<Decision>> result{};
-  /// Called by the store's completion and by the function that called the store when the call has
-  /// returned. Returns true for the second of the two, which continues: only then does neither of
-  /// them use the charges.
+  /// Called twice: when the store completes, and when the store's function has returned. Returns
+  /// true for the second call, whose caller continues: the store does not use the charges any more.
   bool ArriveSecond() { return one_has_arrived.exchange(true, std::memory_order_acq_rel); }
   std::atomic<bool> one_has_arrived = false;
 };

@@ -104,7 +104,7 @@ void WaitQueue::WakeHead(const BucketQueue& queue) {
 }
 
 // The order matters. Heads whose retry is due become ready before Expire, so that they try once
-// more; expired waiters are removed before moves, so that none moves behind them.
+// more. Expired waiters are removed before moves, so that no waiter moves behind an expired one.
 WaitQueue::Step WaitQueue::Advance(Instant now) {
   Step step;
   WakeDueHeads(now);
@@ -137,7 +137,8 @@ void WaitQueue::Expire(Instant now, Step& step) {
   }
 }
 
-// One pass in the order of arrival is enough: a move only makes heads of later waiters.
+// One pass in the order of arrival is enough: if a head moves, the next head of its queue arrived
+// later.
 void WaitQueue::MoveBehindEarlier() {
   for (auto next = ready_.begin(); next != ready_.end();) {
     const Id id = *next;

@@ -9,9 +9,9 @@
 //   trying   its try is in flight
 //
 //   state             event                                       next state
-//   (new)             AddWaiter with retry_at, it is the head     timed
-//   (new)             AddWaiter without it, it is the head        ready
-//   (new)             AddWaiter, it is not the head               behind
+//   (new)             AddWaiter with a retry_at, as the head      timed
+//   (new)             AddWaiter without a retry_at, as the head   ready
+//   (new)             AddWaiter, not as the head                  behind
 //   behind            it becomes the head                         ready
 //   timed             Advance at retry_at, Wake, or WakeAll       ready
 //   timed or ready    an earlier waiter enters the queue          behind
@@ -40,11 +40,11 @@ namespace weir {
 /// store and `now`; its outputs are the waiters that are to try, the waiters that have expired, and
 /// the time of the next call. Not thread-safe.
 ///
-/// Each waiter is in the queue of one bucket, the one that refused it, in the order of arrival.
-/// Only the head of a queue tries. After a refusal it waits until the time that the refusal named,
-/// unless Wake makes it ready, or it loses its place and becomes the head again. A head that also
-/// charges another bucket, for which an earlier waiter waits, moves to that queue instead of
-/// trying.
+/// Each waiter is in the queue of one bucket, which refused it or for which an earlier waiter
+/// waited. A queue is in the order of arrival, and only its head tries. After a refusal, the head
+/// waits until the time that the refusal named. It becomes ready earlier if Wake is called, or if
+/// it stops being the head and becomes the head again. If an earlier waiter waits for another
+/// bucket that the head charges, the head moves to the queue of that bucket instead of trying.
 class WaitQueue {
  public:
   /// Ids ascend in the order of arrival.
@@ -62,9 +62,9 @@ class WaitQueue {
   /// empty, or if its head may try now or is trying.
   std::optional<Instant> HeadRetry(const Target& bucket) const;
 
-  /// Adds a new waiter to a queue. `retry_at`: if a try of its own was just refused, the time at
-  /// which it may try again. It has an effect only if the waiter is the head now; a waiter that
-  /// becomes the head later may try at once. REQUIRES: the id is new.
+  /// Adds a new waiter to a queue. `retry_at`: the time at which the waiter may try again, if its
+  /// own try was just refused. This time has an effect only if the waiter is the head now; a waiter
+  /// that becomes the head later may try at once. REQUIRES: the id is new.
   void AddWaiter(Waiter waiter, const TargetPtr& bucket, std::optional<Instant> retry_at);
   /// Queues a waiter for `bucket` after its try was refused. `buckets` are all buckets that it
   /// charges now; `retry_at` is as in AddWaiter. REQUIRES: the waiter is trying.
@@ -129,7 +129,7 @@ class WaitQueue {
   std::unordered_map<TargetPtr, BucketQueue, TargetHash, TargetEqual> queues_;  ///< none is empty
   std::set<Id> ready_;  ///< the waiters in the state ready
   Timers retries_;      ///< retry_at of the waiters in the state timed
-  Timers ends_;         ///< `until` of the waiters that are not trying, if they expire
+  Timers ends_;         ///< `until` of the waiters that can expire and are not trying
 };
 
 }  // namespace weir

@@ -1,12 +1,13 @@
-// The driver of the wait queue: keeps the waiting calls, and starts their tries and ends them on
+// The driver of the wait queue: stores the waiting calls, and starts their tries and ends them on
 // time. Mechanism: docs/design/waiting.md.
 //
 //   JoinBehind (new call) ------+                        +--> Host::TakeTurn --> StayQueued, or
 //   StayQueued (refused) -------+--> WaitQueue --> pump -+                       RemoveCall
-//   OnTokensReturned, WakeAll --+        |               +--> Host::Expire
-//                                        |                      (scheduler's thread)
-//   RequestStop -------------------------+--> Host::Stop
-//                                        +--- Close ---------> Host::Abandon
+//   OnTokensReturned, WakeAll --+                   ^    +--> Host::Expire
+//   RequestStop ------------------------------------+    +--> Host::Stop
+//   Close --> Host::Abandon
+//
+// The pump calls the host on the scheduler's thread, Close on its caller's thread.
 #pragma once
 
 #include <array>
@@ -26,8 +27,8 @@
 
 namespace weir {
 
-/// Thread-safe. Tries and ends begin on the scheduler's thread only, one after the other, so the
-/// callback of a waiting request may give tokens back without nesting.
+/// Thread-safe. Tries and ends, except those by Close, begin on the scheduler's thread only, one
+/// after the other, so the callback of a waiting request may give tokens back without nesting.
 class Waiting {
  public:
   /// The owner, which continues the calls. Called without a lock.
@@ -61,8 +62,8 @@ class Waiting {
   /// before a try, so that StayQueued can detect a return that crossed the refusal.
   std::uint64_t StampOf(std::span<const Charge> charges) const;
 
-  /// A request waits for one of these buckets. `retry_at` is the latest time at which a head tries
-  /// again, if it is known.
+  /// FindAhead returns this if a request waits for one of the buckets. `retry_at` is the latest
+  /// known time at which the head of one of their queues tries again; nullopt if none is known.
   struct Ahead {
     std::optional<Instant> retry_at;
   };
@@ -123,7 +124,7 @@ class Waiting {
   std::atomic<bool> closed_ = false;
   /// The number of changes of limits; a part of each stamp.
   std::atomic<std::uint64_t> changes_ = 0;
-  std::array<std::atomic<std::uint64_t>, kStamps> stamps_{};  ///< returns, by hash of the bucket
+  std::array<std::atomic<std::uint64_t>, kStamps> stamps_{};  ///< number of returns, by bucket hash
 
   mutable Mutex mutex_;
   WaitQueue queue_ WEIR_GUARDED_BY(mutex_);

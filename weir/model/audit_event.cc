@@ -20,7 +20,7 @@ constexpr TextRule kDetailText = {.what = "text of an audit detail",
                                   .may_be_empty = true,
                                   .may_have_lines = true};
 
-// Adds up what one event holds.
+// Checks the details of one event against the bounds on their nesting and their total length.
 class DetailCheck {
  public:
   Status CheckParts(const AuditDetail::Parts& parts) {

@@ -28,7 +28,7 @@ inline bool operator==(const AuditDetail& a, const AuditDetail& b) { return a.va
 
 struct AuditEvent {
   std::string id;       ///< a ULID: sorts by time
-  std::string subject;  ///< an entity id, kSystemSubject, or as ResourceSubject
+  std::string subject;  ///< an entity id, kSystemSubject or a ResourceSubject
   UnixMillis at;        ///< stores keep whole seconds; the milliseconds are in the id
   std::string action;   ///< one of audit_action, or an action that this version does not know
   std::optional<std::string> principal;  ///< the author of the change, if known

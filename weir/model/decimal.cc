@@ -13,7 +13,7 @@ bool IsDigits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// False on overflow.
+/// Returns false on overflow.
 bool AppendDigits(std::string_view digits, std::uint64_t& value) {
   for (const char c : digits) {
     if (__builtin_mul_overflow(value, 10U, &value)) return false;

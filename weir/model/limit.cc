@@ -72,7 +72,7 @@ Status Validate(const std::vector<Limit>& limits) {
   WEIR_RETURN_IF_ERROR(CheckCount(limits.size()));
   for (auto limit = limits.begin(); limit != limits.end(); ++limit) {
     WEIR_RETURN_IF_ERROR(CheckLimitName(limit->name));
-    // Only the period of a limit that blocks can be wrong.
+    // In a limit that blocks, only the period can be wrong.
     const auto quota = Validate(Blocks(*limit) ? Quota{1, 1, limit->quota.period} : limit->quota);
     if (!quota)
       return InvalidLimit(fmt::format("limit '{}': {}", limit->name, quota.error().message));

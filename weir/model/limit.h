@@ -14,8 +14,8 @@ namespace weir {
 struct Limit {
   std::string name;
   Quota quota;
-  /// How long a process may spend tokens that it took from a shared bucket ahead of the requests,
-  /// without a call of the store. 0: each request is a call of the store. The cost of an allowance:
+  /// How long a process may spend tokens that it took from a shared bucket in advance, without a
+  /// call to the store. 0: each request calls the store. The cost of an allowance:
   /// docs/design/allowances.md.
   milliseconds allowance{0};
 
@@ -23,7 +23,8 @@ struct Limit {
 };
 
 /// Returns true for a limit that refuses every request for its tokens: its capacity and its rate
-/// are 0. No bucket stores such a limit; a balance that the bucket has from before stays in it.
+/// are 0. No bucket stores such a limit; a balance that a bucket has from an earlier limit of this
+/// name stays in the bucket.
 constexpr bool Blocks(const Limit& limit) {
   return limit.quota.capacity == 0 && limit.quota.amount == 0;
 }

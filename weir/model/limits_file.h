@@ -37,7 +37,7 @@ struct LimitsFile {
   friend bool operator==(const LimitsFile&, const LimitsFile&) = default;
 };
 
-/// Parses such a file of at most 16 MiB. The function rejects everything that it does not
+/// Parses a limits file of at most 16 MiB. The function rejects everything that it does not
 /// understand: unknown and duplicate keys, negative numbers, zeros other than a rate of 0, reserved
 /// and invalid names, cycles of parents, and cascades over more than kMaxCascade entities. Errors
 /// are kInvalidArgument with a message of one line, `file_name:line: what; right would be ...`. An

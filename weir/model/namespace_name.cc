@@ -20,8 +20,8 @@ Status CheckNamespaceId(std::string_view id) {
   if (id == "_") {
     return Fail(Code::kInvalidArgument, "namespace id '_' is reserved for the table itself");
   }
-  const bool fits = !id.empty() && id.size() <= 64 && id.find_first_not_of(kBase64) == id.npos;
-  if (fits) return {};
+  const bool is_valid = !id.empty() && id.size() <= 64 && id.find_first_not_of(kBase64) == id.npos;
+  if (is_valid) return {};
   return Fail(Code::kInvalidArgument,
               fmt::format("namespace id {}: right would be 1 to 64 letters, digits, '_' and '-'",
                           Quoted(id)));
@@ -39,7 +39,7 @@ Status CheckNameOrId(std::string_view name_or_id) {
 
 std::string FormatNamespaceId(std::uint64_t bytes) {
   std::string id;
-  // 64 bits are ten groups of six bits, and four bits that two zero bits complete.
+  // 64 bits are ten groups of six bits, and four more bits, to which two zero bits are appended.
   for (int shift = 58; shift >= 0; shift -= 6) id += kBase64[(bytes >> shift) & 63];
   id += kBase64[(bytes << 2) & 63];
   return id;

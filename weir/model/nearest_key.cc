@@ -28,7 +28,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string NearestKey(std::string_view key, std::span<const std::string_view> known) {
-  // A key of more bytes is not a misspelling of a known key, and the comparison would be slow.
+  // A longer key is not a misspelling of a known key, and the comparison would be slow.
   constexpr std::size_t kLongest = 64;
   const auto distance = [key](std::string_view other) {
     return key.size() > kLongest ? kLongest : EditDistance(key, other);

@@ -17,7 +17,7 @@ namespace {
 using Entities = std::map<std::string, EntityDeclaration>;
 using Chain = std::vector<std::string>;
 
-/// Null for an entity without a parent, and for one that is only named as a parent.
+/// Returns null for an entity without a parent, and for one that is only named as a parent.
 const std::string* ParentOf(const Entities& entities, const std::string& entity) {
   const auto found = entities.find(entity);
   if (found == entities.end()) return nullptr;
@@ -48,7 +48,8 @@ std::string FormatChain(const Chain& chain) {
 }
 
 std::optional<ParentFault> FindCycle(const Entities& entities) {
-  // The start of the walk that first visited an entity. Each entity is walked over once.
+  // For each visited entity, the start of the walk that visited it first. A walk ends at an entity
+  // that was visited before.
   std::unordered_map<std::string, const std::string*> met_from;
   for (const auto& [entity, declaration] : entities) {
     for (const std::string* at = &entity; at != nullptr; at = ParentOf(entities, *at)) {

@@ -21,8 +21,8 @@ struct ParentFault {
 std::optional<ParentFault> FindParentFault(
     const std::map<std::string, EntityDeclaration>& entities);
 
-/// Returns the line, from 1, on which a limits file names the parent of `entity`; 0 if it names
-/// none. REQUIRES: ParseLimitsFile accepts `text`.
+/// Returns the line, from 1, on which a limits file names the parent of `entity`; 0 if the file
+/// names no parent. REQUIRES: ParseLimitsFile accepts `text`.
 int LineOfParent(std::string_view text, std::string_view entity);
 
 }  // namespace weir

@@ -43,7 +43,7 @@ std::string FormatAllowance(milliseconds allowance);
 [[nodiscard]] Result<std::int64_t> ParsePositiveTokens(std::string_view part,
                                                        std::string_view text);
 
-/// The same for 0 and positive numbers.
+/// Like ParsePositiveTokens, but also accepts 0.
 [[nodiscard]] Result<std::int64_t> ParseTokensFromZero(std::string_view part,
                                                        std::string_view text);
 

@@ -16,12 +16,12 @@ std::int64_t RateTimes(const Quota& quota, milliseconds time) {
 std::vector<Limit> ReserveAllowance(std::vector<Limit> limits) {
   for (Limit& limit : limits) {
     if (limit.allowance <= milliseconds(0)) continue;
-    const std::int64_t aside = RateTimes(limit.quota, limit.allowance);
-    const std::int64_t least = std::max((limit.quota.capacity + 1) / 2, kMillitokens);
-    if (aside > limit.quota.capacity - least) {
+    const std::int64_t reserved = RateTimes(limit.quota, limit.allowance);
+    const std::int64_t min_capacity = std::max((limit.quota.capacity + 1) / 2, kMillitokens);
+    if (reserved > limit.quota.capacity - min_capacity) {
       limit.allowance = milliseconds(0);
     } else {
-      limit.quota.capacity -= aside;
+      limit.quota.capacity -= reserved;
     }
   }
   return limits;

@@ -1,4 +1,4 @@
-// The capacity that an allowance leaves to its bucket.
+// The capacity that remains for the bucket of a limit with an allowance.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace weir {
 /// than one token, would remain, the capacity is unchanged and the allowance becomes 0. REQUIRES:
 /// Validate(limits).
 std::vector<Limit> ReserveAllowance(std::vector<Limit> limits);
-/// Returns by how much ReserveAllowance reduced the capacity of `limit`, which ReserveAllowance
-/// returned. In millitokens.
+/// Returns the millitokens by which ReserveAllowance reduced the capacity of `limit`, one of the
+/// limits that it returned.
 std::int64_t ReservedFor(const Limit& limit);
 /// Returns the tokens that the rate refills in `time`, rounded up. Millitokens.
 std::int64_t RateTimes(const Quota& quota, milliseconds time);

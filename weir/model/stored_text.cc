@@ -18,7 +18,8 @@ unsigned ByteAt(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
 }
 
-// The length of a character in bytes, by its first byte; 0 if no character begins with it.
+// Returns the length of a character in bytes, given its first byte; 0 if no character begins with
+// this byte.
 std::size_t LengthOf(unsigned first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;
@@ -26,7 +27,7 @@ std::size_t LengthOf(unsigned first) {
   return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
-// False for an overlong form: the value would fit into fewer bytes.
+// Returns false for an overlong form: the value would fit into fewer bytes.
 bool IsShortest(char32_t value, std::size_t bytes) {
   return bytes < 3 || (bytes == 3 ? value >= 0x800 : value >= 0x10000);
 }
@@ -50,8 +51,8 @@ std::optional<Character> ReadCharacter(std::string_view text, std::size_t at) {
 bool IsControlCharacter(char32_t value) { return value < 0x20 || (value >= 0x7f && value < 0xa0); }
 
 bool IsAllowed(const TextRule& rule, char32_t value) {
-  const bool ends_line = value == U'\t' || value == U'\n' || value == U'\r';
-  return !IsControlCharacter(value) || (rule.may_have_lines && ends_line);
+  const bool is_space = value == U'\t' || value == U'\n' || value == U'\r';
+  return !IsControlCharacter(value) || (rule.may_have_lines && is_space);
 }
 
 tl::unexpected<Error> RefuseText(const TextRule& rule, std::string_view text,

@@ -1,5 +1,4 @@
-// The rules for every text that a store keeps, so that the store can always be read again and
-// printed.
+// The rules for every stored text, so that a store can always be read again and printed.
 #pragma once
 
 #include <cstddef>

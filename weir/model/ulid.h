@@ -1,7 +1,7 @@
 // Names that sort by the time of their creation.
 //
-// Format: github.com/ulid/spec: 48 bits of Unix milliseconds and 80 random bits, in 26 characters
-// of Crockford's base32, and its monotonic rule.
+// Format: github.com/ulid/spec, with its monotonic rule: 48 bits of Unix milliseconds and 80 random
+// bits, in 26 characters of Crockford's base32.
 #pragma once
 
 #include <cstdint>

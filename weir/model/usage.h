@@ -20,7 +20,8 @@ enum class UsageWindow { kHourly, kDaily, kMonthly };
 /// Returns "hourly", "daily" or "monthly".
 WEIR_API std::string_view Name(UsageWindow window);
 WEIR_API std::optional<UsageWindow> UsageWindowNamed(std::string_view name);
-/// Parses names that commas separate: "hourly,daily". kInvalidArgument names the word that is none.
+/// Parses names that commas separate: "hourly,daily". Fails with kInvalidArgument if a word is no
+/// such name; the message contains the word.
 [[nodiscard]] WEIR_API Result<std::vector<UsageWindow>> ParseUsageWindows(std::string_view text);
 
 /// Returns the first instant of the window that contains `at`, in UTC.
@@ -59,10 +60,10 @@ struct UncountedTime {
   friend bool operator==(const UncountedTime&, const UncountedTime&) = default;
 };
 
-/// The first spans of some time, in the order of their ends.
+/// The first such spans within a longer time, in the order of their ends.
 struct UncountedTimes {
   std::vector<UncountedTime> spans;
-  bool has_more = false;  ///< there are others
+  bool has_more = false;  ///< there are more spans
 };
 
 /// Selects the snapshots that match all fields that are set. A mixed snapshot matches each kind of

@@ -10,8 +10,8 @@ namespace weir {
 
 using YamlWords = std::span<const std::string_view>;
 
-/// Errors have the form of those of ParseYaml. `where` names the part in messages, `right`
-/// describes a correct one.
+/// Errors have the form of those of ParseYaml. In messages, `where` names the checked part, and
+/// `right` describes a correct one.
 class YamlChecks {
  public:
   /// `file_name` must outlive the checks.

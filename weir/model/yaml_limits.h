@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// Correct limits, for messages.
+/// Describes correct limits, for messages.
 inline constexpr std::string_view kYamlLimitsExample = "1 to 20 limits such as 'rpm: 1000/min'";
 
 /// Aliases may repeat a large part of a file many times; this bounds the number of limits after all

@@ -11,8 +11,8 @@ constexpr std::array<std::string_view, 9> kYamlKeywords = {"null", "true", "fals
                                                            "on",   "off",  "y",     "n"};
 
 bool IsYamlKeyword(std::string_view name) {
-  return std::ranges::any_of(kYamlKeywords, [name](std::string_view taken) {
-    return std::ranges::equal(name, taken, {}, [](char c) {
+  return std::ranges::any_of(kYamlKeywords, [name](std::string_view keyword) {
+    return std::ranges::equal(name, keyword, {}, [](char c) {
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
   });

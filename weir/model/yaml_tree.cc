@@ -20,7 +20,7 @@ using Kind = YamlNode::Kind;
 constexpr std::string_view kPlain = "?";
 constexpr std::string_view kInQuotes = "!";
 
-/// Thrown from a handler to stop yaml-cpp's parser. Caught in Build.
+/// Thrown from a handler to stop yaml-cpp's parser. Caught in BuildTree.
 struct Refusal {
   int line;
   std::string message;
@@ -160,7 +160,8 @@ constexpr std::string_view kSilence =
     "more than 1048576 bytes without an entry; right would be block style, an entry a line";
 static_assert(kMaxBytesWithoutEvent == 1048576, "the text above names it");
 
-/// yaml-cpp reports the error of an indentation by a tab at the line of the tab or at the next one.
+/// Returns true if the line with index `line` or the line after it has a tab: yaml-cpp reports an
+/// indentation by a tab at the line of the tab or at the line before.
 bool HasTab(std::string_view text, int line) {
   for (; line > 0 && !text.empty(); --line) {
     text.remove_prefix(std::min(text.find('\n') + 1, text.size()));

@@ -32,7 +32,7 @@ std::string TextOr(const Item& item, std::string_view attribute) {
   return text == nullptr ? "" : *text;
 }
 
-// Requires that an attribute still has the value `seen`. `none` is its value if it is absent.
+// Requires that an attribute still has the value `seen`. An absent attribute has the value `none`.
 template <class T>
 void RequireSeen(Expression& e, std::string_view attribute, const T& seen, const T& none) {
   if (seen != none) {
@@ -128,11 +128,11 @@ void AccountLimitTable::Get(const AccountKey& key, Deadline deadline, Done<Maybe
   if (Status valid = Check(key); !valid) return done(Fail(std::move(valid.error())));
   table_.Get(TableKeyOf(key), deadline,
              dynamo::Then<std::optional<Item>>(
-                 std::move(done), [](const std::optional<Item>& item, Done<MaybeRow> told) {
-                   if (!item) return told(MaybeRow());
+                 std::move(done), [](const std::optional<Item>& item, Done<MaybeRow> on_row) {
+                   if (!item) return on_row(MaybeRow());
                    auto row = ReadRow(*item);
-                   if (!row) return told(Fail(std::move(row.error())));
-                   told(MaybeRow(*std::move(row)));
+                   if (!row) return on_row(Fail(std::move(row.error())));
+                   on_row(MaybeRow(*std::move(row)));
                  }));
 }
 
@@ -151,14 +151,14 @@ void AccountLimitTable::Change(const AccountLimitChange& change, Deadline deadli
   if (Status valid = Check(change); !valid) return done(std::move(valid));
   std::visit(
       [&](const auto& wish) {
-        auto told = [key = KeyOf(wish), wished = RowOf(wish),
-                     done = std::move(done)](auto outcome) mutable {
+        auto on_outcome = [key = KeyOf(wish), wished = RowOf(wish),
+                           done = std::move(done)](auto outcome) mutable {
           if (outcome) return done({});
           const dynamo::WriteFailure& failure = outcome.error();
           if (failure.kind != FailureClass::kConditional) return done(Fail(failure.error));
           done(ResolveFailedCondition(key, failure.old_item, wished));
         };
-        table_.Apply(WriteOf(wish), true, deadline, std::move(told));
+        table_.Apply(WriteOf(wish), true, deadline, std::move(on_outcome));
       },
       change);
 }

@@ -16,8 +16,8 @@ namespace weir::rate_limiter_py {
 /// have added to the row. KeysOfService reads the service's index, which is eventually consistent;
 /// it returns kResourceExhausted for more than 100,000 rows.
 ///
-/// Thread-safe. `table` has the layout of tables.h, and `service_index` is its index; the table
-/// must outlive this object and every call.
+/// Thread-safe. `table` has the layout of tables.h, and `service_index` is its index of services;
+/// the table must outlive this object and every call.
 class AccountLimitTable final : public AccountLimitStore {
  public:
   AccountLimitTable(dynamo::Table& table, std::string service_index);
@@ -34,7 +34,7 @@ class AccountLimitTable final : public AccountLimitStore {
 };
 
 /// Parses a row of the table. Returns kFailedPrecondition, with the row, the attribute and what
-/// would be right, if the limit or the window is not a whole number in its range.
+/// is expected, if the limit or the window is not a whole number in its range.
 [[nodiscard]] Result<AccountLimitRow> ReadRow(const dynamo::Item& item);
 
 }  // namespace weir::rate_limiter_py

@@ -20,9 +20,9 @@ std::string ShownAttribute(const dynamo::Item& item, std::string_view attribute)
 }  // namespace
 
 Error UnusableAttribute(const dynamo::Item& item, std::string_view attribute, std::string_view row,
-                        std::string_view right) {
+                        std::string_view expected) {
   return {Code::kFailedPrecondition, fmt::format("{}: {}: {}; right would be {}", row, attribute,
-                                                 ShownAttribute(item, attribute), right)};
+                                                 ShownAttribute(item, attribute), expected)};
 }
 
 Result<std::optional<std::int64_t>> ReadWhole(const dynamo::Item& item, std::string_view attribute,

@@ -16,17 +16,17 @@ struct WholeRange {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Returns the number in an attribute; nothing if it is absent. Returns kFailedPrecondition, with
-/// `row`, the attribute, its contents and what would be right, for a text, a fraction, or a number
-/// outside the range.
+/// Returns the number in an attribute; nothing if the attribute is absent. Returns
+/// kFailedPrecondition, with `row`, the attribute, its contents and what is expected, for a text, a
+/// fraction, or a number outside the range.
 [[nodiscard]] Result<std::optional<std::int64_t>> ReadWhole(const dynamo::Item& item,
                                                             std::string_view attribute,
                                                             std::string_view row,
                                                             const WholeRange& range = {});
 
-/// Returns the error that this attribute of the row is invalid, with its contents and what would be
-/// right.
+/// Returns the error for an invalid attribute of the row, with the contents of the attribute and
+/// what is `expected`.
 [[nodiscard]] Error UnusableAttribute(const dynamo::Item& item, std::string_view attribute,
-                                      std::string_view row, std::string_view right);
+                                      std::string_view row, std::string_view expected);
 
 }  // namespace weir::rate_limiter_py

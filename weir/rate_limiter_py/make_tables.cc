@@ -29,7 +29,7 @@ TablePurpose PurposeOf(const Part& part) {
           .exact = false};
 }
 
-// One call. It is owned by the callback for the next table.
+// One call of MakeTables. The callback of the creation in progress owns it.
 struct Making {
   Tables& tables;
   Scheduler& scheduler;
@@ -43,9 +43,9 @@ struct Making {
     const Part& part = kParts[self->next++];
     TableAdmin admin(self->tables.*part.table, self->scheduler, PurposeOf(part));
     const Deadline deadline = self->deadline;
-    admin.Create("", deadline, [&part, self = std::move(self)](Result<TableCreated> made) mutable {
-      if (!made) return self->done(Fail(std::move(made.error())));
-      self->made.*part.made = *made;
+    admin.Create("", deadline, [&part, self = std::move(self)](Result<TableCreated> reply) mutable {
+      if (!reply) return self->done(Fail(std::move(reply.error())));
+      self->made.*part.made = *reply;
       MakeNext(std::move(self));
     });
   }

@@ -13,9 +13,9 @@
 namespace weir::rate_limiter_py {
 
 /// Clients of the three tables. Not movable, because the clients refer to the layouts. `client` and
-/// `scheduler` must outlive it.
+/// `scheduler` must outlive this object.
 struct Tables {
-  /// `seed` is that of the pauses between retries; each process should use its own.
+  /// `seed` seeds the random pauses between retries; each process should use its own.
   Tables(JsonClient& client, Scheduler& scheduler, TableNames table_names, std::uint64_t seed);
   Tables(const Tables&) = delete;
   Tables& operator=(const Tables&) = delete;

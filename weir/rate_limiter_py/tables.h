@@ -16,7 +16,7 @@
 
 namespace weir::rate_limiter_py {
 
-/// Attributes with the names that its clients use.
+/// Names of attributes, as rate-limiter-py's clients use them.
 inline constexpr std::string_view kResourceName = "resourceName";
 inline constexpr std::string_view kAccountId = "accountId";
 inline constexpr std::string_view kTokens = "tokens";
@@ -43,14 +43,15 @@ struct TableNames {
 };
 
 /// Returns the names of the tables. If `base` is given, each name is `base`, a '-' unless `base`
-/// ends in one, and the suffix, and the environment is not read. If it is empty, names are found in
-/// the same way as by rate-limiter-py's clients: in the name's own variable if that is set, else
-/// from LIMITER_TABLES_BASE_NAME and the suffix. Returns kInvalidArgument with the variables if a
-/// name is missing or violates DynamoDB's rule (3 to 255 letters, digits, `_.-`).
+/// ends in one, and the suffix, and the environment is not read. If `base` is empty, names are
+/// found in the same way as by rate-limiter-py's clients: in the name's own variable if that is
+/// set, else from LIMITER_TABLES_BASE_NAME and the suffix. Returns kInvalidArgument with the
+/// variables if a name is missing or violates DynamoDB's rule (3 to 255 letters, digits, `_.-`).
 [[nodiscard]] Result<TableNames> FindNames(std::string_view base,
                                            const dynamo::Environment& environment);
 
-/// Returns whether a variable is set and not empty that FindNames reads without a base.
+/// Returns whether one of the variables that FindNames reads for an empty base is set and not
+/// empty.
 bool NamesTables(const dynamo::Environment& environment);
 
 /// The three layouts, billed by request.
@@ -64,8 +65,8 @@ TableLayouts LayoutsOf(const TableNames& names);
 /// Returns the key of an account's row in the tables of tokens and of limits.
 dynamo::TableKey TableKeyOf(const AccountKey& key);
 
-/// Returns resource ':' account, unescaped, as its clients build it. Two keys may share one
-/// coordinate.
+/// Returns resource ':' account, unescaped, as rate-limiter-py's clients build it. Two keys may
+/// share one coordinate.
 std::string Coordinate(std::string_view resource, std::string_view account);
 
 }  // namespace weir::rate_limiter_py

@@ -18,11 +18,11 @@ namespace weir::rate_limiter_py {
 struct TablesBackendOptions {
   /// The seed of pauses, takes and request tokens; must differ between processes.
   std::uint64_t seed = 0;
-  SlotStoreOptions slots{};  ///< its seed is not used
+  SlotStoreOptions slots{};  ///< slots.seed is not used
 };
 
-/// Contract: store/reservation_backend.h. The tables must exist (make_tables.h); a call of a
-/// missing one returns kNotFound. `client` and `scheduler` must outlive the backend.
+/// Contract: store/reservation_backend.h. The tables must exist (make_tables.h); a call that needs
+/// a missing table returns kNotFound. `client` and `scheduler` must outlive the backend.
 class TablesBackend final : public ReservationBackend {
  public:
   TablesBackend(JsonClient& client, Scheduler& scheduler, TableNames names,

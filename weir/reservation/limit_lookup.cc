@@ -44,8 +44,8 @@ void LimitLookup::SendFetch(const FetchPtr& fetch) {
   store_reads_.Add();
   store_.Get(fetch->key, fetch->deadline,
              [this, fetch](const Result<std::optional<AccountLimitRow>>& row) {
-               OnFetchResult(fetch, row.map([](const std::optional<AccountLimitRow>& there) {
-                 return there ? Limit(there->limit) : Limit();
+               OnFetchResult(fetch, row.map([](const std::optional<AccountLimitRow>& found) {
+                 return found ? Limit(found->limit) : Limit();
                }));
              });
 }

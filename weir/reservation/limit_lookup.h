@@ -29,10 +29,10 @@ class LimitLookup {
   LimitLookup(const LimitLookup&) = delete;
   LimitLookup& operator=(const LimitLookup&) = delete;
 
-  /// Passes the limit of the account's row to `done`, or nullopt if there is no row. Both are
-  /// cached for `ttl` from the start of the call to the store. Errors are those of the store and
-  /// are not cached. Calls that miss one account at the same time share one call to the store,
-  /// except a call whose deadline is before that of the shared one.
+  /// Passes the limit of the account's row to `done`, or nullopt if there is no row. The limit, or
+  /// the absence of a row, is cached for `ttl` from the start of the call to the store. Errors are
+  /// those of the store and are not cached. Calls that miss one account at the same time share one
+  /// call to the store, except a call whose deadline is before that of the shared one.
   void Get(const AccountKey& key, Deadline deadline, Done<std::optional<AccountLimit>> done);
 
   std::uint64_t store_reads() const { return store_reads_.Value(); }

@@ -52,7 +52,7 @@ struct LimitedResult<Result<T>> {
 
 }  // namespace internal
 
-/// A function with the parameters of `function`, which returns its result as a Result.
+/// A callable with the parameters of `function`. It returns the result of `function` as a Result.
 template <class Function, class Account>
 class RateLimitedFunction {
  public:

@@ -14,18 +14,17 @@ namespace weir {
 
 struct ReservedSlot;
 
-/// One slot. The destructor releases the slot unless it is bound, also while an exception unwinds,
-/// and does not wait for the store, which decides whether the slot is bound. A bound slot stays
-/// held until its resource ends (by an event, or by Release) or until it expires. The slot's id is
-/// a fence: a call never affects a slot that another caller claimed later.
+/// One slot. The destructor releases the slot unless it is bound, also while an exception unwinds.
+/// The store decides whether the slot is bound; the destructor does not wait for the result. A
+/// bound slot stays held until its resource ends (by an event, or by Release) or until it expires.
+/// The slot's id is a fence: a call never affects a slot that another caller claimed later.
 ///
 /// Movable; not thread-safe; must not outlive its ReservationLimiter. Only one call may be in
 /// flight at a time. The object may be moved and destroyed during the call.
 ///
 /// Blocking calls fail on threads that run callbacks (CallbackScope); the forms with a `done` work
-/// there.
-/// The deadline of each call is the limiter's `store_timeout`. Calls on a reservation that has
-/// ended or was moved from fail with kFailedPrecondition.
+/// there. The deadline of each call is the limiter's `store_timeout`. Calls on a reservation that
+/// has ended or was moved from fail with kFailedPrecondition.
 class WEIR_API Reservation {
  public:
   /// An inactive reservation, like one that was moved from.
@@ -74,9 +73,9 @@ class WEIR_API Reservation {
   [[nodiscard]] Status Release();
   void Release(Done<void> done);
 
-  /// Ends this object, and releases the slot unless it is bound, by this object or by any other
-  /// caller that knows its id. The store decides. After an error the call may be repeated; the
-  /// destructor tries the same once more.
+  /// Ends this object, and releases the slot unless this object or any other caller that knows the
+  /// id has bound it. The store decides whether it is bound. After an error the call may be
+  /// repeated; the destructor tries the same once more.
   [[nodiscard]] Status ReleaseUnlessBound();
   void ReleaseUnlessBound(Done<void> done);
 

@@ -29,10 +29,11 @@ Deadline ReservationLimiter::State::Timeout() const {
   return Deadline::At(AddSaturated(clock_.Now(), options_.store_timeout));
 }
 
-// The callback owns the state, so a release may outlive the limiter. It is counted until its result
-// for Drain. After an error the slot may have been released, so the queue is notified in any case.
+// The callback owns the state, so a release may outlive the limiter. Drain waits for the release,
+// which is counted until its result. After an error the slot may have been released, so the queue
+// is notified in any case.
 void ReservationLimiter::State::GiveBack(const SlotRef& slot, GiveBackKind kind) {
-  auto then = [self = shared_from_this(), key = slot.key](const Result<bool>&) {
+  auto on_released = [self = shared_from_this(), key = slot.key](const Result<bool>&) {
     self->OnReleased(key);
     self->OnGivenBack();
   };
@@ -41,9 +42,9 @@ void ReservationLimiter::State::GiveBack(const SlotRef& slot, GiveBackKind kind)
     ++giving_back_;
   }
   if (kind == GiveBackKind::kAny) {
-    return slots_.Release(slot, StoreNow(), Timeout(), std::move(then));
+    return slots_.Release(slot, StoreNow(), Timeout(), std::move(on_released));
   }
-  slots_.ReleaseUnbound(slot, StoreNow(), Timeout(), std::move(then));
+  slots_.ReleaseUnbound(slot, StoreNow(), Timeout(), std::move(on_released));
 }
 
 void ReservationLimiter::State::ExpectGiveBack() {

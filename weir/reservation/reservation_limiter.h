@@ -28,7 +28,7 @@ struct ReservationOptions {
   /// Time for which rows of the limits table, and the absence of a row, are cached; 0: the table is
   /// read for every request.
   milliseconds limits_ttl{60'000};
-  /// Maximum number of cached limits, and of cached refusals. Each is that of one resource and
+  /// Maximum number of cached limits, and of cached refusals. Each belongs to one resource and
   /// account.
   std::size_t cache_capacity = 200'000;
   /// Maximum time for which a refusal is cached. Slots that other processes release are found after
@@ -50,7 +50,8 @@ struct ReservationOptions {
 struct ReserveRequest {
   std::string_view resource;
   std::string_view account;
-  /// The number of slots at once if the limits table has no row. 0 or less: blocked.
+  /// The number of slots that may be held at the same time if the limits table has no row. 0 or
+  /// less: blocked.
   std::int64_t default_limit = 0;
   /// If true, the request waits for a slot until the deadline of the call instead of being refused.
   /// Waiting requests are served first come, first served on each key. A request that does not wait
@@ -70,8 +71,8 @@ struct SlotRefusal {
   /// The number of held slots, as the store last returned it (`limit` if it has returned none); at
   /// least `limit`. 0 if the account is blocked.
   std::int64_t in_use = 0;
-  /// The time after which to request a slot again. While the refusal is cached, a request before
-  /// then is refused without a call to the store, unless a slot is released through this limiter.
+  /// The time after which to request a slot again. While the refusal is cached, an earlier request
+  /// is refused without a call to the store, unless a slot is released through this limiter.
   /// Not set if the account is blocked.
   std::optional<milliseconds> retry_after = std::nullopt;
   /// The account's limit is 0 or less.
@@ -101,7 +102,7 @@ struct ReservationStats {
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
   /// Those of `refused` whose account is blocked, or that did not wait and found a cached refusal
-  /// or waiting requests. Requests whose wait ended are not among them.
+  /// or waiting requests. Requests whose wait ended are not counted here.
   std::uint64_t remembered = 0;
   std::uint64_t waiting = 0;      ///< requests that wait now
   std::uint64_t claims = 0;       ///< calls to the store that claim a slot
@@ -141,8 +142,8 @@ class WEIR_API ReservationLimiter {
   /// callbacks (CallbackScope).
   [[nodiscard]] Result<ReserveOutcome> Reserve(const ReserveRequest& request, Deadline deadline);
 
-  /// Calls `done` when none of the releases is in flight that the limiter makes by itself: those of
-  /// destroyed reservations, and of claims whose result was lost. Each release ends within
+  /// Calls `done` when none of the limiter's own releases is in flight: the releases of destroyed
+  /// reservations, and of claims whose result was lost. Each release ends within
   /// `store_timeout`. Call Drain before the backend is closed.
   void Drain(Done<void> done);
   /// Like the overload above, but blocks. REQUIRES: not called on the scheduler's thread.

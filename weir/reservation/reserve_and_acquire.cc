@@ -14,12 +14,12 @@ namespace {
 /// The state of one call while it waits for the slot and then for the tokens. Not movable, because
 /// `rate` views its strings.
 struct Pending {
-  Pending(const AcquireRequest& request, Deadline until, Done<SlotAndRate> then)
+  Pending(const AcquireRequest& request, Deadline until, Done<SlotAndRate> on_done)
       : entity(request.entity),
         resource(request.resource),
         rate(request),
         deadline(until),
-        done(std::move(then)) {
+        done(std::move(on_done)) {
     rate.entity = entity;
     rate.resource = resource;
   }
@@ -31,7 +31,7 @@ struct Pending {
   Done<SlotAndRate> done;
   Reservation reservation;
 };
-// Shared, because Acquire reads the request until it returns, which may be after its completion.
+// Shared, because Acquire reads the request until Acquire returns, which may be after `done` ran.
 using PendingPtr = std::shared_ptr<Pending>;
 
 // Returns the tokens without waiting for the store. The lease ends at once, so a return whose
@@ -48,8 +48,8 @@ Error Expired(const AccountKey& key) {
                       Describe(key))};
 }
 
-// Another request may hold the expired slot by now. It is not claimed again: the request would wait
-// a second time while it holds tokens that others could use.
+// Another request may hold the expired slot by now. The slot is not claimed again, because the
+// request would wait a second time while it holds tokens that others could use.
 void FailExpired(Pending& pending, Reservation reservation, Lease lease) {
   GiveBack(std::move(lease), pending.rate.amounts);
   Error error = Expired(reservation.key());

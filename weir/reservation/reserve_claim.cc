@@ -2,11 +2,13 @@
 //
 //   result of the claim                         next
 //   a slot, first claimed by this try           Grant
-//   a slot that an earlier try may have         RenewClaimed, unless nine tenths of its life are
-//     claimed (claim_in_doubt)                    left:
-//                                                 renewed: Grant
+//   a slot that an earlier try may have
+//     claimed (claim_in_doubt):
+//     at least nine tenths of its life left     Grant
+//     less                                      RenewClaimed; the result of the renewal:
+//                                                 a renewed slot: Grant
 //                                                 kNotFound: ClaimAnother
-//                                                 in doubt, half of its life left: Grant
+//                                                 in doubt, at least half of its life left: Grant
 //                                                 otherwise: OnStoreError
 //   no slot                                     OnFull
 //   kAlreadyExists and claim_in_doubt           ClaimAnother: the slot of an earlier try expired
@@ -23,7 +25,7 @@ namespace {
 // Returns whether a slot may be granted without a renewal.
 bool IsNearlyWhole(milliseconds left, milliseconds ttl) { return left >= ttl - ttl / 10; }
 // Returns whether a slot may be granted if the renewal is in doubt.
-bool IsHalf(milliseconds left, milliseconds ttl) { return left >= ttl / 2; }
+bool IsAtLeastHalf(milliseconds left, milliseconds ttl) { return left >= ttl / 2; }
 
 }  // namespace
 
@@ -41,8 +43,8 @@ void ReservationLimiter::State::AskStore(CallPtr call) {
   claims_.Add();
   slots_.Claim(
       claim, StoreNow(), deadline,
-      [self = shared_from_this(), call = std::move(call)](Result<ClaimAnswer> got) mutable {
-        self->OnClaimResult(std::move(call), std::move(got));
+      [self = shared_from_this(), call = std::move(call)](Result<ClaimAnswer> answer) mutable {
+        self->OnClaimResult(std::move(call), std::move(answer));
       });
 }
 
@@ -57,21 +59,22 @@ void ReservationLimiter::State::OnClaimResult(CallPtr call, Result<ClaimAnswer> 
 }
 
 // An earlier try claimed the slot. If the renewal is in doubt, the slot is granted for the rest of
-// its life: otherwise a store that is slow to renew would never give the request a slot.
+// its life if at least half is left: otherwise a store that is slow to renew would never give the
+// request a slot.
 void ReservationLimiter::State::RenewClaimed(CallPtr call, HeldSlot slot) {
   const SlotRef ref = *call->slot;
   const Deadline deadline = call->deadline;
-  auto renewed = [self = shared_from_this(), call = std::move(call),
-                  slot = std::move(slot)](Result<HeldSlot> got) mutable {
-    if (got) return self->Grant(std::move(call), std::move(*got));
-    if (got.error().code == Code::kNotFound) return self->ClaimAnother(std::move(call));
+  auto on_renewed = [self = shared_from_this(), call = std::move(call),
+                     slot = std::move(slot)](Result<HeldSlot> renewed) mutable {
+    if (renewed) return self->Grant(std::move(call), std::move(*renewed));
+    if (renewed.error().code == Code::kNotFound) return self->ClaimAnother(std::move(call));
     const milliseconds left = slot.expires - self->StoreNow();
-    if (IsInDoubt(got.error()) && IsHalf(left, self->options_.reservation_ttl)) {
+    if (IsInDoubt(renewed.error()) && IsAtLeastHalf(left, self->options_.reservation_ttl)) {
       return self->Grant(std::move(call), std::move(slot));
     }
-    self->OnStoreError(std::move(call), std::move(got.error()));
+    self->OnStoreError(std::move(call), std::move(renewed.error()));
   };
-  slots_.Renew(ref, options_.reservation_ttl, StoreNow(), deadline, std::move(renewed));
+  slots_.Renew(ref, options_.reservation_ttl, StoreNow(), deadline, std::move(on_renewed));
 }
 
 // The slot that an earlier try claimed has expired, and a store may refuse its id.

@@ -32,13 +32,13 @@ ReserveQueue::Admission ReserveQueue::Add(Request request, Instant now) {
   }
   if (cached) return {Verdict::kRefuse, MakeKnown(cached->full.in_use, cached->until, now)};
   const std::uint64_t stamp = refusals_.StampOf(request.key);
-  request.wait_until.reset();  // if it has come, the request does not wait
+  request.wait_until.reset();  // if the time has come, the request does not wait
   const Id id = request.id;
   entries_.emplace(id, Entry{std::move(request), stamp});
   return {Verdict::kAsk};
 }
 
-// A refusal for another limit says nothing about this one.
+// A refusal for another limit says nothing about this limit.
 ReserveQueue::KeyQueues::iterator ReserveQueue::FindQueue(const AccountKey& key,
                                                           std::int64_t limit) {
   const auto queue = queues_.find(key);
@@ -68,7 +68,7 @@ ReserveQueue::Admission ReserveQueue::AddWaiter(
 ReserveQueue::Admission ReserveQueue::OnRefused(Id id, const ClaimRefusal& full, Instant now) {
   const auto entry = entries_.find(id);
   const Request& request = entry->second.request;
-  const bool fresh = refusals_.CacheRefusal(request.key, full, entry->second.stamp, now);
+  const bool is_current = refusals_.CacheRefusal(request.key, full, entry->second.stamp, now);
   if (!request.wait_until) {
     const auto cached = refusals_.Find(request.key, full.limit, now);
     entries_.erase(entry);
@@ -77,7 +77,7 @@ ReserveQueue::Admission ReserveQueue::OnRefused(Id id, const ClaimRefusal& full,
   const auto queue = queues_.find(request.key);
   queue->second.asking.reset();
   queue->second.last_refusal = full;
-  SetRetry(queue, fresh ? NextTry(queue->second, now) : kAtOnce);
+  SetRetry(queue, is_current ? NextTry(queue->second, now) : kAtOnce);
   if (*request.wait_until > now) {
     if (*request.wait_until != kForEver) ends_.emplace(*request.wait_until, id);
     return {Verdict::kWait};
@@ -151,7 +151,7 @@ void ReserveQueue::Expire(Instant now, Step& step) {
     const auto queue = queues_.find(entry->second.request.key);
     const auto& retry_at = queue->second.retry_at;
     const bool is_first = *queue->second.ids.begin() == entry->first;
-    if (is_first && retry_at && *retry_at <= now) continue;  // it is due to ask once more
+    if (is_first && retry_at && *retry_at <= now) continue;  // due to ask once more
     step.expired.push_back(
         {entry->first, KnownOf(queue->second, entry->second.request.limit, now)});
     RemoveFromQueue(queue, entry);
@@ -186,8 +186,8 @@ Instant ReserveQueue::NextTry(KeyQueue& queue, Instant now) {
 
 // While requests wait, the key counts as full: released slots are for them.
 ReserveQueue::Known ReserveQueue::KnownOf(const KeyQueue& queue, std::int64_t limit, Instant now) {
-  const std::int64_t last_refusal = queue.last_refusal ? queue.last_refusal->in_use : limit;
-  return MakeKnown(std::max(last_refusal, limit), queue.retry_at.value_or(now), now);
+  const std::int64_t in_use = queue.last_refusal ? queue.last_refusal->in_use : limit;
+  return MakeKnown(std::max(in_use, limit), queue.retry_at.value_or(now), now);
 }
 
 std::optional<Instant> ReserveQueue::NextWake() const {

@@ -32,7 +32,7 @@ namespace weir {
 /// and the time of the next call. Not thread-safe.
 ///
 /// Of the requests that wait for slots of one key, only the first in the order of arrival asks. It
-/// asks again when a slot is released here, when the first of the held slots expires, or after a
+/// asks again when OnReleased reports a slot, when the first of the held slots expires, or after a
 /// wait with jitter.
 class ReserveQueue {
  public:
@@ -84,7 +84,8 @@ class ReserveQueue {
   /// the request stays the first of its queue and asks again after a wait with jitter. Returns
   /// false if its time is over; it is then gone. REQUIRES: Add returned kWait for the request.
   bool Postpone(Id id, Instant now);
-  /// Removes a request that got its slot, or whose try ended otherwise. The next one asks at once.
+  /// Removes a request that got its slot, failed, or is blocked by a new limit. The next request of
+  /// its queue asks at once.
   void Remove(Id id);
   /// Reports that a slot of the key was released.
   void OnReleased(const AccountKey& key);

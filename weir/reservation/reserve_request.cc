@@ -91,12 +91,12 @@ ReserveQueue::Admission ReservationLimiter::State::AddToQueue(CallPtr& call) {
   const MutexLock lock(mutex_);
   if (closed_) return {ReserveQueue::Verdict::kTooMany};
   const ReserveQueue::Admission answer = queue_.Add(call->request, clock_.Now());
-  const bool waits = answer.verdict == ReserveQueue::Verdict::kWait;
-  const bool asks = answer.verdict == ReserveQueue::Verdict::kAsk;
-  // It does not wait, or its time has passed: to the queue it is then a request that does not wait.
-  if (asks) call->request.wait_until.reset();
-  call->in_queue = waits || asks;
-  if (waits) calls_.emplace(call->request.id, std::move(call));
+  const bool is_waiting = answer.verdict == ReserveQueue::Verdict::kWait;
+  const bool is_asking = answer.verdict == ReserveQueue::Verdict::kAsk;
+  // If wait_until has passed, the queue treats the request as one that does not wait.
+  if (is_asking) call->request.wait_until.reset();
+  call->in_queue = is_waiting || is_asking;
+  if (is_waiting) calls_.emplace(call->request.id, std::move(call));
   return answer;
 }
 
@@ -105,27 +105,27 @@ void ReservationLimiter::State::Try(CallPtr call) {
   AskStore(std::move(call));
 }
 
-// A waiting request tries again until its time is over, and stays the first of its line.
+// A waiting request tries again until its time is over, and stays the first of its queue.
 void ReservationLimiter::State::FailOrWait(CallPtr call, Error error) {
   if (!call->request.wait_until || !MaySucceedLater(error)) {
     return Fail(std::move(call), std::move(error));
   }
   call->failure = error;
-  bool waits = false;
+  bool is_waiting = false;
   if (!call->in_queue) {  // the lookup of the limit failed; TakeTurn looks it up again
     call->request.limit = call->default_limit;
-    waits = AddToQueue(call).verdict == ReserveQueue::Verdict::kWait;
+    is_waiting = AddToQueue(call).verdict == ReserveQueue::Verdict::kWait;
   } else {
     const MutexLock lock(mutex_);
-    waits = queue_.Postpone(call->request.id, clock_.Now()) && !closed_;
-    if (waits)
+    is_waiting = queue_.Postpone(call->request.id, clock_.Now()) && !closed_;
+    if (is_waiting)
       calls_.emplace(call->request.id, std::move(call));
     else
       call->in_queue = false;
   }
   pump_.Kick();
-  // NOLINTNEXTLINE(bugprone-use-after-move): one that waits was moved
-  if (!waits) Fail(std::move(call), std::move(error));
+  // NOLINTNEXTLINE(bugprone-use-after-move): only a waiting call was moved
+  if (!is_waiting) Fail(std::move(call), std::move(error));
 }
 
 void ReservationLimiter::State::Expire(CallPtr call, const ReserveQueue::Known& known) {
@@ -137,20 +137,20 @@ void ReservationLimiter::State::Expire(CallPtr call, const ReserveQueue::Known& 
 
 void ReservationLimiter::State::OnFull(CallPtr call, const ClaimAnswer& answer) {
   ClaimRefusal full{.limit = call->request.limit, .in_use = answer.in_use};
-  ReserveQueue::Admission verdict;
+  ReserveQueue::Admission admission;
   {
     const MutexLock lock(mutex_);
     const Instant now = clock_.Now();
     if (answer.next_expiry) full.next_expiry = FromNow(*answer.next_expiry - StoreNow(), now);
-    verdict = queue_.OnRefused(call->request.id, full, now);
-    call->in_queue = verdict.verdict == ReserveQueue::Verdict::kWait;
+    admission = queue_.OnRefused(call->request.id, full, now);
+    call->in_queue = admission.verdict == ReserveQueue::Verdict::kWait;
     if (call->in_queue && !closed_) calls_.emplace(call->request.id, std::move(call));
   }
   pump_.Kick();
   if (call == nullptr) return;
-  // NOLINTNEXTLINE(bugprone-use-after-move): one that was moved from is null
+  // NOLINTNEXTLINE(bugprone-use-after-move): a call that was moved from is null
   if (call->in_queue) return Fail(std::move(call), ClosedError());
-  Refuse(std::move(call), verdict.known);
+  Refuse(std::move(call), admission.known);
 }
 
 void ReservationLimiter::State::Grant(CallPtr call, HeldSlot slot) {
@@ -189,7 +189,7 @@ void ReservationLimiter::State::Fail(CallPtr call, Error error) {
 }
 
 // Called only at the end of a call: an earlier release could arrive after the next try and free the
-// slot that this try got.
+// slot that the next try got.
 void ReservationLimiter::State::GiveBackInDoubt(ReserveCall& call) {
   if (std::exchange(call.claim_in_doubt, false)) GiveBack(*call.slot);
 }

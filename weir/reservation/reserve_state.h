@@ -56,8 +56,9 @@ struct ReserveCall {
 using ReserveCallPtr = std::unique_ptr<ReserveCall>;
 
 /// Also owned by the calls that may outlive the limiter: waiting requests and releases.
-/// Thread-safe. Tries and ends of waiting requests begin on the scheduler's thread only, one after
-/// the other, so the callback of a request may release slots without nesting.
+/// Thread-safe. Tries and ends of waiting requests, except the ends by Close, begin on the
+/// scheduler's thread only, one after the other, so the callback of a request may release slots
+/// without nesting.
 class ReservationLimiter::State final : public std::enable_shared_from_this<State> {
  public:
   State(ReservationBackend& backend, Scheduler& scheduler, const ReservationOptions& options);
@@ -81,8 +82,8 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void GiveBack(const SlotRef& slot, GiveBackKind kind = GiveBackKind::kUnlessBound);
   /// Makes Drain wait for one more OnGivenBack: a result in flight may begin a release.
   void ExpectGiveBack();
-  /// Counts the end of a release of GiveBack, or of an expected one; completes the pending Drain
-  /// calls after the last.
+  /// Counts the end of a release that GiveBack or ExpectGiveBack counted. After the last one,
+  /// completes the pending Drain calls.
   void OnGivenBack();
   void Drain(Done<void> done);
   /// Reports to the queue that a slot of the key was released, or may have been.
@@ -120,7 +121,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
 
   // A try that got no slot (reserve_request.cc).
 
-  /// Passes a refusal of the store to the queue; the call waits on or is refused.
+  /// Passes a refusal of the store to the queue; the call then waits further or is refused.
   void OnFull(CallPtr call, const ClaimAnswer& answer);
   /// Queues a waiting call again after an error that may pass, or fails the call.
   void FailOrWait(CallPtr call, Error error);
@@ -142,7 +143,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
 
   /// Starts a try of a waiting call. Its limit is looked up again.
   void TakeTurn(CallPtr call);
-  /// Removes the call from the queue if it has an entry for it.
+  /// Removes the call from the queue, if the queue has an entry for the call.
   void LeaveQueue(ReserveCall& call);
   /// Returns the time at which TakeTurns has work; used by the pump.
   std::optional<Instant> NextTurn() const;
@@ -163,7 +164,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   Rng rng_ WEIR_GUARDED_BY(mutex_);
   ReserveQueue queue_ WEIR_GUARDED_BY(mutex_);
   std::map<ReserveQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< waiting, not trying
-  /// Releases without a waiting caller that are in flight or expected.
+  /// Number of releases without a waiting caller, in flight or expected. Drain waits for them.
   std::size_t giving_back_ WEIR_GUARDED_BY(mutex_) = 0;
   std::vector<Done<void>> drains_ WEIR_GUARDED_BY(mutex_);
 

@@ -5,8 +5,8 @@
 namespace weir {
 namespace {
 
-// The slot had expired, or the store may have released it because the resource had ended before the
-// binding.
+// Returns whether the slot may be free after this error of a binding: it had expired, or the store
+// may have released it because the resource had ended before the binding.
 bool MayHaveEnded(const Error& error) {
   return error.code == Code::kNotFound || error.code == Code::kFailedPrecondition;
 }
@@ -59,9 +59,9 @@ void ReservedSlot::OnBindError(Binding binding, Error error) {
   EndBinding(std::move(binding), std::move(error), is_gone);
 }
 
-// The store refuses a binding with one code if it released the slot because the resource had ended,
-// and if the slot is bound to another resource and stays held. A renewal that changes nothing
-// distinguishes them.
+// The store refuses a binding with the same code in two cases: it released the slot because the
+// resource had ended, or the slot is bound to another resource and stays held. A renewal that
+// changes nothing distinguishes the two cases.
 void ReservedSlot::CheckHeldAfterRefusal(Binding binding, Error refusal) {
   const Deadline deadline = binding.deadline;
   state_->slots().Renew(ref_, milliseconds(1), state_->StoreNow(), deadline,
@@ -165,7 +165,7 @@ void ReservedSlot::EndAwaited() {
 }
 
 // In kBinding and kBound the resource exists or may exist: nothing is sent. In kReleasing a release
-// is in flight, whose failure calls this again.
+// is in flight; if it fails, this function is called again.
 void ReservedSlot::GiveBackAbandoned() {
   auto kind = State::GiveBackKind::kUnlessBound;
   {

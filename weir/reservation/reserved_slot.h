@@ -5,8 +5,9 @@
 //   kBinding      success                           kBound
 //   kBinding      kNotFound, or kFailedPrecondition kEnded
 //                   and the slot is not held any more
-//   kBinding      another definite error            the phase before Bind
-//   kBinding      an error that leaves it in doubt  kBinding
+//   kBinding      another definite error            the phase before Bind; if Abandon was called in
+//                                                     the meantime, its row for that phase applies
+//   kBinding      an error in doubt                 kBinding
 //   any           Renew fails with kNotFound        kEnded
 //   any           Release, ReleaseUnlessBound       kReleasing
 //   kReleasing    success                           kEnded

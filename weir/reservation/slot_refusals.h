@@ -44,7 +44,7 @@ class SlotRefusals {
   /// was read.
   bool CacheRefusal(const AccountKey& key, const ClaimRefusal& full, std::uint64_t stamp,
                     Instant now);
-  /// Reports that a slot of the key was released; removes its refusal.
+  /// Reports that a slot of the key was released; removes the cached refusal of the key.
   void OnReleased(const AccountKey& key);
   void Drop(const AccountKey& key) { cache_.Drop(key); }
 

@@ -102,7 +102,7 @@ void TokenLimiter::AskStore(CallPtr call) {
   takes_.Add();
   const Call& asking = *call;
   const UnixMillis now = backend_.Now(clock_);
-  // Read after `now`, so that a wait counted from it is long enough.
+  // Read after `now`, so that a wait counted from `asked` is long enough.
   const Instant asked = clock_.Now();
   tokens_.Take(asking.key, asking.limit, asking.count, now, asking.deadline,
                [this, call = std::move(call), asked](const Result<TokenAnswer>& answer) mutable {

@@ -46,7 +46,7 @@ struct TokenOutcome {
   /// The whole tokens left after a take, or available at a refusal; may be negative. For a cached
   /// refusal, the tokens that were available when the store refused.
   std::int64_t available = 0;
-  /// Set if refused: a request for as many tokens before this wait is over is refused as well. It
+  /// Set if refused: a request for as many tokens before this wait is over is refused as well. This
   /// is the smallest sufficient wait, except for a cached refusal of fewer tokens, whose wait is
   /// shorter. Not set if the account is blocked.
   std::optional<milliseconds> retry_after = std::nullopt;

@@ -53,8 +53,8 @@ bool AllowsByte(IdKind kind, char byte) {
 void AppendEscaped(std::string& out, IdKind kind, std::string_view value, char separator) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const char byte = value[i];
-    const bool may_escape = byte == '.' && (i + 1 == value.size() || value[i + 1] == ':');
-    if (!AllowsByte(kind, byte) || byte == separator || may_escape) {
+    const bool may_begin_escape = byte == '.' && (i + 1 == value.size() || value[i + 1] == ':');
+    if (!AllowsByte(kind, byte) || byte == separator || may_begin_escape) {
       AppendByte(out, byte);
     } else {
       out += byte;

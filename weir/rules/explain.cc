@@ -74,14 +74,14 @@ std::vector<Considered> RuleSet::Explain(std::string_view domain, Descriptor des
     const Outcome outcome = why.empty() ? Outcome::kLessSpecific : Outcome::kDiffers;
     all.push_back({&rule, outcome, std::move(why)});
   }
-  const auto differs = [](const Considered& one) { return one.outcome == Outcome::kDiffers; };
-  SortInOrder(all, differs);
-  const auto others = std::ranges::find_if(all, differs);
-  std::sort(all.begin(), others, IsMoreSpecific);
-  for (auto one = all.begin(); one != others; ++one) {
-    const bool applies = one == all.begin();
-    if (applies) one->outcome = Outcome::kApplies;
-    one->why = applies ? "matches" : ReasonOfOrder(*one->rule, *all.front().rule);
+  const auto is_different = [](const Considered& one) { return one.outcome == Outcome::kDiffers; };
+  SortInOrder(all, is_different);
+  const auto end_of_matching = std::ranges::find_if(all, is_different);
+  std::sort(all.begin(), end_of_matching, IsMoreSpecific);
+  for (auto one = all.begin(); one != end_of_matching; ++one) {
+    const bool is_applied = one == all.begin();
+    if (is_applied) one->outcome = Outcome::kApplies;
+    one->why = is_applied ? "matches" : ReasonOfOrder(*one->rule, *all.front().rule);
   }
   return all;
 }

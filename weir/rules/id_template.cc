@@ -12,8 +12,8 @@ namespace {
 
 /// Between the keys and values of an entity that a rule makes for itself.
 constexpr char kOwnSeparator = ':';
-/// The bytes that may begin the text between two values. An escape sequence has no such byte after
-/// its kEscape, except for the ':' of kEscape itself, which follows a '.'.
+/// The bytes that may begin the text between two values. An escape sequence has none of them,
+/// except the ':' of kEscape, which follows a '.'.
 constexpr std::string_view kSeparators = "_-:@/";
 
 std::string_view WordOf(IdKind kind) { return kind == IdKind::kEntity ? "entity" : "resource"; }
@@ -24,7 +24,7 @@ tl::unexpected<Error> RefuseTemplate(std::string_view what, std::string_view rig
 
 }  // namespace
 
-Status IdTemplate::AddLiteral(std::string_view literal, bool value_follows) {
+Status IdTemplate::AddLiteral(std::string_view literal, bool is_before_value) {
   for (const char byte : literal) {
     if (AllowsByte(kind_, byte)) continue;
     return RefuseTemplate(fmt::format("a template of {} has {}",
@@ -35,13 +35,13 @@ Status IdTemplate::AddLiteral(std::string_view literal, bool value_follows) {
                               : "letters, digits, _.-/: and keys in braces, such as {tenant}");
   }
   const bool has_escape = literal.find(kEscape) != std::string_view::npos;
-  if (has_escape || (literal.ends_with('.') && value_follows)) {
+  if (has_escape || (literal.ends_with('.') && is_before_value)) {
     return RefuseTemplate(
         fmt::format("the template part {} can be read as an escape sequence", Quoted(literal)),
         "a template without '.:', and without '.' before a key in braces");
   }
-  const bool is_between = !pieces_.empty() && pieces_.back().entry != kNoEntry;
-  if (is_between && value_follows) {
+  const bool is_after_value = !pieces_.empty() && pieces_.back().entry != kNoEntry;
+  if (is_after_value && is_before_value) {
     if (literal.empty() || kSeparators.find(literal[0]) == std::string_view::npos) {
       return RefuseTemplate(
           fmt::format("two values with {} between them",
@@ -69,23 +69,23 @@ Status IdTemplate::AddValue(std::string_view key, const std::vector<EntryPattern
 
 Result<IdTemplate> IdTemplate::Parse(IdKind kind, std::string_view text,
                                      const std::vector<EntryPattern>& match) {
-  IdTemplate made(kind);
-  made.text_ = text;
+  IdTemplate result(kind);
+  result.text_ = text;
   if (text.empty()) {
     return RefuseTemplate(fmt::format("the {} is empty", WordOf(kind)),
                           "text and keys in braces, such as {tenant}");
   }
   for (std::string_view rest = text; !rest.empty();) {
-    const auto open = rest.find('{');
-    WEIR_RETURN_IF_ERROR(made.AddLiteral(rest.substr(0, open), open != rest.npos));
-    if (open == rest.npos) break;
-    rest.remove_prefix(open + 1);
-    const auto close = rest.find('}');
-    if (close == rest.npos) return RefuseTemplate("a '{' without '}'", "a key in braces");
-    WEIR_RETURN_IF_ERROR(made.AddValue(rest.substr(0, close), match));
-    rest.remove_prefix(close + 1);
+    const auto open_brace = rest.find('{');
+    WEIR_RETURN_IF_ERROR(result.AddLiteral(rest.substr(0, open_brace), open_brace != rest.npos));
+    if (open_brace == rest.npos) break;
+    rest.remove_prefix(open_brace + 1);
+    const auto close_brace = rest.find('}');
+    if (close_brace == rest.npos) return RefuseTemplate("a '{' without '}'", "a key in braces");
+    WEIR_RETURN_IF_ERROR(result.AddValue(rest.substr(0, close_brace), match));
+    rest.remove_prefix(close_brace + 1);
   }
-  return made;
+  return result;
 }
 
 std::string IdTemplate::Expand(Descriptor descriptor) const {
@@ -105,22 +105,22 @@ std::string IdTemplate::Expand(Descriptor descriptor) const {
 }
 
 FixedText IdTemplate::FixedTextFor(const std::vector<EntryPattern>& match) const {
-  const auto varies = [&](const Piece& piece) {
+  const auto is_variable = [&](const Piece& piece) {
     return piece.entry != kNoEntry && match[piece.entry].kind == EntryPattern::Kind::kPrefix;
   };
-  FixedText fixed{.is_whole = std::ranges::none_of(pieces_, varies)};
+  FixedText fixed{.is_whole = std::ranges::none_of(pieces_, is_variable)};
   for (const Piece& piece : pieces_) {
     fixed.prefix += piece.literal;
     if (piece.entry == kNoEntry) continue;
     std::string_view text = match[piece.entry].text;
-    // The byte that follows decides whether a '.' is escaped.
-    if (varies(piece) && text.ends_with('.')) text.remove_suffix(1);
+    // Whether a '.' at the end is escaped depends on the next byte, which is not fixed.
+    if (is_variable(piece) && text.ends_with('.')) text.remove_suffix(1);
     AppendEscaped(fixed.prefix, kind_, text, piece.separator);
-    if (varies(piece)) break;
+    if (is_variable(piece)) break;
   }
   if (fixed.is_whole) return fixed;
-  const auto last = std::find_if(pieces_.rbegin(), pieces_.rend(), varies).base();
-  for (auto piece = last; piece != pieces_.end(); ++piece) {
+  const auto after_last = std::find_if(pieces_.rbegin(), pieces_.rend(), is_variable).base();
+  for (auto piece = after_last; piece != pieces_.end(); ++piece) {
     fixed.suffix += piece->literal;
     if (piece->entry == kNoEntry) continue;
     AppendEscaped(fixed.suffix, kind_, match[piece->entry].text, piece->separator);
@@ -129,7 +129,7 @@ FixedText IdTemplate::FixedTextFor(const std::vector<EntryPattern>& match) const
 }
 
 IdTemplate OwnEntity(const std::vector<EntryPattern>& match) {
-  IdTemplate made(IdKind::kEntity);
+  IdTemplate result(IdKind::kEntity);
   std::string literal(kOwnPrefix);
   for (std::size_t i = 0; i < match.size(); ++i) {
     const EntryPattern& entry = match[i];
@@ -137,22 +137,22 @@ IdTemplate OwnEntity(const std::vector<EntryPattern>& match) {
     AppendEscaped(literal, IdKind::kEntity, entry.key, kOwnSeparator);
     literal += kOwnSeparator;
     if (entry.kind == EntryPattern::Kind::kPrefix && !entry.shared) {
-      made.pieces_.push_back({std::exchange(literal, {}), i, kOwnSeparator});
+      result.pieces_.push_back({std::exchange(literal, {}), i, kOwnSeparator});
       continue;
     }
     AppendEscaped(literal, IdKind::kEntity, entry.text, kOwnSeparator);
     if (entry.shared) literal += kAnyValue;
   }
-  made.pieces_.push_back({.literal = std::move(literal)});
-  return made;
+  result.pieces_.push_back({.literal = std::move(literal)});
+  return result;
 }
 
 IdTemplate OwnResource(std::string_view domain) {
-  IdTemplate made(IdKind::kResource);
+  IdTemplate result(IdKind::kResource);
   std::string literal;
   AppendEscaped(literal, IdKind::kResource, domain, 0);
-  made.pieces_.push_back({.literal = FinishId(IdKind::kResource, std::move(literal))});
-  return made;
+  result.pieces_.push_back({.literal = FinishId(IdKind::kResource, std::move(literal))});
+  return result;
 }
 
 }  // namespace weir::rules

@@ -21,8 +21,9 @@ struct FixedText {
   bool is_whole = false;  ///< there is one id only, `prefix`
 };
 
-/// Literal text and values of entries by turns. Different values yield different ids (FinishId says
-/// up to which bound), because every value escapes the byte that separates it from the next one.
+/// Alternates literal text and values of entries. Different values yield different ids (except for
+/// long ones, see FinishId), because every value escapes the byte that separates it from the next
+/// value.
 /// Immutable, so that all functions may be called by any thread.
 class IdTemplate {
  public:
@@ -37,8 +38,8 @@ class IdTemplate {
   /// Returns the id. REQUIRES: `descriptor` matches the pattern.
   [[nodiscard]] std::string Expand(Descriptor descriptor) const;
 
-  /// Returns the text that is fixed by literals and by `match`, the pattern that Parse had: whole
-  /// exact values, and the prefixes of others.
+  /// Returns the text that the literals and `match`, the pattern that Parse had, determine: an
+  /// exact value is fixed as a whole, any other value up to its prefix.
   [[nodiscard]] FixedText FixedTextFor(const std::vector<EntryPattern>& match) const;
 
   /// Returns whether the id has the value of this entry.
@@ -59,14 +60,14 @@ class IdTemplate {
   struct Piece {
     std::string literal;
     std::size_t entry = kNoEntry;  ///< the entry whose value follows the literal
-    char separator = 0;            ///< the byte after the value that the value must not have
+    char separator = 0;            ///< the byte after the value, which the value escapes
 
     friend bool operator==(const Piece&, const Piece&) = default;
   };
 
   explicit IdTemplate(IdKind kind) : kind_(kind) {}
   Status AddValue(std::string_view key, const std::vector<EntryPattern>& match);
-  Status AddLiteral(std::string_view literal, bool value_follows);
+  Status AddLiteral(std::string_view literal, bool is_before_value);
 
   IdKind kind_ = IdKind::kEntity;
   std::vector<Piece> pieces_;
@@ -76,7 +77,7 @@ class IdTemplate {
 /// Returns the entity of a rule that has no template: kOwnPrefix, then the keys and values of all
 /// entries. Each combination of values is a bucket of its own, except for entries that are shared.
 IdTemplate OwnEntity(const std::vector<EntryPattern>& match);
-/// Returns the resource of such a rule: the domain.
+/// Returns the resource of a rule that has no template: the domain.
 IdTemplate OwnResource(std::string_view domain);
 
 }  // namespace weir::rules

@@ -36,7 +36,7 @@ struct Rule {
   std::string domain;
   std::vector<EntryPattern> match;  ///< 1 to kMaxPatternEntries
   /// The name for responses and metrics; by default the pattern (DefaultName). UTF-8 without
-  /// control characters, at most 256 bytes. Several rules may have one name.
+  /// control characters, at most 256 bytes. Several rules may have the same name.
   std::string name;
   /// The limits of the bucket. Empty: the limits that the four levels have for (entity, resource).
   std::vector<Limit> limits;

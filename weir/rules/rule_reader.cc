@@ -210,9 +210,9 @@ Result<IdTemplate> RuleReader::ReadTemplate(IdKind kind, const YamlNode& node,
   const auto* what = kind == IdKind::kEntity ? "entity" : "resource";
   WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, node, what, "a template such as '{tenant}'"));
   WEIR_RETURN_IF_ERROR(CheckRuleText(checks_, node, what, kMaxPatternText));
-  auto made = IdTemplate::Parse(kind, node.text, rule.match);
-  if (!made) return checks_.At(node, made.error());
-  return made;
+  auto parsed = IdTemplate::Parse(kind, node.text, rule.match);
+  if (!parsed) return checks_.At(node, parsed.error());
+  return parsed;
 }
 
 Status RuleReader::ReadTruth(const YamlNode& node, std::string_view key, bool& flag) const {

@@ -48,7 +48,7 @@ class RuleSet {
   ~RuleSet() = default;
 
   /// Returns the rule of the most specific pattern that matches (RuleTree::Find), and its bucket.
-  /// Nothing if no rule matches or the domain has none. The time is linear in the bytes of the
+  /// Nothing if no rule matches or the domain has no rules. The time is linear in the bytes of the
   /// descriptor and does not depend on the number of rules, except if prefixes of many lengths
   /// match. Throws std::bad_alloc if memory is exhausted.
   [[nodiscard]] std::optional<Match> Find(std::string_view domain, Descriptor descriptor) const;
@@ -66,8 +66,8 @@ class RuleSet {
   /// Returns whether the domain has a rule.
   bool HasDomain(std::string_view domain) const { return domains_.contains(domain); }
 
-  /// Makes a set of these rules, which are valid (ParseRules), or returns two of them that have one
-  /// pattern.
+  /// Makes a set of these rules, which are valid (ParseRules), or returns the lines of two rules
+  /// with the same pattern.
   [[nodiscard]] static tl::expected<RuleSet, SamePattern> Make(std::vector<Rule> rules);
 
  private:

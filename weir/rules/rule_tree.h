@@ -13,17 +13,18 @@
 namespace weir::rules {
 
 /// Find costs one hash lookup for each entry, and one more for each length of the prefixes that the
-/// key has. It visits a node at most once, so that no descriptor costs more than the tree is large.
+/// key has. Find visits a node at most once, so its cost is bounded by the size of the tree.
 class RuleTree {
  public:
   RuleTree() : nodes_(1) {}
 
-  /// Stores `rule` for this pattern. Returns the rule that the pattern has already, and keeps that.
+  /// Stores `rule` for this pattern. If the pattern has a rule already, keeps and returns that
+  /// rule.
   std::optional<std::uint32_t> Add(const std::vector<EntryPattern>& match, std::uint32_t rule);
 
   /// Returns the rule of the most specific pattern that matches. At the first entry in which two
-  /// patterns differ, an exact value is more specific than a prefix, and a prefix than a shorter
-  /// one.
+  /// patterns differ, an exact value is more specific than a prefix, and a prefix is more
+  /// specific than a shorter prefix.
   std::optional<std::uint32_t> Find(Descriptor descriptor) const {
     return FindBelow(0, descriptor);
   }

@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxPatternText = 1024;  ///< bytes of a key, value
 inline constexpr std::size_t kMaxRuleName = 256;      ///< bytes of the name of a rule
 inline constexpr std::size_t kMaxReplaces = 64;       ///< names that one rule replaces
 
-/// Parses such a file of at most 16 MiB. The function rejects everything that it does not
+/// Parses a rules file of at most 16 MiB. The function rejects everything that it does not
 /// understand: unknown and duplicate keys, two rules with one pattern, templates over keys that the
 /// pattern does not have, amounts of limits that the rule does not have, a rule that replaces its
 /// own name, rules with different limits that can have one bucket (CheckSharedBuckets). Errors are

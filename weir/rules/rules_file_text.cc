@@ -18,13 +18,13 @@ std::string TextOfEntry(const EntryPattern& entry) {
   if (entry.kind == EntryPattern::Kind::kPrefix) {
     return entry.text.empty() ? key : fmt::format("{{{}: {}}}", key, YamlText(entry.text + '*'));
   }
-  const bool needs_word = entry.text.empty() || entry.text.ends_with('*');
+  const bool needs_exact = entry.text.empty() || entry.text.ends_with('*');
   const std::string value = YamlText(entry.text);
-  return needs_word ? fmt::format("{{{}: {{exact: {}}}}}", key, value)
-                    : fmt::format("{{{}: {}}}", key, value);
+  return needs_exact ? fmt::format("{{{}: {{exact: {}}}}}", key, value)
+                     : fmt::format("{{{}: {}}}", key, value);
 }
 
-/// Returns the texts that `text_of` makes of the values, between brackets.
+/// Returns `[a, b, ...]`, with the texts that `text_of` returns for the values.
 template <class Values, class TextOf>
 std::string ListOf(const Values& values, TextOf text_of) {
   std::vector<std::string> texts;
@@ -50,7 +50,7 @@ std::string TextOfAmounts(const std::vector<HitAmount>& amounts) {
   return fmt::format("{{{}}}", fmt::join(texts, ", "));
 }
 
-/// Returns whether the amounts are those of a rule that does not state them.
+/// Returns whether the amounts are the default: one token of each limit. They are not written then.
 bool HasDefaultAmounts(const Rule& rule) {
   return std::ranges::equal(rule.amounts, rule.limits, [](const auto& amount, const auto& limit) {
     return amount == HitAmount{limit.name, 1};

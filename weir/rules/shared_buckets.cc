@@ -12,7 +12,7 @@
 namespace weir::rules {
 namespace {
 
-/// Ends a text that must not match a longer one. No text of a rule has this byte.
+/// Ends a text that must not be a prefix of a longer one. No text of a rule has this byte.
 constexpr char kEnd = '\0';
 
 /// A rule with limits and templates.
@@ -21,13 +21,14 @@ struct Charger {
   FixedText entity;
   FixedText resource;
   std::string family;  ///< FamilyOf
-  std::string key;     ///< of the search: of two rules with one bucket, one key begins the other
+  std::string key;     ///< of the search: if rules can share a bucket, one key begins the other
 };
 using Chargers = std::vector<Charger>;
 
-/// Returns a text that is the same for two rules if these have the same templates, and the same
-/// patterns of entries whose values are not in them. Such rules never have one bucket: its values
-/// are equal, so both rules match each descriptor of the bucket, and one of them is more specific.
+/// Returns a text that is equal for two rules if the rules have the same templates, and the same
+/// patterns of the entries whose values are not in the templates. Such rules never share a bucket:
+/// equal ids mean equal values in the templates, so both rules would match each descriptor of the
+/// bucket, and only the more specific rule applies.
 std::string FamilyOf(const Rule& rule) {
   std::string family = rule.entity.text() + kEnd + rule.resource.text() + kEnd;
   for (std::size_t i = 0; i < rule.match.size(); ++i) {
@@ -39,7 +40,7 @@ std::string FamilyOf(const Rule& rule) {
   return family;
 }
 
-/// Returns whether one of the texts can begin the other.
+/// Returns whether one of the texts begins with the other.
 bool AgreeAtStart(std::string_view a, std::string_view b) {
   return a.size() < b.size() ? b.starts_with(a) : a.starts_with(b);
 }
@@ -48,7 +49,7 @@ bool AgreeAtEnd(std::string_view a, std::string_view b) {
   return a.size() < b.size() ? b.ends_with(a) : a.ends_with(b);
 }
 
-/// Returns whether `whole` can be one of the ids.
+/// Returns whether `whole`, a complete id, can be one of `ids`.
 bool CanBe(std::string_view whole, const FixedText& ids) {
   return whole.size() >= ids.prefix.size() + ids.suffix.size() && whole.starts_with(ids.prefix) &&
          whole.ends_with(ids.suffix);
@@ -71,8 +72,9 @@ std::string ShapeOf(const FixedText& fixed) {
   return fixed.prefix + kEnd + (fixed.is_whole ? std::string() : "*" + fixed.suffix) + kEnd;
 }
 
-/// Collects the rules to compare. Rules with the same fixed text and the same limits conflict with
-/// the same others, unless these are of their family: two families stand for all.
+/// Collects the rules to compare. Rules with the same fixed texts and the same limits conflict with
+/// the same other rules, except that rules of one family never conflict. So one rule of each of two
+/// families suffices.
 class ChargerList {
  public:
   void Add(const Rule& rule);
@@ -100,33 +102,35 @@ void ChargerList::Add(const Rule& rule) {
   all_.push_back(std::move(charger));
 }
 
-/// Searches for two rules that conflict among those of which one key begins the other.
+/// Searches for two conflicting rules. Compares only rules of which one key begins the other.
 class ConflictSearch {
  public:
   using Pair = std::pair<const Rule*, const Rule*>;
 
-  /// Returns the first rule and the second one, or nothing. Does not compare two rules if
-  /// `only_variable` and the resources of both are whole.
+  /// Returns two rules in the order of the file, or nothing. If `only_variable`, does not compare
+  /// two rules whose resources are both whole.
   std::optional<Pair> Find(Chargers& chargers, bool only_variable);
 
-  /// Whether more pairs are compared than allowed; Find returns a rule that has many similar ones.
+  /// Returns whether more pairs were compared than allowed. Find then returned two similar rules,
+  /// which need not conflict.
   bool is_exhausted() const { return compared_ > kMaxComparedPairs; }
 
  private:
-  using Open = std::vector<const Charger*>;
+  /// Chargers whose keys begin the key of the current one.
+  using Stack = std::vector<const Charger*>;
 
-  std::optional<Pair> Compare(const Open& open, const Charger& charger);
+  std::optional<Pair> Compare(const Stack& stack, const Charger& charger);
 
   std::size_t compared_ = 0;
 };
 
 std::optional<ConflictSearch::Pair> ConflictSearch::Find(Chargers& chargers, bool only_variable) {
   std::ranges::sort(chargers, {}, &Charger::key);
-  Open whole;
-  Open variable;
+  Stack whole;
+  Stack variable;
   for (const Charger& charger : chargers) {
-    for (Open* open : {&whole, &variable}) {
-      while (!open->empty() && !charger.key.starts_with(open->back()->key)) open->pop_back();
+    for (Stack* stack : {&whole, &variable}) {
+      while (!stack->empty() && !charger.key.starts_with(stack->back()->key)) stack->pop_back();
     }
     if (auto found = Compare(variable, charger)) return found;
     const bool compares_all = !only_variable || !charger.resource.is_whole;
@@ -140,10 +144,10 @@ std::optional<ConflictSearch::Pair> ConflictSearch::Find(Chargers& chargers, boo
   return {};
 }
 
-std::optional<ConflictSearch::Pair> ConflictSearch::Compare(const Open& open,
+std::optional<ConflictSearch::Pair> ConflictSearch::Compare(const Stack& stack,
                                                             const Charger& charger) {
-  compared_ += open.size();
-  for (const Charger* other : open) {
+  compared_ += stack.size();
+  for (const Charger* other : stack) {
     if (!is_exhausted() && !Conflict(*other, charger)) continue;
     Pair pair(other->rule, charger.rule);
     if (pair.first->line > pair.second->line) std::swap(pair.first, pair.second);
@@ -152,13 +156,13 @@ std::optional<ConflictSearch::Pair> ConflictSearch::Compare(const Open& open,
   return {};
 }
 
-/// Ends the fixed start of an id if no other text follows it.
+/// Returns the fixed start of an id, followed by kEnd if it is the whole id.
 std::string KeyOf(const FixedText& fixed) {
   return fixed.is_whole ? fixed.prefix + kEnd : fixed.prefix;
 }
 
-/// Compares first the rules with whole resources, which are many if there is one for each path, and
-/// then all others.
+/// Compares first the rules with whole resources, of which there are many if each path has a rule,
+/// and then all other pairs.
 std::optional<ConflictSearch::Pair> FindConflict(ConflictSearch& search, Chargers& all) {
   const auto middle =
       std::ranges::partition(all, [](const Charger& charger) { return charger.resource.is_whole; });

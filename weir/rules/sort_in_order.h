@@ -1,4 +1,4 @@
-// Sorts, and keeps the order of equals.
+// A stable sort.
 #pragma once
 
 #include <functional>

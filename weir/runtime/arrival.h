@@ -42,9 +42,9 @@ class WEIR_API Arrival {
   bool WaitUnlessReadable(int readable, int wake);
 
  private:
-  /// A thread that waits. That thread destroys it as soon as Sleep has returned or the unit of
-  /// `wake` was read, while Wake of the other thread may still be returning: POSIX allows this for
-  /// its semaphores (sem_destroy), C++ does not promise it for its own.
+  /// A thread that waits. That thread destroys its Waiter as soon as Sleep has returned or the unit
+  /// of `wake` was read, while Wake may still be returning on the other thread. POSIX allows this
+  /// for its semaphores (sem_destroy); C++ does not promise it for the semaphores of std.
   class Waiter {
    public:
     explicit Waiter(int wake = -1) : wake_(wake) { sem_init(&woken_, 0, 0); }

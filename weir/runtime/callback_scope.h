@@ -8,7 +8,8 @@ namespace weir {
 
 /// While a scope lives, its thread runs callbacks one after the other: those of a scheduler, of the
 /// network, or of another call whose work this thread does. Blocking calls of a Limiter fail on
-/// such a thread. Scopes nest. A Scheduler of the program should have a scope around each task.
+/// such a thread. Scopes nest. A Scheduler that the program implements should have a scope around
+/// each task.
 class WEIR_API CallbackScope {
  public:
   CallbackScope();

@@ -15,8 +15,8 @@ using Task = std::move_only_function<void()>;
 /// Identifies one pending task of one Scheduler. 0 is never used.
 enum class TimerId : std::uint64_t {};
 
-/// Runs tasks one after the other, each outside any lock, and destroys each task, with the objects
-/// that it owns, before the next one runs, outside any lock too. All calls may come from any
+/// Runs tasks one after the other. Each task is destroyed, with the objects that it owns, before
+/// the next one runs. Tasks are run and destroyed outside any lock. All calls may come from any
 /// thread, also from within a task. Tasks must not throw and must not block. Implementations: Loop
 /// (runtime/loop.h, a thread), EventLoop (transport/event_loop.h, a thread that waits for sockets
 /// too) and SimScheduler (sim/, stepped by a test).
@@ -32,7 +32,7 @@ class WEIR_API Scheduler {
   /// Runs `task` at `when`, or as soon as possible after it. Tasks of equal instants run in the
   /// order of the calls.
   virtual TimerId At(Instant when, Task task) = 0;
-  /// Returns true if the task had not started; then it never runs, and is destroyed before this
+  /// Returns true if the task had not started; then it never runs, and is destroyed before Cancel
   /// returns or soon after. Returns false if it has run, is running, or was cancelled before.
   virtual bool Cancel(TimerId id) = 0;
 };

@@ -26,12 +26,12 @@ std::optional<Task> TaskQueue::Cancel(TimerId id) {
 }
 
 std::optional<Task> TaskQueue::TakeDue(const Clock& clock) {
-  const bool timer_first =
+  const bool is_timer_first =
       !timers_.empty() && (posts_.empty() || timers_.begin()->first < posts_.front().first);
-  if (!timer_first) return TakePost();
+  if (!is_timer_first) return TakePost();
   // A timer that precedes a post is due: the post's instant is in the past.
-  const bool due = !posts_.empty() || timers_.begin()->first.first <= clock.Now();
-  return due ? TakeTimer() : std::nullopt;
+  const bool is_due = !posts_.empty() || timers_.begin()->first.first <= clock.Now();
+  return is_due ? TakeTimer() : std::nullopt;
 }
 
 Instant TaskQueue::first_due() const {

@@ -12,8 +12,8 @@
 
 namespace weir {
 
-/// Keeps posted tasks and timers in the order that Scheduler promises. Not thread-safe: a scheduler
-/// calls it under its lock, and runs and destroys the tasks outside it.
+/// Stores posted tasks and timers in the order that Scheduler promises. Not thread-safe: a
+/// scheduler calls it under its lock, and runs and destroys the tasks outside it.
 class TaskQueue {
  public:
   /// `now` must not go backwards from call to call.
@@ -25,7 +25,7 @@ class TaskQueue {
   std::optional<Task> TakeDue(const Clock& clock);
   /// Returns the instant at which the first task is due; Instant{INT64_MAX} if there is none.
   Instant first_due() const;
-  /// Returns an id for a timer that is not kept, because the scheduler stops.
+  /// Returns an id for a timer that is not stored, because the scheduler is stopping.
   TimerId SkipId() { return TimerId{next_id_++}; }
 
  private:

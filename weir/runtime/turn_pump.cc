@@ -16,8 +16,8 @@ void TurnPump::Kick() {
   {
     const MutexLock lock(mutex_);
     // A timer that fires before the next item is due finds the change by itself.
-    const bool sooner = next && (!timer_ || *next < timer_->at);
-    if (closed_ || posted_ || !sooner) return;
+    const bool is_sooner = next && (!timer_ || *next < timer_->at);
+    if (closed_ || posted_ || !is_sooner) return;
     posted_ = true;
   }
   scheduler_.Post(WhileAlive([this] { DoDueWork(); }));
@@ -41,8 +41,8 @@ bool TurnPump::IsClosed() {
   return closed_;
 }
 
-// Keeps one timer, for the first instant at which an item may be due. timer_ is cleared before the
-// queue is read: a Kick that follows a later change finds no timer, and therefore posts.
+// Sets at most one timer, for the first instant at which an item may be due. timer_ is cleared
+// before the queue is read: a Kick that follows a later change finds no timer, and therefore posts.
 void TurnPump::SetTimer() {
   std::optional<Timer> timer = TakeTimer();
   const std::optional<Instant> next = queue_.next();

@@ -15,9 +15,10 @@
 
 namespace weir {
 
-/// The owner has the queue behind the pump, with a lock of its own, which the pump never takes
-/// while it holds its own. Thread-safe. Due work is done only on the scheduler's thread, one item
-/// after the other: that code may itself change the queue and call Kick, without nesting.
+/// The owner implements the queue and guards it with a lock of its own. The pump never calls the
+/// queue while it holds the pump's lock. Thread-safe. Due work is done only on the scheduler's
+/// thread, one item after the other. The code that does the work may itself change the queue and
+/// call Kick: calls of take_due do not nest.
 class TurnPump {
  public:
   struct Queue {
@@ -57,7 +58,7 @@ class TurnPump {
   /// The task of the timer.
   void OnTimer();
   bool IsClosed() WEIR_EXCLUDES(mutex_);
-  /// Returns a task that runs `body` if the owner still lives, and keeps it alive meanwhile.
+  /// Returns a task that runs `body` if the owner still lives, and keeps the owner alive meanwhile.
   template <class Body>
   auto WhileAlive(Body body);
 

@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// Work that continues when a descriptor becomes readable. The thread that waits for its result
+/// Work that continues when a descriptor becomes readable. The thread that waits for the result
 /// does the work itself, which saves a hand-over from a loop's thread.
 class WEIR_API WaiterWork {
  public:

@@ -29,9 +29,9 @@ class AccessTokens {
  public:
   explicit AccessTokens(std::vector<AccessToken> tokens) : tokens_(std::move(tokens)) {}
 
-  /// Checks the value of an `authorization` header, "Bearer TOKEN". Returns kUnauthenticated if it
-  /// is missing, unknown or expired at `now`, and kPermissionDenied if the token lacks the scope;
-  /// messages never have the token. The time does not depend on which token is right.
+  /// Checks the value of an `authorization` header, "Bearer TOKEN". Returns kUnauthenticated if the
+  /// token is missing, unknown or expired at `now`, and kPermissionDenied if it lacks the scope.
+  /// Messages never contain the token. The time of a check does not depend on which token matches.
   [[nodiscard]] Status Check(std::string_view authorization, AccessScope scope,
                              UnixMillis now) const;
   std::size_t size() const { return tokens_.size(); }

@@ -14,18 +14,19 @@
 
 namespace weir::service {
 
-/// The descriptors of the rules of one name, and their hits; a look has none. Any thread.
+/// Counts of the descriptors of the rules of one name, and of their hits. A descriptor that only
+/// looks (takes nothing) has no hits. Any thread.
 struct RuleCounts {
   Counter within;       ///< descriptors that were admitted, or charged without a decision
   Counter over;         ///< descriptors that were refused
-  Counter shadow_over;  ///< descriptors that would have been, if the rule were no shadow
+  Counter shadow_over;  ///< descriptors that would have been refused if the rule were no shadow
   Counter undecided;    ///< descriptors whose limits cannot be read or are not set
   Counter hits_within;
   Counter hits_over;
   Counter hits_shadow_over;
 };
 
-/// The requests of one domain that have a rule. Any thread.
+/// Counts of the requests of one domain that have a rule. Any thread.
 struct DomainCounts {
   Counter admitted;
   Counter refused;
@@ -55,7 +56,7 @@ class ActiveRules {
 };
 using ActiveRulesPtr = std::shared_ptr<const ActiveRules>;
 
-/// Keeps the counts of rules over changes of the file. Thread-safe.
+/// Preserves the counts of rules when the rules file changes. Thread-safe.
 class RuleCountsByName {
  public:
   /// Names of rules, and domains, beyond these numbers share the counts of kOthers.

@@ -16,17 +16,18 @@ namespace weir::service {
 /// What the pages show. Thread-safe.
 class AdminState {
  public:
-  /// They must outlive it. Refused tokens are counted and logged.
+  /// The arguments must outlive the state. Refused tokens are counted and logged.
   AdminState(const Clock& clock, ServiceCounts& counts, RequestLog& log)
       : clock_(clock), counts_(counts), log_(log) {}
 
   std::atomic<bool> is_serving = false;
-  /// Null: /metrics is empty. It must live until the handler is gone.
+  /// Null: /metrics is empty. The registry must live until the handler is gone.
   std::atomic<const Registry*> registry = nullptr;
 
   /// Null: no token is needed.
   void SetTokens(AccessTokensPtr tokens) WEIR_EXCLUDES(mutex_);
-  /// Returns whether the header allows to see more than the probes, as AccessTokens::Check does.
+  /// Returns whether the header allows more than the probes. Errors are those of
+  /// AccessTokens::Check.
   [[nodiscard]] Status Check(std::string_view authorization) WEIR_EXCLUDES(mutex_);
 
  private:
@@ -38,7 +39,7 @@ class AdminState {
 };
 
 /// `state` must outlive the handler. /healthz is 200 while the process runs, /readyz is 503 unless
-/// the service serves; neither needs a token. /metrics needs one with the scope to administer.
+/// the service serves; neither needs a token. /metrics needs a token with the scope kAdmin.
 transport::AdminHandler AdminPages(AdminState& state);
 
 }  // namespace weir::service

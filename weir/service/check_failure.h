@@ -12,11 +12,11 @@ namespace weir::service {
 /// The cause of a failure as programs match it: the reason of google.rpc.ErrorInfo, whose domain is
 /// "weir".
 enum class FailureReason {
-  kTokenRefused,    ///< TOKEN_REFUSED: no valid token, or not with the scope
+  kTokenRefused,    ///< TOKEN_REFUSED: no valid token, or a token without the scope
   kNoRules,         ///< NO_RULES: the service has just started
   kRequestInvalid,  ///< REQUEST_INVALID: a retry fails in the same way: the request, the limits
                     ///< that are set for it or the store's configuration must change
-  kTimeOver,        ///< TIME_OVER: the caller's deadline had passed before; nothing was charged
+  kTimeOver,        ///< TIME_OVER: the deadline passed before the call began; nothing was charged
   kOverloaded,      ///< OVERLOADED: too many requests wait for the store; nothing was charged
   kStoreLate,       ///< STORE_LATE: there is no result in time; there may be a charge
   kStoreFailed,     ///< STORE_FAILED: the store reports an error
@@ -27,7 +27,7 @@ constexpr std::size_t kFailureReasons = 7;
 std::string_view NameOf(FailureReason reason);
 
 /// Returns whether a retry would fail in the same way: because of the request, of the limits that
-/// are set for it, or because the store is set up otherwise, such as a table that does not exist.
+/// are set for it, or because of the store's configuration, such as a table that does not exist.
 bool IsPermanent(const Error& error);
 /// Returns why the limiter failed to decide.
 FailureReason ReasonOf(const Error& error);

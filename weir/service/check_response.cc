@@ -25,8 +25,8 @@ void SetLimit(const PlannedDescriptor& planned, const DescriptorState& state,
   if (rate.multiplier != 1) limit.mutable_unit_multiplier()->set_value(rate.multiplier);
 }
 
-// Whole seconds, rounded up: a caller that waits for this time is not refused again because of it.
-// The maximum of a Duration (google/protobuf/duration.proto).
+// Returns whole seconds, rounded up, so that a caller that waits for this time does not return too
+// early; at most the maximum of a Duration (google/protobuf/duration.proto).
 std::int64_t SecondsOf(milliseconds wait) {
   constexpr std::int64_t kMaxSeconds = 315'576'000'000;
   return std::min((wait.count() + 999) / 1'000, kMaxSeconds);

@@ -15,15 +15,15 @@ namespace weir::service {
 
 /// The result of one descriptor.
 struct DescriptorResult {
-  bool is_over = false;       ///< a shadow rule's is not
-  bool is_undecided = false;  ///< of a shadow rule: it could not be decided
+  bool is_over = false;       ///< false for a shadow rule
+  bool is_undecided = false;  ///< a shadow rule that could not be decided
   std::optional<DescriptorState> state;
 };
 
 using DescriptorResults = absl::InlinedVector<DescriptorResult, 1>;
 
 /// Returns the bytes of a RateLimitResponse with a status for each result, or with the overall code
-/// alone. `plan[i]` belongs to `results[i]`. Overall it is OVER_LIMIT if `is_refused`.
+/// alone. `plan[i]` belongs to `results[i]`. The overall code is OVER_LIMIT if `is_refused`.
 std::string ResponseBytes(std::span<const PlannedDescriptor> plan,
                           std::span<const DescriptorResult> results, bool is_refused);
 std::string ResponseBytes(bool is_refused);

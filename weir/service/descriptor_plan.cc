@@ -19,7 +19,8 @@ using envoy::service::ratelimit::v3::RateLimitRequest;
 using Action = PlannedDescriptor::Action;
 
 constexpr char kOverrideLimit[] = "override";
-// Begins the entities of descriptors that state their limit; no template of a rule yields it.
+// Begins the entities of descriptors that state their limit; no template of a rule yields this
+// text.
 constexpr char kOverridePrefix[] = "override.:_";
 constexpr char kSeparator = ':';
 
@@ -36,7 +37,8 @@ struct Hits {
   bool is_negative;
 };
 
-// The descriptor's own addend overrides that of the request, and only there 0 means none.
+// The descriptor's own addend overrides that of the request. In the descriptor 0 means no hits; in
+// the request it means one hit.
 Hits HitsOf(const RateLimitRequest& request, const RateLimitDescriptor& descriptor,
             CheckKind kind) {
   if (kind == CheckKind::kCheck) return {0, false};
@@ -81,7 +83,8 @@ Result<Limit> OverrideOf(const RateLimitDescriptor::RateLimitOverride& override)
   return Limit{.name = kOverrideLimit, .quota = quota};
 }
 
-// Returns the bucket of a descriptor that states its limit: each combination of entries has one.
+// Returns the bucket of a descriptor that states its limit: each combination of entries has its
+// own.
 BucketKey OverrideBucket(std::string_view domain, rules::Descriptor entries) {
   using rules::IdKind;
   std::string entity = kOverridePrefix;
@@ -95,7 +98,7 @@ BucketKey OverrideBucket(std::string_view domain, rules::Descriptor entries) {
           .resource = rules::OwnResource(domain).Expand({})};
 }
 
-// As in envoyproxy/ratelimit, the limit of a descriptor counts whether a rule matches or not.
+// As in envoyproxy/ratelimit, the limit of a descriptor applies whether a rule matches or not.
 Status PlanOverride(const RateLimitDescriptor& descriptor, BucketKey bucket,
                     PlannedDescriptor& planned) {
   WEIR_ASSIGN_OR_RETURN(Limit limit, OverrideOf(descriptor.limit()));

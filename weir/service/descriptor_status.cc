@@ -18,7 +18,8 @@ const LimitStatus* FindStatus(const Decision& decision, const BucketKey& key,
   return nullptr;
 }
 
-// Returns the time until `tokens` are there, of `left` now. REQUIRES: tokens <= the capacity.
+// Returns the time until `tokens` are available if `left` are available now. REQUIRES: tokens <=
+// the capacity.
 milliseconds TimeUntil(std::int64_t tokens, std::int64_t left, const Quota& quota) {
   return RetryAfter(Meter{.quota = quota, .tokens = left}, tokens);
 }
@@ -30,7 +31,7 @@ bool IsWorse(const DescriptorState& a, const DescriptorState& b) {
   return a.reset > b.reset;
 }
 
-/// Judges the limits of one descriptor.
+/// Finds the worst state of the limits of one descriptor.
 class Judge {
  public:
   Judge(const PlannedDescriptor& planned, const Decision& decision)

@@ -34,7 +34,7 @@ std::optional<std::string> ServiceOf(std::string_view message,
 
 }  // namespace
 
-/// One call of Watch: it gets the status of its service, and each change.
+/// One call of Watch: sends the status of its service, and each change.
 class HealthService::Watcher final : public weir::grpc::CallHandler {
  public:
   Watcher(HealthService& health, weir::grpc::CallWriter writer)
@@ -92,7 +92,8 @@ void HealthService::AddTo(weir::grpc::MethodTable& methods) {
 
 void HealthService::SetServing(bool is_serving) {
   is_serving_ = is_serving;
-  // A watcher that takes its messages too slowly ends its call, which may remove it later.
+  // This may end the call of a watcher that takes its messages too slowly. The watcher is removed
+  // from `watchers_` only later.
   for (Watcher* watcher : watchers_) watcher->SendStatus();
 }
 

@@ -15,9 +15,10 @@ namespace weir::service {
 /// server have one status.
 class HealthService {
  public:
-  /// Adds the methods, and knows the services that the table has then. It must outlive the table.
+  /// Adds the methods to the table, and stores the names of the services that the table has then.
+  /// The object must outlive the table.
   void AddTo(grpc::MethodTable& methods);
-  /// Reports the change to those that watch.
+  /// Reports a change to the calls of Watch.
   void SetServing(bool is_serving);
   /// As SetServing(false), and ends the calls of Watch: the drain of a server does not wait for
   /// them.

@@ -7,7 +7,8 @@
 
 namespace weir::service {
 
-/// Messages that are made in it live as long as it does. Its first 4 KB are on the stack.
+/// Messages that the arena makes live as long as the arena. The first 4 KB are in the object, so
+/// usually on the stack.
 class MessageArena {
  public:
   MessageArena() : arena_(block_.data(), block_.size()) {}

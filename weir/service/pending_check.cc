@@ -9,8 +9,9 @@
 namespace weir::service {
 namespace {
 
-// A code that Envoy does not take for a decision, and that says whether a retry makes sense. The
-// code UNKNOWN passes requests in Envoy. DEADLINE_EXCEEDED is left to the caller's own deadline.
+// Returns the error with a code that Envoy does not take for a decision and that shows whether a
+// retry makes sense. Envoy lets requests pass on UNKNOWN. DEADLINE_EXCEEDED is used only if the
+// caller's own deadline has passed.
 Error ToCaller(Error error, bool caller_has_time) {
   if (error.code == Code::kUnknown || error.code == Code::kDataLoss ||
       (error.code == Code::kDeadlineExceeded && caller_has_time)) {
@@ -108,19 +109,19 @@ void PendingCheck::StartShadows() {
   }
 }
 
-// All in one adjust. A decision does not wait for it: its caller is not to wait longer because of
-// a charge without a decision.
-void PendingCheck::StartCorrections(bool decides) {
+// Makes all corrections in one adjust. If the request has a decision, the response does not wait
+// for the adjust: charges without a decision must not delay the caller.
+void PendingCheck::StartCorrections(bool has_decision) {
   std::vector<AcquirePart> parts;
   for (const PlannedDescriptor& planned : plan_) {
     if (IsCorrection(planned)) parts.push_back(planned.Correction());
   }
   if (parts.empty()) return;
-  if (!decides) Begin();
+  if (!has_decision) Begin();
   terms_.limiter.Debit(parts, store_deadline_,
-                       Here<void>([decides](PendingCheck& self, Status status) {
+                       Here<void>([has_decision](PendingCheck& self, Status status) {
                          if (!status) self.NoteLostCharge(status.error());
-                         if (decides) return;
+                         if (has_decision) return;
                          if (!status) self.error_ = std::move(status.error());
                          self.End();
                        }));
@@ -151,8 +152,8 @@ void PendingCheck::Acquire(Indices indices, bool only_look) {
 
 void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
   if (!outcome) {
-    // Such an error must not reach Envoy: it lets requests with errors pass, and values that a
-    // client chooses cause it.
+    // Such an error must not reach Envoy: Envoy lets requests with errors pass, and a client can
+    // cause the error by the values that it chooses.
     if (IsPermanent(outcome.error())) return OnUndecided(outcome.error());
     error_ = std::move(outcome.error());
     return;
@@ -161,12 +162,12 @@ void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
   const bool is_over = Record(asked_, *outcome);
   if (is_over || !outcome->outcome.admitted()) {
     is_refused_ = true;
-    // A refusal without a cause: other requests wait for a bucket, or other processes write to it.
+    // No limit was exceeded: other requests wait for a bucket, or other processes write to it.
     if (!is_over) RefuseAsked();
     return;
   }
   if (!asks_to_look_) return;
-  // The looks keep their results: the takes that follow decide for themselves.
+  // The looks keep their results. The takes get new results from the request that follows.
   if (Indices takes = Select(Action::kTake); !takes.empty()) Acquire(std::move(takes), false);
 }
 
@@ -196,7 +197,7 @@ void PendingCheck::RefuseAsked() {
   for (const std::size_t i : asked_) results_[i].is_over = true;
 }
 
-// Nothing that happens to a shadow rule stops the others.
+// Nothing that happens to a shadow rule affects the other descriptors.
 void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outcome) {
   const PlannedDescriptor& planned = plan_[index];
   if (outcome) {

@@ -1,8 +1,8 @@
-// One request of the rate limit service between its parts' decisions.
+// One request of the rate limit service, while the limiter decides its descriptors.
 //
-//   Start --> looks (if the request has looks and takes) --> takes, all or none --+
-//         +-> each take and look of a shadow rule, alone -------------------------+--> Respond
-//         +-> charges and returns without a decision --> (the response, if nothing is decided)
+//   Start --> a look for looks and takes (if there are looks) --> takes, all or none --+
+//         +-> each take and look of a shadow rule, alone ------------------------------+--> Respond
+//         +-> charges and returns without a decision ----- (if nothing is decided) ----+
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -23,7 +23,7 @@
 namespace weir::service {
 
 /// Made for each request, kept alive by the operations that are in flight. Runs on one thread; the
-/// limiter's results are brought there.
+/// limiter's results are posted to it.
 class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
  public:
   /// What all requests of a loop use. Must outlive them.
@@ -51,19 +51,19 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   // Returns the descriptors with this action, without those of shadow rules.
   Indices Select(Action action) const;
   void StartShadows();
-  void StartCorrections(bool decides);
+  void StartCorrections(bool has_decision);
   void StartTakes(const Indices& looks);
-  // Asks the limiter for the parts of these descriptors. If `only_look`, nothing is taken.
+  // Sends the parts of these descriptors to the limiter. If `only_look`, nothing is taken.
   void Acquire(Indices indices, bool only_look);
   void OnOutcome(Result<GroupOutcome> outcome);
-  // The limits of a descriptor cannot be decided, whatever the store's state: it is refused.
+  // A descriptor of `asked_` cannot be decided, whatever the store's state: refuses all of them.
   void OnUndecided(const Error& error);
   void OnShadow(std::size_t index, const Result<GroupOutcome>& outcome);
   // Records the states of these descriptors. Returns whether one is over its limit.
   bool Record(std::span<const std::size_t> indices, const GroupOutcome& outcome);
   void RefuseAsked();
 
-  // One operation more, or less, is in flight that the response waits for.
+  // Begin and End count the operations in flight that the response waits for.
   void Begin() { ++awaited_; }
   void End();
   void Respond();
@@ -74,8 +74,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
 
   template <class T, class Function>
   class OnThread;
-  /// Returns a Done that runs on this object's thread. It allocates nothing if `function` captures
-  /// nothing.
+  /// Returns a Done that runs `function` on this object's thread. The Done allocates nothing if
+  /// `function` captures nothing.
   template <class T, class Function>
   Done<T> Here(Function function);
 
@@ -90,8 +90,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   DescriptorPlans plan_;
   ActiveRulesPtr rules_;
   DescriptorResults results_;
-  // The descriptors of the latest Acquire; at most one is in flight. Kept here, so that its Done
-  // captures nothing and therefore allocates nothing.
+  // The descriptors of the latest Acquire; at most one Acquire is in flight. Stored here, so that
+  // its Done captures nothing and therefore allocates nothing.
   Indices asked_;
   bool asks_to_look_ = false;
   std::size_t awaited_ = 0;

@@ -68,7 +68,8 @@ class RateLimitServer::State {
   }
 
   Status ReloadTls() {
-    // First the listener with more files: if one of them cannot be used, both keep the old ones.
+    // First the listener with more files: if a file cannot be used, both listeners keep the old
+    // files.
     if (options_.grpc.tls) WEIR_RETURN_IF_ERROR(grpc_->ReloadTls());
     return options_.admin.tls && admin_ ? admin_->ReloadTls() : Status();
   }
@@ -119,7 +120,7 @@ class RateLimitServer::State {
   RuleCountsByName rule_counts_;
   AdminState pages_{clock_, counts_, request_log_};
   // Destroyed in reverse: connections before the services that they call, and tasks of the loops
-  // before these.
+  // before the services as well.
   std::vector<LoopPair> pairs_;
   transport::EventLoops loops_;
   std::unique_ptr<transport::Server> grpc_;

@@ -24,22 +24,22 @@ struct RateLimitServerOptions {
   transport::ServerOptions grpc;
   transport::ServerOptions admin;  ///< without addresses there is no admin listener
   http2::ConnectionBounds connection;
-  /// Up to this is added at random to the age of each connection, so that the connections of one
-  /// start do not end together.
+  /// A random time up to this is added to the maximum age of each connection, so that connections
+  /// that began together do not end together.
   nanoseconds age_jitter{0};
   grpc::ServerBounds calls;
   ServiceOptions service;
 };
 
 /// Blocking calls must not be made on the loops' threads. The limiter, the clock, the registry and
-/// the log must outlive it; its metrics are in the registry only while it lives.
+/// the log must outlive it. The registry must not be read after the server was destroyed.
 class RateLimitServer {
  public:
   /// `log` receives the events of transport::Server.
   RateLimitServer(Limiter& limiter, const Clock& clock, const RateLimitServerOptions& options,
                   Log& log);
-  /// Cuts the connections that are left. REQUIRES: no decision is in flight (IsIdle), or the store
-  /// is closed.
+  /// Cuts the connections that are still open. REQUIRES: no decision is in flight (IsIdle), or the
+  /// store is closed.
   ~RateLimitServer();
   RateLimitServer(const RateLimitServer&) = delete;
   RateLimitServer& operator=(const RateLimitServer&) = delete;
@@ -62,7 +62,7 @@ class RateLimitServer {
   std::vector<std::string> admin_addresses() const;
   /// Adds the metrics of the server and of its rules (docs/design/metrics.md). To be called once.
   [[nodiscard]] Status RegisterMetrics(Registry& registry) const;
-  /// The text of /metrics is that of this registry, which must live until the server is gone.
+  /// /metrics shows this registry, which must live until the server is gone.
   void ExportMetrics(const Registry& registry);
 
  private:

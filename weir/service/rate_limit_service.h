@@ -22,22 +22,22 @@
 namespace weir::service {
 
 struct ServiceOptions {
-  /// The time that a store has for a charge without a decision, and for a decision if its
-  /// caller names no time or a longer one.
+  /// The time that a store has for a charge without a decision, and for a decision if the
+  /// caller sets no deadline or a later one.
   milliseconds store_timeout{5'000};
   /// Requests of one loop that wait for the store; one more fails with kResourceExhausted.
   std::size_t max_in_flight = 10'000;
 };
 
 /// The service of one event loop: it and its calls run on the loop's thread. The limiter, the
-/// counts and the log must outlive it and its calls, and it its calls.
+/// counts and the log must outlive the service and its calls. The service must outlive its calls.
 class RateLimitService {
  public:
   RateLimitService(Limiter& limiter, ServiceCounts& counts, RequestLog& log, ServiceOptions options)
       : limiter_(limiter), counts_(counts), log_(log), options_(options) {}
 
-  /// Requests that begin afterwards use these rules. Until the first call there are none, and
-  /// requests fail with kUnavailable.
+  /// Requests that begin afterwards use these rules. Until the first call there are no rules,
+  /// and requests fail with kUnavailable.
   void SetRules(ActiveRulesPtr rules) {
     targets_ = std::make_unique<RuleTargets>();
     rules_ = std::move(rules);
@@ -45,10 +45,10 @@ class RateLimitService {
   /// Requests that begin afterwards need a token with the scope to decide; null: none is needed.
   void SetTokens(AccessTokensPtr tokens) { tokens_ = std::move(tokens); }
   /// Adds the methods of envoy.service.ratelimit.v3.RateLimitService and of
-  /// kuadrant.service.ratelimit.v1.RateLimitService. It must outlive the table.
+  /// kuadrant.service.ratelimit.v1.RateLimitService. The service must outlive the table.
   void AddTo(grpc::MethodTable& methods);
 
-  /// Carries out one request. `writer` gets its response, at once or later.
+  /// Carries out one request. `writer` gets the response, at once or later.
   void Check(CheckKind kind, const grpc::CallHead& head, std::string_view message,
              grpc::CallWriter writer);
 
@@ -57,7 +57,8 @@ class RateLimitService {
     FailureReason reason;
     Error error;
   };
-  /// Returns why a call must not be decided, whatever its message is, and counts it.
+  /// Returns why a call is refused whatever its message is; nothing if it is not refused. Counts
+  /// refusals because of the token or of max_in_flight; Refuse counts all refusals.
   std::optional<Refusal> FindRefusal(const grpc::CallHead& head);
   void Refuse(const grpc::CallHead& head, Refusal refusal, const grpc::CallWriter& writer);
 
@@ -67,7 +68,7 @@ class RateLimitService {
   const ServiceOptions options_;
   std::atomic<std::size_t> in_flight_ = 0;
   ActiveRulesPtr rules_;
-  std::unique_ptr<RuleTargets> targets_;  // of rules_; not null if these are not
+  std::unique_ptr<RuleTargets> targets_;  // of rules_; null only if rules_ is
   AccessTokensPtr tokens_;
 };
 

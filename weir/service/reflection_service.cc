@@ -22,13 +22,13 @@ namespace {
 using google::protobuf::DescriptorPool;
 using google::protobuf::FileDescriptor;
 
-// A tool asks for each of the server's files and types once, or a few times.
+// A tool requests each of the server's files and types once, or a few times.
 constexpr int kMaxMessages = 1'000;
 
-/// The files that were asked for, each serialized once. Used on the thread of one loop.
+/// The files that were requested, each serialized once. Used on the thread of one loop.
 class SerializedFiles {
  public:
-  // Appends the file after those that it imports, each once.
+  // Appends the file after the files that it imports, each file once.
   void Append(const FileDescriptor& file, std::set<const FileDescriptor*>& known,
               std::vector<std::string_view>& files) {
     if (!known.insert(&file).second) return;

@@ -7,9 +7,8 @@
 namespace weir::service {
 
 /// Adds both versions of grpc.reflection.ServerReflection. They describe the services that `table`
-/// has when a call asks, so `table` must outlive its own calls only. Its
-/// calls run on one thread. A call has at most 1,000 messages; beyond them it ends with
-/// kResourceExhausted.
+/// has at the time of a call, so `table` must outlive only its own calls. All calls run on one
+/// thread. A call has at most 1,000 messages; with more it ends with kResourceExhausted.
 void AddReflection(grpc::MethodTable& table);
 
 }  // namespace weir::service

@@ -14,9 +14,9 @@
 
 namespace weir::service {
 
-/// Each event is written at most once in 10 s, and a failure once for each reason, with the number
-/// of `suppressed` ones; `request_id` and `trace_id` are among its fields if the request has them.
-/// Any thread.
+/// Each event is written at most once in 10 s (service.request_failed: once for each reason), with
+/// the number of events that were `suppressed`. It has the fields `request_id` and `trace_id` if
+/// the request has them. Any thread.
 class RequestLog {
  public:
   /// `log` must outlive it.

@@ -10,10 +10,10 @@
 
 namespace weir::service {
 
-/// Returns one target to all requests on a bucket: making one copies the limits of its rule, and a
-/// store compares the limits of a bucket if its target is another one than before. Each bucket has
-/// one slot, which it shares with others: the slot contains the target of the bucket that was used
-/// last. Not thread-safe.
+/// Caches targets, so that all requests on a bucket get the same one: making a target copies the
+/// limits of its rule, and a store compares the limits of a bucket whenever its target changes.
+/// Each bucket has one slot, which it shares with other buckets: the slot holds the target of the
+/// bucket that was used last. Not thread-safe.
 class RuleTargets {
  public:
   /// The bound on the number of targets. A target with one limit takes about 300 bytes (by the
@@ -22,7 +22,8 @@ class RuleTargets {
 
   RuleTargets() : slots_(kSlots) {}
 
-  /// Returns the bucket under the limits of the rule, less their allowances (ReserveAllowance).
+  /// Returns the target: the bucket under the limits of the rule, less their allowances
+  /// (ReserveAllowance).
   /// REQUIRES: the rule has limits, and lives as long as this object.
   TargetPtr TargetOf(const rules::Rule& rule, BucketKey bucket);
 

@@ -19,9 +19,9 @@ struct ServiceCounts {
   Counter lost_charges;  ///< requests whose charge without a decision, or return, failed
   Counter unprotected;   ///< admitted because the store was unavailable and the policy allows it
   Counter begun;         ///< well-formed requests
-  Counter ended;         ///< those whose parts have all been decided
+  Counter ended;         ///< of these, requests without an operation in flight
 
-  /// Returns the requests that wait for the store, also those whose caller has gone.
+  /// Returns the number of requests that wait for the store, even if their caller has gone.
   std::uint64_t InFlight() const {
     const std::uint64_t ended_before = ended.Value();
     return begun.Value() - ended_before;

@@ -71,18 +71,18 @@ Status RegisterCalls(Registry& registry, const grpc::ServerCounts& counts) {
     return registry.Add({.name = name, .help = help, .labels = std::move(labels)}, counter);
   };
   constexpr char kCalls[] = "weir_grpc_calls_total";
-  constexpr char kFailed[] = "weir_grpc_refused_total";
+  constexpr char kRefused[] = "weir_grpc_refused_total";
   constexpr char kRefusedHelp[] = "Requests that reached no method.";
   const auto& [connections, calls] = counts;
   WEIR_RETURN_IF_ERROR(add(kCalls, "Calls.", nullptr, calls.calls));
   WEIR_RETURN_IF_ERROR(add("weir_grpc_abandoned_total",
                            "Calls whose caller had gone before the response.", nullptr,
                            calls.abandoned));
-  WEIR_RETURN_IF_ERROR(add(kFailed, kRefusedHelp, "overload", calls.overloaded));
-  WEIR_RETURN_IF_ERROR(add(kFailed, kRefusedHelp, "unknown_method", calls.unknown));
-  WEIR_RETURN_IF_ERROR(add(kFailed, kRefusedHelp, "not_grpc", calls.not_grpc));
-  WEIR_RETURN_IF_ERROR(add(kFailed, kRefusedHelp, "header_size", connections.refused_headers));
-  WEIR_RETURN_IF_ERROR(add(kFailed, kRefusedHelp, "time", connections.request_timeouts));
+  WEIR_RETURN_IF_ERROR(add(kRefused, kRefusedHelp, "overload", calls.overloaded));
+  WEIR_RETURN_IF_ERROR(add(kRefused, kRefusedHelp, "unknown_method", calls.unknown));
+  WEIR_RETURN_IF_ERROR(add(kRefused, kRefusedHelp, "not_grpc", calls.not_grpc));
+  WEIR_RETURN_IF_ERROR(add(kRefused, kRefusedHelp, "header_size", connections.refused_headers));
+  WEIR_RETURN_IF_ERROR(add(kRefused, kRefusedHelp, "time", connections.request_timeouts));
   WEIR_RETURN_IF_ERROR(add("weir_http2_streams_total", "Streams.", nullptr, connections.streams));
   WEIR_RETURN_IF_ERROR(add("weir_http2_peer_resets_total",
                            "Streams that the peer ended before their response.", nullptr,

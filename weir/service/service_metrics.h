@@ -16,7 +16,7 @@ struct CountedService {
   const RuleCountsByName& rules;
 };
 
-/// Adds the counts under names of their own, and those of rules also under the names that
+/// Adds all counts under Weir's own names, and the counts of rules also under the names that
 /// dashboards of envoyproxy/ratelimit and limitador know. All must outlive the registry.
 [[nodiscard]] Status RegisterServiceMetrics(Registry& registry, const CountedService& counted);
 

@@ -22,11 +22,12 @@ class WEIR_API Backend {
   virtual ~Backend() = default;
   virtual BucketStore& buckets() = 0;
   virtual ConfigStore& config() = 0;
-  /// The log of configuration changes: each change of config() that has an event (config_audit.h)
-  /// appends it, atomically with the change if the store can do that.
+  /// The log of configuration changes. A change through config() that has an event (config_audit.h)
+  /// appends the event, atomically with the change if the store can do that.
   ///
-  /// These three fail with kUnimplemented in classes that wrap a backend for its buckets only.
-  /// Every backend that OpenBackend opens implements them.
+  /// In classes that wrap a backend for its buckets only, every call on audit(), usage() and
+  /// namespaces() fails with kUnimplemented. Every backend that OpenBackend opens implements these
+  /// stores.
   virtual AuditLog& audit();
   virtual UsageStore& usage();
   /// All namespaces of the store, whichever of them this backend has opened.
@@ -37,12 +38,12 @@ class WEIR_API Backend {
   [[nodiscard]] virtual Result<ReservationBackend*> reservations();
   /// Makes all completed changes durable, then stops; later calls fail with kUnavailable. Returns
   /// an error if some changes could not be made durable. The destructor calls Close if it was not
-  /// called before. When Close returns, all calls on reservations() have completed, so it must not
-  /// be called within the callback of one of them.
+  /// called before. When Close returns, all calls on reservations() have completed, so Close must
+  /// not be called within the callback of such a call.
   [[nodiscard]] virtual Status Close() = 0;
-  /// Adds the metrics of the backend (docs/design/metrics.md) to `registry`; none if it does no
-  /// I/O. The backend must outlive the registry. Fails with kAlreadyExists if the registry has the
-  /// metrics of such a backend already; some metrics may have been added then.
+  /// Adds the metrics of the backend (docs/design/metrics.md) to `registry`, if there are any. The
+  /// backend must outlive the registry. Fails with kAlreadyExists if the registry has the metrics
+  /// of such a backend already; some metrics may have been added then.
   [[nodiscard]] virtual Status RegisterMetrics(Registry& registry) const;
   /// Returns the name of the backend for messages, for example "sqlite:/var/lib/weir.db".
   virtual std::string Describe() const = 0;

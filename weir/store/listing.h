@@ -1,4 +1,4 @@
-// Limits and cursors, which all configuration listings have in common.
+// Errors and cursors that the listings of several stores share.
 #pragma once
 
 #include <string>

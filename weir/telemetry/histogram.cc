@@ -7,10 +7,10 @@
 namespace weir {
 
 std::int64_t HistogramSnapshot::Quantile(double q) const {
-  const auto asked = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count_)));
+  const auto requested = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count_)));
   // The product of a large count may be rounded up beyond the count.
   const std::uint64_t rank =
-      std::clamp<std::uint64_t>(asked, 1, std::max<std::uint64_t>(count_, 1));
+      std::clamp<std::uint64_t>(requested, 1, std::max<std::uint64_t>(count_, 1));
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     seen += counts_[i];
@@ -40,8 +40,8 @@ Histogram::~Histogram() {
 
 HistogramSnapshot Histogram::Snapshot() const {
   HistogramSnapshot snapshot;
-  for (const std::atomic<Stripe*>& made : stripes_) {
-    const Stripe* const stripe = made.load(std::memory_order_acquire);
+  for (const std::atomic<Stripe*>& slot : stripes_) {
+    const Stripe* const stripe = slot.load(std::memory_order_acquire);
     if (stripe == nullptr) continue;
     for (std::size_t i = 0; i < stripe->counts.size(); ++i) {
       const std::uint64_t count = stripe->counts[i].load(std::memory_order_relaxed);
@@ -60,8 +60,8 @@ Histogram::Stripe& Histogram::MakeStripe() {
   std::atomic<Stripe*>& place = stripes_[ThreadNumber() % kStripes];
   auto fresh = std::make_unique<Stripe>();
   Stripe* other = nullptr;
-  const bool ours = place.compare_exchange_strong(other, fresh.get(), std::memory_order_acq_rel);
-  return ours ? *fresh.release() : *other;
+  const bool is_ours = place.compare_exchange_strong(other, fresh.get(), std::memory_order_acq_rel);
+  return is_ours ? *fresh.release() : *other;
 }
 
 void Histogram::RaiseMax(Stripe& stripe, std::int64_t value) {

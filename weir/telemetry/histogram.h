@@ -48,9 +48,9 @@ class WEIR_API HistogramSnapshot {
   /// Returns the ceil(q * count)-th smallest value, or up to 1/16 more than it, but no more than
   /// max(). Returns 0 if there are no values. REQUIRES: 0 <= q <= 1.
   std::int64_t Quantile(double q) const;
-  /// Returns how many values are at most `value`. Exact if value + 1 is at most 32 or a power of
-  /// two. Otherwise the values in the same bucket as `value` are not counted, unless `value` is the
-  /// largest of its bucket.
+  /// Returns the number of values that are at most `value`. The values in the bucket of `value` are
+  /// counted only if `value` is the largest value of that bucket. So the result is exact if `value`
+  /// is under 32, or if value + 1 is a power of two.
   std::uint64_t CountUpTo(std::int64_t value) const;
   /// Adds the values of another snapshot.
   void Merge(const HistogramSnapshot& other);
@@ -63,8 +63,8 @@ class WEIR_API HistogramSnapshot {
   std::int64_t max_ = 0;
 };
 
-/// Counts values. Any thread may call any method at any time. It has up to eight stripes of 8 KiB;
-/// each is allocated when the first thread needs it.
+/// Counts values. Any thread may call any method at any time. A histogram has up to eight stripes
+/// of 8 KiB; each stripe is allocated when a thread first needs it.
 class WEIR_API Histogram {
  public:
   Histogram() = default;

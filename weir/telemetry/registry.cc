@@ -43,11 +43,11 @@ Status CheckLabels(const MetricName& name, MetricType type) {
   for (const auto& [label, value] : name.labels) {
     WEIR_RETURN_IF_ERROR(CheckLabelName(name.name, label, type));
   }
-  const auto twice = std::ranges::adjacent_find(
+  const auto repeated = std::ranges::adjacent_find(
       name.labels, [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (twice == name.labels.end()) return {};
+  if (repeated == name.labels.end()) return {};
   return Fail(Code::kInvalidArgument, fmt::format("metric {}, label {}: given twice, once is right",
-                                                  name.name, twice->first));
+                                                  name.name, repeated->first));
 }
 
 /// Returns every name under which lines of this metric are exported.

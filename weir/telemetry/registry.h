@@ -32,7 +32,7 @@ struct FamilyName {
   std::vector<std::string> labels;
 };
 
-/// One metric of such a name.
+/// One metric of a FamilyName.
 template <typename Value>
 struct Labelled {
   /// The values of the labels, as many as the family has names. A label with an empty value is not
@@ -75,13 +75,13 @@ class WEIR_API Registry {
   [[nodiscard]] Status Add(MetricName name, const Counter& counter);
   [[nodiscard]] Status Add(MetricName name, const Gauge& gauge);
   [[nodiscard]] Status Add(MetricName name, const Histogram& histogram, HistogramText text = {});
-  /// For numbers that other code keeps. `read` is called in Text(), on its caller's thread and
-  /// under no lock.
+  /// For numbers that other code holds. `read` is called in Text(), on the thread of its caller
+  /// and under no lock.
   [[nodiscard]] Status AddCounter(MetricName name, std::function<std::uint64_t()> read);
   [[nodiscard]] Status AddGauge(MetricName name, std::function<double()> read);
 
   /// Adds all metrics of a name at once. `read` returns them in the order in which they are
-  /// exported; the caller ensures that it returns each of them once. A metric whose number of
+  /// exported, and must return each of them once. A metric whose number of
   /// labels differs from the number of names is left out.
   [[nodiscard]] Status AddCounters(const FamilyName& name, ReadLabelled<std::uint64_t> read);
   [[nodiscard]] Status AddGauges(const FamilyName& name, ReadLabelled<double> read);
@@ -101,7 +101,7 @@ class WEIR_API Registry {
   [[nodiscard]] Status Put(MetricName name, Source source) WEIR_EXCLUDES(mutex_);
 
   mutable Mutex mutex_;
-  /// Immutable; replaced as a whole, so that Text reads its copy of the pointer without the lock.
+  /// Immutable; replaced as a whole, so that Text can use its copy of the pointer without the lock.
   std::shared_ptr<const Families> families_ WEIR_GUARDED_BY(mutex_);
 };
 

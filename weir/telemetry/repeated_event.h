@@ -15,9 +15,8 @@ class RepeatedEvent {
  public:
   explicit RepeatedEvent(nanoseconds interval) : interval_(interval) {}
 
-  /// Returns the number of events that were suppressed since the last one that was written, if this
-  /// event is to be written (its field "suppressed"); or nothing if this event is to be suppressed,
-  /// too.
+  /// If this event is to be written, returns the number of events that were suppressed since the
+  /// last written one (the field "suppressed"). Returns nothing if this event is to be suppressed.
   std::optional<std::int64_t> ShouldWrite(Instant now);
 
  private:

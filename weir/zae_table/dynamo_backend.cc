@@ -10,7 +10,7 @@
 namespace weir::dynamo {
 namespace {
 
-// The outcome of a write is sought for the same time.
+// A write of unknown outcome is looked up for the same time (kMaxDoubt in actor/bucket_flights.cc).
 constexpr nanoseconds kLongestClose = std::chrono::seconds(10);
 
 }  // namespace

@@ -19,7 +19,7 @@
 namespace weir::dynamo {
 
 /// Passes calls on to `client` until Close. After that every call fails with kUnavailable and is
-/// not passed on. `client` must outlive it. Thread-safe.
+/// not passed on. `client` must outlive this object. Thread-safe.
 class ClosingClient final : public JsonClient {
  public:
   explicit ClosingClient(JsonClient& client) : client_(client) {}
@@ -47,7 +47,7 @@ struct BackendParts {
   Log* log = nullptr;              ///< as in BucketStoreOptions
 };
 
-/// One namespace of one table. The objects that the parts refer to must outlive it.
+/// One namespace of one table. The objects that the parts refer to must outlive the backend.
 class DynamoBackend final : public Backend {
  public:
   /// The seeds are drawn from `parts.sources.random`.
@@ -61,10 +61,10 @@ class DynamoBackend final : public Backend {
   AuditLog& audit() override { return audit_; }
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
-  /// Results that were reported are stored in the table already, except for tokens that return
-  /// because the deadline of their caller passed. Waits for these returns, and for callbacks that
-  /// have not returned, at most ten seconds; then returns kDeadlineExceeded. Must not be called in
-  /// a task of the scheduler, nor in a callback.
+  /// Results that were reported are stored in the table already, except for tokens that are given
+  /// back because the deadline of their caller has passed. Waits until these tokens are given back
+  /// and callbacks have returned; returns kDeadlineExceeded after ten seconds. Must not be called
+  /// in a task of the scheduler, nor in a callback.
   Status Close() override;
   Status RegisterMetrics(Registry& registry) const override;
   std::string Describe() const override;

@@ -21,7 +21,7 @@ std::string EnvironmentOr(const Environment& environment, const std::string& var
   return value && !value->empty() ? *value : std::string(fallback);
 }
 
-// Names the variable in the error about a name that the URL does not contain.
+// Adds the name of the environment variable to the error about a name that was read from it.
 Status WithVariable(Status status, std::string_view url, std::string_view variable) {
   if (status) return status;
   return Fail(status.error().code,

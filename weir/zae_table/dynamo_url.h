@@ -20,9 +20,10 @@ struct DynamoUrl {
 };
 
 /// Reads `dynamodb://TABLE`, `dynamodb:TABLE` or `dynamodb:`, each optionally followed by
-/// `?region=..&endpoint=..&namespace=..`. Without a table, the variable ZAEL_STACK names it, else
-/// it is "zae-limiter"; without a namespace, ZAEL_NAMESPACE names it, else it is "default". An
-/// empty variable counts as not set. Bytes may be written as %XX; a plus sign is not a space.
+/// `?region=..&endpoint=..&namespace=..`. Without a TABLE, the variable ZAEL_STACK names the table;
+/// if that is not set either, the table is "zae-limiter". Without a namespace, ZAEL_NAMESPACE names
+/// the namespace; if that is not set either, the namespace is "default". An empty variable counts
+/// as not set. Bytes may be written as %XX; a plus sign is not a space.
 ///
 /// Returns kInvalidArgument, with a message of one line, for any other text, for a table name that
 /// CheckTableName rejects, and for query keys that are unknown or repeated.

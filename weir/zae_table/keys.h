@@ -1,8 +1,8 @@
 // The keys of each record: partition and sort keys, and the keys of the indexes.
 //
 // Layout: zae-limiter 0.17.0, as listed in its data model (sections 1.1 to 1.4): one table with the
-// keys PK and SK and the indexes GSI1 to GSI4. A namespace is an opaque id; `_` is that of the
-// table's own records.
+// keys PK and SK and the indexes GSI1 to GSI4. A namespace is an opaque id; `_` is the namespace of
+// the table's own records.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ class Keys {
   std::string ns_;
 };
 
-/// Returns the bucket that a partition key of any namespace identifies; nothing if it identifies
-/// none. The entity ends at the first '#', the shard begins after the last.
+/// Returns the bucket that a partition key of any namespace identifies; nothing if the key
+/// identifies no bucket. The entity ends at the first '#', the shard begins after the last.
 std::optional<BucketKey> ParseBucketPartition(std::string_view pk);
 
 /// The records of the table itself, in namespace `_`.

@@ -18,9 +18,9 @@ void ReadVersionOf(Table& table, TableStatus status, Deadline deadline, Done<Tab
   table.Get(VersionRecord(), deadline,
             Then<std::optional<Item>>(
                 std::move(done), [status = std::move(status)](const std::optional<Item>& record,
-                                                              Done<TableStatus> told) mutable {
+                                                              Done<TableStatus> next) mutable {
                   if (record) status.version = ReadVersion(*record);
-                  told(std::move(status));
+                  next(std::move(status));
                 }));
 }
 
@@ -28,9 +28,9 @@ void ReadRecoveryOf(Table& table, TableStatus status, Deadline deadline, Done<Ta
   ReadRecovery(
       table, deadline,
       Then<Feature>(std::move(done), [&table, deadline, status = std::move(status)](
-                                         Feature recovery, Done<TableStatus> told) mutable {
+                                         Feature recovery, Done<TableStatus> next) mutable {
         status.recovery = recovery;
-        ReadVersionOf(table, std::move(status), deadline, std::move(told));
+        ReadVersionOf(table, std::move(status), deadline, std::move(next));
       }));
 }
 
@@ -38,10 +38,10 @@ void ReadFeaturesOf(Table& table, TableStatus status, Deadline deadline, Done<Ta
   ReadTimeToLive(table, deadline,
                  Then<TimeToLive>(
                      std::move(done), [&table, deadline, status = std::move(status)](
-                                          const TimeToLive& found, Done<TableStatus> told) mutable {
+                                          const TimeToLive& found, Done<TableStatus> next) mutable {
                        status.time_to_live = found.feature;
                        status.time_to_live_attribute = found.attribute;
-                       ReadRecoveryOf(table, std::move(status), deadline, std::move(told));
+                       ReadRecoveryOf(table, std::move(status), deadline, std::move(next));
                      }));
 }
 
@@ -76,12 +76,12 @@ void TableAdmin::ReadStatus(Deadline deadline, Done<TableStatus> done) {
   DescribeTable(
       table_, deadline,
       Then<TableDescription>(std::move(done), [&table = table_, deadline](TableDescription found,
-                                                                          Done<TableStatus> told) {
+                                                                          Done<TableStatus> next) {
         TableStatus status;
         status.table = std::move(found);
         // Other calls on a table that is not ready yet would fail.
-        if (status.table.status == "CREATING") return told(std::move(status));
-        ReadFeaturesOf(table, std::move(status), deadline, std::move(told));
+        if (status.table.status == "CREATING") return next(std::move(status));
+        ReadFeaturesOf(table, std::move(status), deadline, std::move(next));
       }));
 }
 
@@ -102,23 +102,23 @@ std::vector<std::string> Shortcomings(const TableStatus& status, const TableLayo
 void TableAdmin::Check(Deadline deadline, Done<std::vector<std::string>> done) {
   ReadStatus(deadline,
              Then<TableStatus>(std::move(done), [&layout = table_.layout(), purpose = purpose_](
-                                                    const TableStatus& status, auto told) {
-               told(Shortcomings(status, layout, purpose));
+                                                    const TableStatus& status, auto next) {
+               next(Shortcomings(status, layout, purpose));
              }));
 }
 
 void TableAdmin::Survey(std::uint64_t max_items, Deadline deadline, Done<TableSurvey> done) {
   ReadStatus(
       deadline, Then<TableStatus>(std::move(done), [&table = table_, max_items, deadline](
-                                                       TableStatus status, Done<TableSurvey> told) {
+                                                       TableStatus status, Done<TableSurvey> next) {
         if (status.table.status == "CREATING") {
-          return told(TableSurvey{.status = std::move(status)});
+          return next(TableSurvey{.status = std::move(status)});
         }
         ReadContents(
             table, max_items, deadline,
-            Then<TableContents>(std::move(told), [status = std::move(status)](
-                                                     TableContents contents, auto end) mutable {
-              end(TableSurvey{std::move(status), std::move(contents)});
+            Then<TableContents>(std::move(next), [status = std::move(status)](
+                                                     TableContents contents, auto then) mutable {
+              then(TableSurvey{std::move(status), std::move(contents)});
             }));
       }));
 }
@@ -131,8 +131,8 @@ void TableAdmin::Upgrade(UpgradeRequest request, std::function<Deadline()> deadl
 void TableAdmin::Delete(Deadline deadline, Done<void> done) {
   std::string body = R"({"TableName":)";
   AppendJson(body, std::string_view(table_.name()));
-  auto told = [name = table_.name(),
-               done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+  auto on_reply = [name = table_.name(),
+                   done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
     if (reply) return done({});
     // An earlier attempt of this call deleted the table, and its response was lost.
     const bool is_missing = reply.error().code == kNoTable;
@@ -140,7 +140,7 @@ void TableAdmin::Delete(Deadline deadline, Done<void> done) {
     if (is_missing) return done(Fail(NoSuchTable(name)));
     done(Fail(ToError(reply.error())));
   };
-  table_.CallForCode("DeleteTable", body + '}', deadline, std::move(told));
+  table_.CallForCode("DeleteTable", body + '}', deadline, std::move(on_reply));
 }
 
 }  // namespace weir::dynamo

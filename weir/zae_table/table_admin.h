@@ -34,7 +34,7 @@ struct TableSurvey {
   TableContents contents;  ///< empty if the table is being created
 };
 
-/// Thread-safe. Table and scheduler must outlive it and every call. A call that has waited
+/// Thread-safe. Table and scheduler must outlive this object and every call. A call that has waited
 /// continues on the scheduler's thread. `done` is called as weir/base/done.h says. All but Create
 /// return kNotFound if the table does not exist.
 class TableAdmin {
@@ -43,13 +43,14 @@ class TableAdmin {
       : table_(table), scheduler_(scheduler), purpose_(std::move(purpose)) {}
 
   /// Creates the table with its layout, waits until it is active, turns on time to live and
-  /// recovery to a point in time, and writes the version record if there is none: those of these
-  /// steps that its purpose includes. Steps that were done before are skipped, so a call that was
+  /// recovery to a point in time, and writes the version record if there is none. Steps that the
+  /// purpose does not include, or that were done before, are skipped, so a call that was
   /// interrupted is completed by the next. `by` is written to the version record; it may be empty.
   ///
-  /// Returns kFailedPrecondition if a table of that name has another layout, and changes nothing
-  /// then; also if its time to live uses another attribute. Returns kUnavailable if the table is
-  /// being deleted, and kDeadlineExceeded if it does not become active in time.
+  /// Returns kFailedPrecondition, and changes nothing, if a table of that name has another layout.
+  /// Also returns kFailedPrecondition if the table's time to live uses another attribute. Returns
+  /// kUnavailable if the table is being deleted, and kDeadlineExceeded if it does not become active
+  /// in time.
   void Create(std::string_view by, Deadline deadline, Done<TableCreated> done);
 
   void ReadStatus(Deadline deadline, Done<TableStatus> done);

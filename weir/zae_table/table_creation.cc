@@ -12,16 +12,19 @@
 namespace weir::dynamo {
 namespace {
 
-// A table becomes active within seconds, and no sooner if it is asked more often.
+// A table becomes active within seconds; polling more often does not make it active sooner.
 constexpr milliseconds kFirstWait{100};
 constexpr milliseconds kLongestWait{2000};
 
 // One call of CreateTable. Each step starts the next one.
 //
 //   FindTable --> CompareWith --+--> AwaitActive --> SetTimeToLive --> SetRecovery --> WriteVersion
-//      |                        |      |   ^                             |    ^
-//      +----> SendCreation -----+      +---+                             v    |
-//        no such table              not active                          TryRecovery
+//      |                        |      |   ^                                 |          ^
+//      +----> SendCreation -----+      +---+                                 v          |
+//        no such table              not active                          TryRecovery ----+
+//                                                                          |   ^
+//                                                                          +---+
+//                                                                       not ready yet
 struct CreateCall : std::enable_shared_from_this<CreateCall> {
   CreateCall(Table& the_table, Scheduler& the_scheduler, TablePurpose the_purpose)
       : table(the_table), scheduler(the_scheduler), purpose(std::move(the_purpose)) {}
@@ -37,13 +40,13 @@ struct CreateCall : std::enable_shared_from_this<CreateCall> {
 
   // Looks for the table.
   void FindTable();
-  // Creates it.
+  // Creates the table.
   void SendCreation();
-  // Waits until it is active.
+  // Waits until the table is active.
   void AwaitActive();
   void SetTimeToLive();
   void SetRecovery();
-  // Turns recovery on; a table that is too young is tried again.
+  // Turns recovery on; tries again while the table is too young.
   void TryRecovery();
   void WriteVersion();
 
@@ -88,14 +91,15 @@ void CreateCall::CompareWith(const TableDescription& description) {
 }
 
 void CreateCall::SendCreation() {
-  const auto made = [self = shared_from_this()](tl::expected<JsonReply, AwsFailure> reply) {
-    // Another process created it first, or the response to an earlier attempt was lost.
+  const auto on_reply = [self = shared_from_this()](tl::expected<JsonReply, AwsFailure> reply) {
+    // Another process created the table first, or the response to an earlier attempt was lost.
     const bool exists = !reply && reply.error().code == "ResourceInUseException";
     if (!reply && !exists) return self->done(Fail(ToError(reply.error())));
     self->answer.created = !exists;
     self->AwaitActive();
   };
-  table.CallForCode("CreateTable", CreateTableBody(table.name(), table.layout()), deadline, made);
+  table.CallForCode("CreateTable", CreateTableBody(table.name(), table.layout()), deadline,
+                    on_reply);
 }
 
 void CreateCall::AwaitActive() {

@@ -17,7 +17,7 @@ std::string BodyOf(const Table& table, std::string_view more = "") {
 
 bool IsOn(std::string_view status) { return status == "ENABLED" || status == "ENABLING"; }
 
-// Returns a callback that reports what `read` makes of the body, or `not_offered` if the engine
+// Returns a callback that reports what `read` returns for the body, or `not_offered` if the engine
 // does not know the operation.
 template <class T, class Read>
 JsonDone Offered(Done<T> done, T not_offered, Read read) {
@@ -32,12 +32,12 @@ JsonDone Offered(Done<T> done, T not_offered, Read read) {
 }  // namespace
 
 void DescribeTable(Table& table, Deadline deadline, Done<TableDescription> done) {
-  auto described = [name = table.name(), done = std::move(done)](Result<std::string> body) mutable {
+  auto on_reply = [name = table.name(), done = std::move(done)](Result<std::string> body) mutable {
     if (body) return done(ReadDescription(*body));
     const bool is_missing = body.error().code == Code::kNotFound;
     done(Fail(is_missing ? NoSuchTable(name) : std::move(body.error())));
   };
-  table.Call("DescribeTable", BodyOf(table), deadline, std::move(described));
+  table.Call("DescribeTable", BodyOf(table), deadline, std::move(on_reply));
 }
 
 void ReadTimeToLive(Table& table, Deadline deadline, Done<TimeToLive> done) {
@@ -75,14 +75,14 @@ void TurnOnTimeToLive(Table& table, std::string_view attribute, Deadline deadlin
 void TurnOnRecovery(Table& table, Deadline deadline, Done<std::optional<Feature>> done) {
   constexpr std::string_view kMore =
       R"(,"PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true})";
-  auto turned = [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+  auto on_reply = [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
     if (reply) return done(Feature::kOn);
     const std::string& code = reply.error().code;
     if (code == kUnknownOperation) return done(Feature::kNotOffered);
     if (code == "ContinuousBackupsUnavailableException") return done(std::nullopt);
     done(Fail(ToError(reply.error())));
   };
-  table.CallForCode("UpdateContinuousBackups", BodyOf(table, kMore), deadline, std::move(turned));
+  table.CallForCode("UpdateContinuousBackups", BodyOf(table, kMore), deadline, std::move(on_reply));
 }
 
 }  // namespace weir::dynamo

@@ -101,14 +101,14 @@ Status CheckVersion(const VersionInfo& info) {
                     "like {}",
                     Quoted(info.schema), kSchemaVersion));
   }
-  const std::optional<Version> least = ParseVersion(info.client_min);
-  if (!least) {
+  const std::optional<Version> client_min = ParseVersion(info.client_min);
+  if (!client_min) {
     return Unfit(
         fmt::format("the table's client_min_version {} is not a version; right would be one "
                     "like {}",
                     Quoted(info.client_min), kCompatibility));
   }
-  if (*least > ours) {
+  if (*client_min > ours) {
     return Unfit(
         fmt::format("the table asks for clients from version {} on, and this one keeps "
                     "to {}: use a newer one",

@@ -37,7 +37,7 @@ inline constexpr std::string_view kCompatibility = "0.17.0";
 
 struct VersionInfo {
   std::string schema;
-  std::string client_min;             ///< clients below must not open the table
+  std::string client_min;             ///< clients of lower versions must not open the table
   std::optional<std::string> lambda;  ///< the version of the aggregator; nothing: none is deployed
   std::optional<UnixMillis> updated_at;
   std::optional<std::string> updated_by;
@@ -56,14 +56,15 @@ Item NewVersionRecord(UnixMillis now, std::string_view by);
 /// The release of zae-limiter since which clients know that an entity can change its parent.
 inline constexpr std::string_view kParentMoves = "0.17.0";
 
-/// Returns the write that raises client_min to `release`, on the condition that it is as in
-/// `record`, before something is stored that earlier clients do not understand; nothing if it is
-/// not lower. `release` must not be above kCompatibility.
+/// Returns the write that raises client_min to `release`, on the condition that client_min is as in
+/// `record`; nothing if client_min is not lower. To be used before something is stored that earlier
+/// clients do not understand. `release` must not be above kCompatibility.
 std::optional<Write> RaiseClientMin(const Item& record, std::string_view release);
 
-/// Returns kFailedPrecondition if the record names an aggregator that is older than `release`: it
-/// does not understand the feature that is to be stored. A pre-release or a build of `release` is
-/// not older, as for zae-limiter. None is deployed if the record names none.
+/// Returns kFailedPrecondition if the record names an aggregator that is older than `release`: such
+/// an aggregator does not understand the feature that is to be stored. As in zae-limiter, a
+/// pre-release or a build of `release` is not older. If the record names no aggregator, none is
+/// deployed.
 [[nodiscard]] Status CheckAggregator(const VersionInfo& info, std::string_view release);
 
 /// Returns a kNotFound error that says how to create the table.

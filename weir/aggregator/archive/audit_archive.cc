@@ -82,7 +82,7 @@ void AppendLine(std::string& out, const ChangeRecord& record) {
   out += "}\n";
 }
 
-// The time of an event; of one without, the time of its deletion.
+// Returns the time of an event; if it has none, the time of its deletion.
 UnixMillis TimeOf(const ChangeRecord& record) {
   const std::string* text = GetText(record.old_image, "timestamp");
   const std::optional<UnixMillis> time = text == nullptr ? std::nullopt : ParseIso(*text);
@@ -119,10 +119,10 @@ Result<std::string> Gzip(std::string_view text) {
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
-  const int ended = deflate(&stream, Z_FINISH);
+  const int status = deflate(&stream, Z_FINISH);
   packed.resize(stream.total_out);
   deflateEnd(&stream);
-  if (ended != Z_STREAM_END) return fail();
+  if (status != Z_STREAM_END) return fail();
   return packed;
 }
 

@@ -1,8 +1,8 @@
 // The archive of expired audit events: one object of JSON lines for each event.
 //
 // Format: zae-limiter 0.17.0, inventory section 5.3, with three differences. An object has one
-// event, and its name ends in the sequence number of the event's record: so an attempt that is
-// repeated, or arrives late, replaces the object by an equal one. Each line has the namespace's id.
+// event. Its name ends in the sequence number of the event's record, so a put that is repeated or
+// arrives late replaces the object by an equal one. Each line has the namespace's id.
 #pragma once
 
 #include <string>
@@ -21,12 +21,12 @@ struct ArchiveObject {
   std::string body;  ///< gzip; equal for equal events
 };
 
-/// Returns true if the TTL service deleted an audit event. Events that clients delete, with their
-/// entity or namespace, are not archived.
+/// Returns true if the TTL service deleted an audit event. Events that clients delete, together
+/// with an entity or a namespace, are not archived.
 bool IsExpiredEvent(const ChangeRecord& record);
 
-/// Returns the object of an event. Fields that the event does not have are null there. kDataLoss if
-/// the record has no valid sequence number, kInternal if zlib fails.
+/// Returns the object of an event. Fields that the event does not have are null in the object.
+/// kDataLoss if the record has no valid sequence number, kInternal if zlib fails.
 [[nodiscard]] Result<ArchiveObject> MakeArchiveObject(const ChangeRecord& record);
 
 /// Returns `text` in the gzip format (RFC 1952), without a name or a time.

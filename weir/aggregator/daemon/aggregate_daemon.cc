@@ -26,7 +26,7 @@ AggregatorOptions WithArchive(AggregatorOptions options, const DaemonParts& part
 
 }  // namespace
 
-// Everything but Drain and the copy of the counters is used on the scheduler's thread.
+// All functions but Drain, Stop and stats run on the scheduler's thread.
 class AggregateDaemon::State : public std::enable_shared_from_this<State> {
  public:
   State(const DaemonParts& parts, DaemonOptions options, std::uint64_t seed,
@@ -54,7 +54,7 @@ class AggregateDaemon::State : public std::enable_shared_from_this<State> {
   }
 
  private:
-  /// Begins to read when the lease is held; ends if it is another's.
+  /// Begins to read when the lease is held; ends if another owner holds it.
   void OnLease();
   void StartReading();
   /// Ends the reading: another aggregator counts the usage now.
@@ -85,7 +85,7 @@ class AggregateDaemon::State : public std::enable_shared_from_this<State> {
   bool is_ending_ = false;
   std::optional<Error> taken_over_;
   Status end_;
-  std::size_t working_ = 0;  ///< queues, and the lease, with a request in flight
+  std::size_t working_ = 0;  ///< at the end: queues, and the lease, that are not idle yet
   AggregateStats stats_;
 
   mutable Mutex mutex_;
@@ -100,7 +100,7 @@ void AggregateDaemon::State::OnLease() {
   if (is_held && reading_ == nullptr) return StartReading();
   if (is_held || lease.other_owner().empty()) return;
   if (reading_ != nullptr) return OnTakenOver(lease.other_owner());
-  // A lease that is not renewed runs out, and is claimed then.
+  // If the other owner does not renew its lease, `lease_` claims it when it has run out.
   if (takes_over_ || !lease.other_is_alive()) return;
   End(Fail(Code::kFailedPrecondition,
            fmt::format("the usage of table {} is counted by '{}'; stop it first, or take over",
@@ -111,7 +111,7 @@ void AggregateDaemon::State::OnTakenOver(const std::string& owner) {
   taken_over_ = Error{Code::kAborted, fmt::format("'{}' has taken over the usage of table {}",
                                                   owner, parts_.table.name())};
   is_draining_ = true;
-  lease_->Stop();  // it must not be claimed again while the reading ends
+  lease_->Stop();  // the lease must not be claimed again while the reading ends
   reading_->Drain();
 }
 
@@ -187,7 +187,7 @@ void AggregateDaemon::State::Stop() {
   parts_.scheduler.Post([self = shared_from_this()] {
     self->is_draining_ = true;
     if (self->reading_ == nullptr) return self->End(Fail(Code::kCancelled, "stopped"));
-    // Now: a batch would send requests as long as those of the reading are in flight.
+    // Not only in End: batches would send requests until the last request of the reading ended.
     for (const auto& [shard, queue] : self->queues_) queue->Stop([] {});
     self->reading_->Stop();
   });

@@ -1,5 +1,5 @@
-// Counts the usage of a table as long as it runs: reads the table's stream, together with other
-// processes, and passes its records to aggregators. Mechanism: docs/design/aggregator.md.
+// Counts the usage of a table as long as the daemon runs: reads the table's stream, together with
+// other processes, and passes the records to aggregators. Mechanism: docs/design/aggregator.md.
 //
 //   LeaseRun: this fleet counts the table --> StreamRun: which shards, which records
 //                                                |
@@ -39,15 +39,15 @@ struct DaemonParts {
 struct DaemonOptions {
   AggregatorOptions aggregator;
   LeaseOptions lease;        ///< processes that share the stream have the same owner
-  ConsumerOptions consumer;  ///< its owner is of this process alone
+  ConsumerOptions consumer;  ///< its owner is unique to this process
 };
 
-/// Thread-safe. It may be destroyed when `ended` was called.
+/// Thread-safe. It may be destroyed once `ended` was called.
 class AggregateDaemon {
  public:
   /// Begins. `ended` is called once, on the scheduler's thread, when no request is in flight: after
   /// Drain, or with the error that ended the reading. kFailedPrecondition: another aggregator holds
-  /// the lease, and LeaseOptions::takes_over is false. `seed` is that of random pauses.
+  /// the lease, and LeaseOptions::takes_over is false. `seed` determines random pauses.
   AggregateDaemon(const DaemonParts& parts, DaemonOptions options, std::uint64_t seed,
                   std::function<void(const Status&)> ended);
   ~AggregateDaemon();
@@ -55,8 +55,8 @@ class AggregateDaemon {
   AggregateDaemon& operator=(const AggregateDaemon&) = delete;
 
   /// Takes no further batches, completes those in flight, stores the positions and releases the
-  /// leases. A batch that fails now is left to its next reader. `ended` gets kUnavailable if
-  /// positions could not be stored (ConsumerStep::error).
+  /// leases. A batch that fails meanwhile is not retried: the shard's next reader processes it.
+  /// `ended` gets kUnavailable if positions could not be stored (ConsumerStep::error).
   void Drain();
   /// Ends when no request is in flight. Positions are not stored, so that records are read again;
   /// `ended` gets kCancelled.

@@ -8,9 +8,9 @@
 
 namespace weir::dynamo {
 
-/// Registers the counters and the state of the daemon. Daemon and clock, which is the daemon's,
-/// must outlive the registry. Fails with kAlreadyExists if the registry has the metrics of a daemon
-/// already; some metrics may have been added then.
+/// Registers the counters and the state of the daemon. `clock` is the daemon's clock. Daemon and
+/// clock must outlive the registry. Fails with kAlreadyExists if the registry has the metrics of a
+/// daemon already; some metrics may have been added then.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const AggregateDaemon& daemon,
                                      const Clock& clock);
 

@@ -11,8 +11,8 @@ namespace weir::dynamo {
 class ArchiveStore {
  public:
   virtual ~ArchiveStore() = default;
-  /// Stores an object; replaces an object with the same key. After an error it may have been
-  /// stored.
+  /// Stores an object; replaces an object with the same key. After an error the object
+  /// may have been stored nevertheless.
   virtual void Put(ArchiveObject object, Deadline deadline, Done<void> done) = 0;
 };
 

@@ -23,21 +23,21 @@ struct BatchRunParts {
   BucketDivider& divider;
 };
 
-/// The batches of one shard of the stream, one after the other. Used on the scheduler's thread
-/// only.
+/// Processes the batches of one shard of the stream, one after the other. Used on the scheduler's
+/// thread only.
 class BatchRun : public std::enable_shared_from_this<BatchRun> {
  public:
   using Ended = std::function<void(const BatchResult&)>;
 
-  /// `seed` is that of the random pauses.
+  /// `seed` determines the random pauses.
   BatchRun(const BatchRunParts& parts, const AggregatorTerms& terms, std::uint64_t seed);
 
   /// Begins a batch, or stores a gap. `ended` is called once, by the deadline; the records must
   /// live until then. REQUIRES: no batch is in progress.
   void Start(const RecordBatch& batch, Ended ended);
   void StartGap(const UsageGap& gap, Deadline deadline, Ended ended);
-  /// Ends a batch in progress without a result, and reports when no request is in flight. No other
-  /// call follows but another Stop, which alone reports then.
+  /// Ends a batch in progress without a result, and calls `idle` when no request is in flight. Only
+  /// Stop may be called afterwards: its `idle` replaces one that was not called yet.
   void Stop(std::function<void()> idle);
 
  private:

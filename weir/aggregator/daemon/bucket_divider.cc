@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::chrono::seconds kDivisionTime{10};
 
-/// The images that a division uses are those of its own reads.
+/// Stores nothing: a division uses only the images that it reads itself.
 class NoImages final : public BucketImageCache {
  public:
   void Learn(BucketImage) override {}
@@ -50,10 +50,10 @@ void BucketDivider::Divide(const Division& division) {
     namespaces_.Put(id, std::make_shared<Namespace>(parts_, id, ++seed_));
   }
   ShardSplitter& splitter = *(*namespaces_.Find(id))->splitter;
-  auto ended = [reserved = Reserve()](const Result<bool>&) {};
-  if (!division.completes) return splitter.Double(division.image, std::move(ended));
+  auto done = [reserved = Reserve()](const Result<bool>&) {};
+  if (!division.completes) return splitter.Double(division.image, std::move(done));
   const Deadline deadline = Deadline::After(parts_.scheduler.clock(), kDivisionTime);
-  splitter.Complete(division.image.key, parts_.table.Now(), deadline, std::move(ended));
+  splitter.Complete(division.image.key, parts_.table.Now(), deadline, std::move(done));
 }
 
 }  // namespace weir::dynamo

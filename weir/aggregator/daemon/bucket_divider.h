@@ -21,7 +21,7 @@ class BucketDivider {
     Scheduler& scheduler;
     Log& log;
   };
-  /// `seed` is that of the random pauses.
+  /// `seed` determines the random pauses.
   BucketDivider(const Parts& parts, std::uint64_t seed);
   /// Waits for threads that divide buckets; divisions in flight end without a result.
   ~BucketDivider();
@@ -29,8 +29,8 @@ class BucketDivider {
   BucketDivider& operator=(const BucketDivider&) = delete;
 
   /// Divides the bucket, or creates its missing shards, in the background. A division that fails is
-  /// logged; a later batch asks for it again. It is dropped if kMaxInFlight are in flight: a
-  /// bucket that stays busy is asked for again too.
+  /// logged; one that comes while kMaxInFlight are in flight is dropped. A later batch requests the
+  /// division again if the bucket is still busy.
   void Divide(const Division& division);
   /// Returns the number of divisions that were dropped.
   std::uint64_t dropped() const { return dropped_; }
@@ -50,7 +50,7 @@ class BucketDivider {
   const Parts parts_;
   std::uint64_t seed_;
   std::uint64_t dropped_ = 0;
-  /// Divisions end on threads of the table.
+  /// Shared and atomic, because divisions end on threads of the table.
   const std::shared_ptr<std::atomic<std::size_t>> in_flight_ =
       std::make_shared<std::atomic<std::size_t>>(0);
   LruMap<std::string, NamespacePtr> namespaces_{kMaxNamespaces};

@@ -25,17 +25,18 @@ class LeaseRun : public std::enable_shared_from_this<LeaseRun> {
   void Start(std::function<void()> changed);
   /// Ends the use of the lease (AggregatorLease::Stop).
   void Stop();
-  /// Reports when no request is in flight. REQUIRES: Stop was called.
+  /// Calls `idle` when no request is in flight. REQUIRES: Stop was called.
   void WhenIdle(std::function<void()> idle);
 
   const AggregatorLease& lease() const { return lease_; }
 
  private:
   void CarryOut(AggregatorLease::Request request);
-  /// Handles the request that follows a result, then reports the change.
+  /// Sends the request, if there is one, then reports the change.
   void Continue(AggregatorLease::Request request);
   void SetTimer();
-  /// Returns `handle` as a task of the scheduler that keeps this object.
+  /// Returns a callback that passes its result to `handle` in a task of the scheduler. It keeps
+  /// this object alive.
   template <class T, class Handle>
   auto OnScheduler(Handle handle);
   Instant Now() const { return parts_.scheduler.clock().Now(); }

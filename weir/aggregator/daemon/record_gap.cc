@@ -38,15 +38,15 @@ bool NeedsNothing(const ChangeRecord& record, const Result<std::optional<BucketC
 UsageGap GapOfLost(const StreamGap& gap) {
   return {.stream_shard = gap.shard,
           .position = gap.last.sequence_number,
-          .from = gap.after.value_or(UnixMillis{}),  // not known
+          .from = gap.after.value_or(UnixMillis{}),  // 0: not known
           .until = gap.before};
 }
 
 std::vector<RecordGap> GapsOfDamaged(const ChangeBatch& batch, UnixMillis now) {
-  const UnixMillis unknown = batch.records.empty() ? now : batch.records.front().created;
+  const UnixMillis fallback = batch.records.empty() ? now : batch.records.front().created;
   std::vector<RecordGap> gaps;
   for (const DamagedRecord& damaged : batch.damaged) {
-    const UnixMillis at = damaged.created.value_or(unknown);
+    const UnixMillis at = damaged.created.value_or(fallback);
     if (!gaps.empty() && Extend(gaps.back(), at)) continue;
     gaps.push_back(GapAt(batch.shard, damaged.sequence_number, at, damaged.error.message));
   }

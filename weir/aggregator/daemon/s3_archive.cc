@@ -7,8 +7,8 @@ void S3Archive::Put(ArchiveObject object, Deadline deadline, Done<void> done) {
                .body = std::move(object.body),
                .content_type = std::move(object.content_type),
                .content_encoding = std::move(object.content_encoding)},
-              deadline, [done = std::move(done)](tl::expected<void, AwsFailure> put) mutable {
-                done(put ? Status() : Fail(ToError(put.error())));
+              deadline, [done = std::move(done)](tl::expected<void, AwsFailure> outcome) mutable {
+                done(outcome ? Status() : Fail(ToError(outcome.error())));
               });
 }
 

@@ -11,7 +11,7 @@ namespace weir::dynamo {
 
 class S3Archive final : public ArchiveStore {
  public:
-  /// `prefix` is put before each key. `bucket` must outlive it and each call.
+  /// `prefix` is put before each key. `bucket` must outlive the archive and each call.
   S3Archive(S3Bucket& bucket, std::string prefix) : bucket_(bucket), prefix_(std::move(prefix)) {}
   void Put(ArchiveObject object, Deadline deadline, Done<void> done) override;
 

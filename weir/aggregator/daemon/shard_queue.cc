@@ -6,7 +6,7 @@
 namespace weir::dynamo {
 namespace {
 
-/// Records that are not applied by then are tried again.
+/// The duration of one try. Records that are not applied within it are tried again.
 constexpr std::chrono::seconds kBatchTime{20};
 constexpr nanoseconds kFirstPause = milliseconds(500);
 constexpr nanoseconds kLongestPause = std::chrono::seconds(30);
@@ -21,7 +21,8 @@ ShardQueue::ShardQueue(const Parts& parts, std::shared_ptr<BatchRun> run, std::u
       pauses_(kFirstPause, kLongestPause),
       repeated_(kSkippedInterval) {}
 
-// Damaged records are among the others; a gap holds no order, so theirs are stored first.
+// Damaged records lie between the others. But gaps need not be stored in the order of the records,
+// so the gaps of the damaged ones are stored first.
 void ShardQueue::AddBatch(ChangeBatch batch, std::function<void(bool)> completed) {
   if (is_stopped_) return;
   if (batch.gap) work_.emplace_back(GapOfLost(*batch.gap));
@@ -46,18 +47,18 @@ void ShardQueue::RunNext() {
   is_busy_ = !work_.empty();
   if (!is_busy_) return;
   const Deadline deadline = Deadline::After(parts_.scheduler.clock(), kBatchTime);
-  const auto ended = [self = shared_from_this()](const BatchResult& result) {
+  const auto on_ended = [self = shared_from_this()](const BatchResult& result) {
     self->OnEnded(result);
   };
   if (const auto* gap = std::get_if<UsageGap>(&work_.front())) {
-    return run_->StartGap(*gap, deadline, ended);
+    return run_->StartGap(*gap, deadline, on_ended);
   }
   const Batch& batch = std::get<Batch>(work_.front());
   const std::span<const ChangeRecord> records(batch.changes.records);
   run_->Start({.stream_shard = batch.changes.shard,
                .records = records.subspan(batch.applied),
                .deadline = deadline},
-              ended);
+              on_ended);
 }
 
 void ShardQueue::OnEnded(const BatchResult& result) {
@@ -66,7 +67,7 @@ void ShardQueue::OnEnded(const BatchResult& result) {
   if (batch != nullptr) batch->applied += result.applied;
   if (result.error) {
     if (batch != nullptr && result.is_bad_record) return Skip(*batch, *result.error);
-    return RetryLater();  // the aggregator has logged it
+    return RetryLater();  // the aggregator has logged the error
   }
   pauses_.Reset();
   if (batch != nullptr) {
@@ -102,10 +103,12 @@ std::optional<UnixMillis> ShardQueue::oldest_waiting() const {
 void ShardQueue::Skip(Batch& batch, const Error& error) {
   RecordGap gap = GapOfBadRecords(batch.changes, batch.applied, error.message);
   batch.applied += gap.passed;
+  // The good records among them need no request: they count as applied here.
   parts_.stats.records += gap.passed - gap.records;
   ReportSkipped(gap);
   work_.emplace_front(std::move(gap.gap));
-  // Not at once: a batch may alternate between records to skip and others without a request.
+  // Posted, because there may be no request in between: a batch that alternates between bad records
+  // and records that need nothing would recurse deeply.
   parts_.scheduler.Post([self = shared_from_this()] {
     if (!self->is_stopped_) self->RunNext();
   });

@@ -6,8 +6,9 @@
 //                  |                         |
 //                  +---- a gap, the rest ----+--> a record that can never be applied
 //
-// A gap of such a record covers its minute. It is not stored if the last one that was stored covers
-// it, so that a client that writes nothing else costs one item for each minute.
+// The gap of a record that can never be applied covers the record's minute. A gap is not stored if
+// the last stored gap covers it, so a client that writes only such records costs one item for each
+// minute.
 #pragma once
 
 #include <cstdint>
@@ -35,18 +36,19 @@ class ShardQueue : public std::enable_shared_from_this<ShardQueue> {
     Scheduler& scheduler;
     Log& log;
     AggregateStats& stats;
-    const bool& is_draining;  ///< a batch that fails is dropped
+    const bool& is_draining;  ///< if true, a batch that fails is dropped
   };
   ShardQueue(const Parts& parts, std::shared_ptr<BatchRun> run, std::uint64_t seed);
 
-  /// `completed` is called with true when the gap is stored and all records are applied, or stored
-  /// as gaps, and with false if the batch fails while the daemon drains. After Stop it is dropped.
+  /// `completed` is called with true when the batch's gap is stored and each record is applied or
+  /// in a stored gap, and with false if the batch fails while the daemon drains. After Stop it is
+  /// not called.
   void AddBatch(ChangeBatch batch, std::function<void(bool)> completed);
-  /// Drops all work, and reports when no request is in flight. No other call follows but another
-  /// Stop, which alone reports then.
+  /// Drops all work, and calls `idle` when no request is in flight. Only Stop may be called
+  /// afterwards: its `idle` replaces one that was not called yet.
   void Stop(std::function<void()> idle);
   /// Returns the creation time of the oldest record that is not applied, or the beginning of a gap
-  /// that is not stored; nothing: there is none.
+  /// that is not stored; nothing if there is none of these.
   std::optional<UnixMillis> oldest_waiting() const;
   bool is_idle() const { return !is_busy_ && work_.empty(); }
 
@@ -61,11 +63,11 @@ class ShardQueue : public std::enable_shared_from_this<ShardQueue> {
   void RunNext();
   void OnEnded(const BatchResult& result);
   bool IsStored(const UsageGap& gap) const;
-  /// Stores a gap for records that can never be applied, then goes on after them.
+  /// Stores a gap for records that can never be applied, then continues with the next ones.
   void Skip(Batch& batch, const Error& error);
   /// Runs the same work again after a pause, or gives it up if the daemon drains.
   void RetryLater();
-  /// Leaves the batches to their next reader.
+  /// Reports all batches as not applied, so that the shard's next reader processes them.
   void GiveUp();
   void NoteApplied(const ChangeBatch& batch);
   void ReportSkipped(const RecordGap& gap);
@@ -76,8 +78,8 @@ class ShardQueue : public std::enable_shared_from_this<ShardQueue> {
   Rng rng_;
   Backoff pauses_;
   std::deque<Work> work_;
-  std::optional<UsageGap> stored_;  ///< the last gap
-  RepeatedEvent repeated_;          ///< a record that can never be applied, in a stored gap
+  std::optional<UsageGap> stored_;  ///< the last gap that was stored
+  RepeatedEvent repeated_;          ///< skipped records that the last stored gap covers
   bool is_busy_ = false;
   bool is_stopped_ = false;
 };

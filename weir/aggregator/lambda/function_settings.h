@@ -23,8 +23,8 @@ struct FunctionSettings {
   std::string function_name;                  ///< AWS_LAMBDA_FUNCTION_NAME
 };
 
-/// Returns kInvalidArgument, with the name of the variable, its value and what would be right. A
-/// variable that is empty counts as not set.
+/// Fails with kInvalidArgument: the message has the name of the variable, its value and what would
+/// be right. A variable that is empty counts as not set.
 [[nodiscard]] Result<FunctionSettings> ReadFunctionSettings(
     const std::function<std::optional<std::string>(const std::string& name)>& environment);
 

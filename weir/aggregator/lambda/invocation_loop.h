@@ -13,7 +13,7 @@ namespace weir::dynamo {
 inline constexpr milliseconds kResponseMargin{500};
 
 /// Returns the latest time for the response, by the monotonic clock. It has passed already if the
-/// invocation's deadline is that near.
+/// invocation's deadline is nearer than kResponseMargin.
 Deadline ResponseDeadline(UnixMillis deadline, const Clock& clock);
 
 /// All of it must outlive the call of ServeInvocations.
@@ -28,7 +28,7 @@ struct InvocationLoop {
 };
 
 /// Blocks until the runtime API fails, and returns the error. A report that Lambda refuses is
-/// logged: the invocation has ended, and its records are delivered again.
+/// only logged: the invocation has ended, and its records are delivered again.
 Error ServeInvocations(const InvocationLoop& loop);
 
 }  // namespace weir::dynamo

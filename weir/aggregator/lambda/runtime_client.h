@@ -23,8 +23,8 @@ struct Invocation {
 /// Each call blocks. Not thread-safe.
 class RuntimeClient {
  public:
-  /// `transport` is one to the host of AWS_LAMBDA_RUNTIME_API. It and `clock` must outlive the
-  /// client.
+  /// `transport` connects to the host of AWS_LAMBDA_RUNTIME_API. `transport` and `clock` must
+  /// outlive the client.
   RuntimeClient(HttpTransport& transport, const Clock& clock)
       : transport_(transport), clock_(clock) {}
 
@@ -33,10 +33,11 @@ class RuntimeClient {
   [[nodiscard]] Result<Invocation> Next();
 
   // These return kFailedPrecondition if Lambda refuses the report, for example because the
-  // invocation has ended, and kUnavailable if it does not respond within three seconds.
+  // invocation has ended, and kUnavailable if Lambda fails or does not respond within three
+  // seconds.
   [[nodiscard]] Status Respond(const Invocation& invocation, std::string response);
   [[nodiscard]] Status ReportError(const Invocation& invocation, const Error& error);
-  /// Reports that the process cannot serve any invocation. It should end then.
+  /// Reports that the process cannot serve any invocation. The process should end then.
   [[nodiscard]] Status ReportInitError(const Error& error);
 
  private:

@@ -12,7 +12,7 @@
 namespace weir::dynamo {
 namespace {
 
-/// Sets `number` to that of the record, also if what follows it is damaged.
+/// Sets `number` to the record's sequence number, even if the text after it is damaged.
 void ReadNumber(JsonObject record, std::string& number) {
   ForMembers(record, [&](std::string_view name, JsonValue json) {
     if (name != "dynamodb") return;
@@ -36,16 +36,16 @@ bool IsStreamOf(std::string_view arn, std::string_view table) {
 Result<StreamEvent> ReadStreamEvent(std::string_view event) {
   RecordPage page = ReadRecordPage(event, "event of a table's stream");
   if (page.broken) return Fail(*std::move(page.broken));
-  StreamEvent read;
-  read.records.reserve(page.records.size());
+  StreamEvent result;
+  result.records.reserve(page.records.size());
   for (PageRecord& record : page.records) {
     if (!record.change) {
-      read.unreadable = std::move(record.change.error());
+      result.unreadable = std::move(record.change.error());
       break;
     }
-    read.records.push_back(*std::move(record.change));
+    result.records.push_back(*std::move(record.change));
   }
-  return read;
+  return result;
 }
 
 Status CheckSource(std::string_view event, std::string_view table) {

@@ -17,8 +17,8 @@ namespace weir::dynamo {
 
 struct StreamEvent {
   std::vector<ChangeRecord> records;  ///< in their order, up to the first that cannot be read
-  /// Why the record after them cannot be read; nothing: there is none. The record has a sequence
-  /// number.
+  /// Why the record after `records` cannot be read; nothing: all were read. That record has a
+  /// sequence number.
   std::optional<Error> unreadable;
 };
 
@@ -26,16 +26,17 @@ struct StreamEvent {
 /// number, without which no position can be reported. Any text is allowed.
 [[nodiscard]] Result<StreamEvent> ReadStreamEvent(std::string_view event);
 
-/// Returns kFailedPrecondition, with both names, if a record names the stream of another table: its
-/// usage, and its sequence numbers, must not be counted here. Records that name none are accepted.
+/// Returns kFailedPrecondition, with both names, if a record names the stream of another table:
+/// that table's usage must not be counted here, nor its sequence numbers. Records that name no
+/// stream are accepted.
 [[nodiscard]] Status CheckSource(std::string_view event, std::string_view table);
 
 /// Returns the sequence number of the record at `index` as the event has it, with its leading
 /// zeros; an empty text if it has none.
 std::string SequenceNumberIn(std::string_view event, std::size_t index);
 
-/// Returns the response that says that all records are applied, or those before `failed`, a
-/// sequence number as the event has it.
+/// Returns the response: all records are applied, or, if `failed` has a value, those before
+/// `failed`, a sequence number as the event has it.
 std::string BatchResponse(const std::optional<std::string>& failed);
 
 }  // namespace weir::dynamo

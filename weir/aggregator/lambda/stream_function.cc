@@ -37,18 +37,18 @@ class StreamFunction::State : public std::enable_shared_from_this<State> {
   Scheduler& scheduler() const { return parts_.scheduler; }
 
  private:
-  /// A lease, and the batches under it. After a suspension the process begins another one, because
-  /// the old one cannot know how much of the lease's time has passed.
+  /// A lease, and the batches under it. After a suspension the process begins another session,
+  /// because the old one cannot know how much of the lease's time has passed.
   struct Session {
     std::shared_ptr<LeaseRun> lease;
     std::shared_ptr<BatchRun> batches;
-    /// Of the last renewal that was noticed.
+    /// The end of the lease, by the last renewal that was noticed.
     Instant held_until{INT64_MIN};
-    /// Before that renewal was sent, or, before the first, when the lease was found to be
-    /// another's.
+    /// A time before that renewal was sent. Before the first renewal: when another owner was found
+    /// to hold the lease.
     std::optional<ClockReading> known_at{};
-    ClockReading changed_at{};  ///< of the last event of the lease: its requests are sent then
-    int busy = 2;               ///< when it has ended: of the two, those with a request in flight
+    ClockReading changed_at{};  ///< time of the lease's last event; requests are sent at events
+    int busy = 2;               ///< after EndSession: of lease and batches, those not idle yet
   };
   struct Pending {
     StreamInvocation invocation;
@@ -62,14 +62,14 @@ class StreamFunction::State : public std::enable_shared_from_this<State> {
   void EndSession(const std::shared_ptr<Session>& session);
   /// Notes a renewal.
   void OnLeaseChanged();
-  /// Begins the batch when the lease is held; ends the invocation if it is another's.
+  /// Begins the batch when the lease is held; ends the invocation if another owner holds it.
   void UseLease();
   void BeginBatch();
   void OnBatch(const BatchResult& result);
   void OnDeadline();
   void End(Result<std::string> response);
   void Report(const BatchResult& result);
-  /// Returns the response after the first `applied` records of the event.
+  /// Returns the response to an event of which the first `applied` records are applied.
   std::string ResponseAfter(std::size_t applied) const;
   ClockReading Now() const { return ReadClocks(parts_.scheduler.clock()); }
 
@@ -131,7 +131,7 @@ void StreamFunction::State::EndSession(const std::shared_ptr<Session>& session) 
 }
 
 // The process may have been suspended between a request and its response. So a renewal counts from
-// the event before, with which its request was sent.
+// the previous event of the lease, at which its request was sent.
 void StreamFunction::State::OnLeaseChanged() {
   const Instant held_until = session_->lease->lease().held_until();
   const ClockReading sent_at = std::exchange(session_->changed_at, Now());
@@ -196,7 +196,7 @@ void StreamFunction::State::Report(const BatchResult& result) {
 
 void StreamFunction::State::OnDeadline() {
   timer_.reset();
-  if (!pending_ || pending_->is_begun) return;  // the batch ends by itself
+  if (!pending_ || pending_->is_begun) return;  // the batch ends by its own deadline
   const std::string& other = session_->lease->lease().other_owner();
   End(Fail(Code::kDeadlineExceeded,
            fmt::format("the lease of the aggregator of table {} was not acquired in time{}",

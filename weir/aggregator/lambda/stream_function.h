@@ -44,16 +44,17 @@ struct StreamInvocation {
 /// machine whose monotonic clock stops then.
 class StreamFunction {
  public:
-  /// `seed` is that of random pauses.
+  /// `seed` determines random pauses.
   StreamFunction(const FunctionParts& parts, FunctionOptions options, std::uint64_t seed);
   ~StreamFunction();
   StreamFunction(const StreamFunction&) = delete;
   StreamFunction& operator=(const StreamFunction&) = delete;
 
   /// Counts the records of an event. `done` runs on the scheduler's thread, by the deadline, with
-  /// the response (BatchResponse), or with an error of the whole batch: kDataLoss, see
-  /// ReadStreamEvent; kFailedPrecondition, another aggregator counts the table, or CheckSource;
-  /// kDeadlineExceeded, the lease was not acquired in time. REQUIRES: no invocation is in progress.
+  /// the response (BatchResponse), or with an error of the whole batch: kDataLoss (see
+  /// ReadStreamEvent), kFailedPrecondition (another aggregator counts the table, or see
+  /// CheckSource) or kDeadlineExceeded (the lease was not acquired in time). REQUIRES: no
+  /// invocation is in progress.
   void Handle(StreamInvocation invocation, Done<std::string> done);
   /// `idle` runs on the scheduler's thread when no request is in flight; it never fails. No other
   /// call follows. REQUIRES: no invocation is in progress.

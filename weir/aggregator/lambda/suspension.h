@@ -1,4 +1,4 @@
-// The time that passed although the process may have been suspended.
+// The time between two events of a process that may have been suspended in between.
 #pragma once
 
 #include <algorithm>

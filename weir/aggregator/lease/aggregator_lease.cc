@@ -13,9 +13,9 @@ constexpr std::string_view kRenewals = "renewals";
 constexpr std::string_view kLasts = "lasts_ms";
 constexpr Instant kNoWake{INT64_MAX};
 constexpr Instant kNotHeld{INT64_MIN};
-// A watcher's clock may run faster than the owner's.
+// A watcher waits longer by one of these parts: its clock may run faster than the owner's.
 constexpr int kDriftParts = 100;
-// The longest duration that is taken from an item: a damaged one must not block the table for ever.
+// The longest duration that an item may state: a damaged item must not block the table for ever.
 constexpr std::int64_t kLongestLeaseMillis = 3'600'000;
 
 const Item& NoItem() {
@@ -125,12 +125,14 @@ AggregatorLease::Request AggregatorLease::OnWrite(tl::expected<WriteAnswer, Writ
     if (kind == Sent::kRenewal) Lose(owner == nullptr ? "" : *owner);
     return OnItem(item, now);
   }
-  // A renewal is repeated while the lease is valid. A claim may have been applied: the item shows.
+  // A renewal is repeated while the lease is valid. A claim may have been applied: the next
+  // read shows it.
   WakeAfter(options_.lasts / 10, now);
   return std::nullopt;
 }
 
-// Valid from when the write was sent: a watcher may have read the item right after it was applied.
+// The lease is valid from when its write was sent: a watcher may have read the item right after the
+// write was applied.
 void AggregatorLease::Hold(Instant now) {
   const bool is_new = held_until_ == kNotHeld;
   held_until_ = sent_at_ + options_.lasts;

@@ -53,18 +53,19 @@ struct BatchCounts {
   std::size_t conflicts = 0;  ///< updates whose condition failed
   std::size_t retries = 0;    ///< requests that were repeated after a failure
   std::size_t refills = 0;
-  std::size_t lost_refills = 0;  ///< to another write, or failed
-  std::size_t divisions = 0;     ///< that were asked for
+  std::size_t lost_refills = 0;  ///< lost to another write, or failed
+  std::size_t divisions = 0;     ///< that were requested
   std::size_t refused = 0;       ///< items that were left as they are, because of their features
   std::size_t archived = 0;      ///< audit events
 };
 
-/// The result of a batch. All records before `applied` are counted and archived, whatever happened.
+/// The result of a batch. The first `applied` records are counted and archived, even after an
+/// error.
 struct BatchResult {
-  std::size_t applied = 0;     ///< records
-  std::string checkpoint;      ///< the sequence number of the last of them; empty: there is none
-  std::string failed_at;       ///< that of the first record that is not applied; empty: all are
-  std::optional<Error> error;  ///< why it is not; nothing: all are
+  std::size_t applied = 0;     ///< number of records
+  std::string checkpoint;      ///< sequence number of the last applied record; empty: none is
+  std::string failed_at;       ///< sequence number of the first record not applied; empty: all are
+  std::optional<Error> error;  ///< why the record at `failed_at` is not applied; nothing: all are
   /// The record at `failed_at` itself cannot be counted: another try fails as well.
   bool is_bad_record = false;
   BatchCounts counts;
@@ -74,7 +75,7 @@ struct BatchResult {
 struct AggregatorStep {
   std::vector<AggregatorRequest> requests;
   std::vector<Division> divisions;
-  std::optional<BatchResult> done;  ///< the batch ended; results of its requests are ignored now
+  std::optional<BatchResult> done;  ///< the batch ended; later results of its requests are ignored
 };
 
 }  // namespace weir::dynamo

@@ -12,18 +12,18 @@ namespace weir::dynamo {
 /// The greatest number of records in a batch: that of a Lambda function.
 inline constexpr std::size_t kMaxRecords = 10'000;
 
-/// Has pointers into the records, which must outlive it, and into itself: it may be moved, not
-/// copied.
+/// Has pointers into the records, which must outlive the plan, and into itself: a plan may be
+/// moved, not copied.
 struct BatchPlan {
   BatchPlan() = default;
   BatchPlan(BatchPlan&&) = default;
   BatchPlan& operator=(BatchPlan&&) = default;
 
   std::size_t records = 0;   ///< the number of records before the first that is bad
-  std::optional<Error> bad;  ///< why the record after them is bad; nothing: there is none
+  std::optional<Error> bad;  ///< why the first bad record is bad; nothing: there is none
   std::vector<BucketChange> changes;
   std::vector<UsageGroup> groups;
-  std::vector<std::size_t> expired;  ///< the records of expired audit events
+  std::vector<std::size_t> expired;  ///< indexes of the records of expired audit events
 };
 
 /// Plans the records before the first that cannot be counted, at most kMaxRecords of them.

@@ -30,20 +30,20 @@ class TaskQueue {
   explicit TaskQueue(std::size_t max_in_flight) : max_in_flight_(max_in_flight) {}
 
   void Add(BatchTask task) { ready_.push_back(task); }
-  /// Returns the next task if one is ready and a further request may be in flight.
+  /// Returns the next task if one is ready and a further request may be sent.
   std::optional<BatchTask> Next(Instant now);
   /// Notes that a request of the task was sent, and returns the request's identifier.
   RequestId Sent(BatchTask task);
-  /// Returns the task of a request in flight, which ends; nothing for a request that is unknown,
-  /// because the batch ended without it.
+  /// Ends a request in flight, and returns its task. Returns nothing for an unknown request, whose
+  /// batch ended before its response.
   std::optional<BatchTask> Finish(RequestId request);
   void Pause(BatchTask task, Instant until) { paused_.push_back({until, task}); }
   /// Drops all tasks.
   void Clear();
 
   bool is_idle() const { return ready_.empty() && paused_.empty() && in_flight_.empty(); }
-  /// Returns the earliest end of a pause; the end of time if there is none, or if no further
-  /// request may be in flight before one ends.
+  /// Returns the earliest end of a pause; the end of time if no task is paused, or if the maximum
+  /// of requests is in flight.
   Instant wake() const;
 
  private:

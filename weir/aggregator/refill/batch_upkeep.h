@@ -9,11 +9,11 @@
 
 namespace weir::dynamo {
 
-/// A bucket to divide, by ShardSplitter of its namespace. Needs no result.
+/// A bucket that the ShardSplitter of its namespace is to divide. The aggregator needs no result.
 struct Division {
   std::string namespace_id;
   BucketImage image;       ///< of shard 0
-  bool completes = false;  ///< Complete: another client raised the number of shards. Else: Double
+  bool completes = false;  ///< Complete: another client raised the shard count; false: Double
 };
 
 /// An item that is left as it is: it has a feature that Weir does not implement, or is damaged.

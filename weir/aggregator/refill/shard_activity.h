@@ -1,4 +1,4 @@
-// What a batch shows of each bucket's shard, for its refill and its division.
+// What a batch shows about each shard of a bucket: the input for its refill and its division.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -18,9 +18,9 @@ namespace weir::dynamo {
 struct ShardActivity {
   std::string_view namespace_id;
   const BucketKey* bucket = nullptr;
-  SequenceNumber latest;        ///< of `image`
+  SequenceNumber latest;        ///< number of the change that `image` is from
   const Item* image = nullptr;  ///< the item after the latest change
-  /// Consumption by writes that are not Weir's, by limit. `wcu` is among them.
+  /// Consumption by writes that are not Weir's, by limit, `wcu` included.
   absl::InlinedVector<LimitDelta, 4> consumed;
   bool divided = false;  ///< the number of shards in the item grew
 };

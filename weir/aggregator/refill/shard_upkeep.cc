@@ -27,8 +27,8 @@ bool IsShort(const BucketImage& image, const LimitDelta& consumed, std::int64_t 
   return EarnedIn(*meter, elapsed).whole > 0;
 }
 
-// The image is that of a record. A sender of events can forge it, and a client may have changed
-// parameters since without moving rf.
+// The image comes from a record. A sender of events can forge it, and a client may have changed the
+// parameters since then without changing rf.
 void RequireQuotas(Expression& e, const BucketImage& image) {
   const auto require = [&](std::string_view limit, const Quota& quota) {
     e.Require(LimitAttribute(limit, "cp"), "=", quota.capacity);

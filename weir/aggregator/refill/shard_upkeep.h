@@ -19,21 +19,21 @@ struct ShardUpkeep {
   std::optional<Write> refill;       ///< conditional; may be repeated
   bool divide = false;               ///< the bucket is to have twice as many shards
   bool complete = false;             ///< another client raised the number: shards may be missing
-  std::optional<BucketImage> image;  ///< of the item, if one of the two is true
+  std::optional<BucketImage> image;  ///< of the item, if `divide` or `complete` is true
 };
 
 /// Returns the upkeep at bucket time `now`.
 ///
 /// * A refill is due if the stored balance of some limit, or of `wcu`, is less than the consumption
-///   in the batch, and time gives it tokens. The write refills all limits to `now`, keeps their
-///   remainders, and requires the item's `rf`, `vu`, `shard_count` and the parameters of its limits
-///   as they were seen and a balance that the capacity does not cut off, so it never creates
-///   tokens. (zae-limiter's aggregator refills only limits that stay short even then, and moves
-///   `rf` for all of them.)
+///   in the batch, and time gives it tokens. The write refills all limits to `now` and keeps their
+///   remainders. It never creates tokens: it requires that the item's `rf`, `vu`, `shard_count` and
+///   the parameters of its limits are as they were seen, and that the capacity does not cut off the
+///   balance. (zae-limiter's aggregator refills only limits that are short even after the refill,
+///   but changes `rf` for all limits.)
 /// * A division is due for shard 0 if less than a fifth of `wcu` is left at `now`.
 ///
 /// Returns the error of ReadImage for an item with a feature that Weir does not implement, or that
-/// is damaged: it is to be left as it is.
+/// is damaged: such an item is not changed.
 [[nodiscard]] Result<ShardUpkeep> PlanUpkeep(const ShardActivity& shard, UnixMillis now);
 
 }  // namespace weir::dynamo

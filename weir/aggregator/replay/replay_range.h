@@ -13,7 +13,7 @@ namespace weir::dynamo {
 struct ReplayRange {
   std::string shard{};
   std::string from{};  ///< of the first record
-  std::string to{};    ///< of the last one; it must have been read before
+  std::string to{};    ///< of the last record, which must have been read before
 };
 
 /// Returns kInvalidArgument if the range ends before it begins.
@@ -27,7 +27,8 @@ struct ReplayRange {
 /// Returns whether the batch has a record that is not earlier than the range.
 bool HasRecordFrom(const ReplayRange& range, const ChangeBatch& batch);
 
-/// Leaves the records of the range. Returns whether the range has no records after the batch.
+/// Removes the records outside the range from the batch. Returns true if the range has no records
+/// after the batch.
 bool Clip(const ReplayRange& range, ChangeBatch& batch);
 
 }  // namespace weir::dynamo

@@ -24,7 +24,7 @@ AggregatorOptions WithoutUpkeep(AggregatorOptions options, const DaemonParts& pa
 
 }  // namespace
 
-// Everything but Stop and the copy of the counters is used on the scheduler's thread.
+// All functions but Stop and stats run on the scheduler's thread.
 class ShardReplay::State : public std::enable_shared_from_this<State> {
  public:
   State(const DaemonParts& parts, ReplayOptions options, std::uint64_t seed,
@@ -60,16 +60,16 @@ class ShardReplay::State : public std::enable_shared_from_this<State> {
 
  private:
   void OnLease();
-  void OnShardLeases(const LeasesRead& read);
-  /// Makes the next request or delivers the next batch, or waits for it.
+  void OnShardLeases(const LeasesRead& leases);
+  /// Delivers the next batch, or sends the next request, or waits until one is due.
   void Continue();
   void Send(ConsumerStep::Request request);
   void OnReply(const ShardReading::Answer& answer);
   void Deliver(ChangeBatch batch);
-  void OnApplied(bool reached);
+  void OnApplied(bool is_last);
   void Wait(Instant until);
   void End(Status status);
-  /// Ends it because `from` is no record of the shard.
+  /// Ends the replay because `from` is no record of the shard.
   void EndWithoutBeginning();
   void OnIdle();
   /// Runs `handle` on the scheduler's thread, unless the replay has ended.
@@ -131,7 +131,7 @@ void ShardReplay::State::OnLease() {
     if (std::exchange(has_begun_, true)) return;
     return parts_.shard_leases.ReadAll(
         Deadline::After(parts_.scheduler.clock(), kReplayRequestTime),
-        Later([](State& state, const LeasesRead& read) { state.OnShardLeases(read); }));
+        Later([](State& state, const LeasesRead& leases) { state.OnShardLeases(leases); }));
   }
   const bool is_refused = lease.other_is_alive() && !options_.lease.takes_over;
   if (lease.other_owner().empty() || !(has_begun_ || is_refused)) return;
@@ -140,9 +140,9 @@ void ShardReplay::State::OnLease() {
                        parts_.table.name(), lease.other_owner())));
 }
 
-void ShardReplay::State::OnShardLeases(const LeasesRead& read) {
-  if (!read) return End(Fail(read.error()));
-  Status is_read = CheckRead(options_.range, *read);
+void ShardReplay::State::OnShardLeases(const LeasesRead& leases) {
+  if (!leases) return End(Fail(leases.error()));
+  Status is_read = CheckRead(options_.range, *leases);
   if (!is_read) return End(std::move(is_read));
   Continue();
 }
@@ -183,7 +183,7 @@ void ShardReplay::State::Send(ConsumerStep::Request request) {
 }
 
 void ShardReplay::State::OnReply(const ShardReading::Answer& answer) {
-  // A reader of the whole shard would begin at the horizon.
+  // The shard has no record `from`: OnAnswer would begin at the horizon instead.
   const bool is_refused = !answer && answer.error().code == "ValidationException";
   if (is_refused && !has_seen_) return EndWithoutBeginning();
   std::vector<ConsumerEvent> failing;
@@ -201,20 +201,20 @@ void ShardReplay::State::Deliver(ChangeBatch batch) {
                                 options_.range.shard, options_.range.from)));
   }
   has_seen_ |= HasRecordFrom(options_.range, batch);
-  const bool reached = Clip(options_.range, batch);
-  queue_->AddBatch(std::move(batch), [self = shared_from_this(), reached](bool) {
-    self->parts_.scheduler.Post([self, reached] { self->OnApplied(reached); });
+  const bool is_last = Clip(options_.range, batch);
+  queue_->AddBatch(std::move(batch), [self = shared_from_this(), is_last](bool) {
+    self->parts_.scheduler.Post([self, is_last] { self->OnApplied(is_last); });
   });
 }
 
-void ShardReplay::State::OnApplied(bool reached) {
+void ShardReplay::State::OnApplied(bool is_last) {
   if (is_ending_) return;
   {
     const MutexLock lock(mutex_);
     published_ = stats_;
   }
   reading_.OnCompleted();
-  if (reached) return End({});
+  if (is_last) return End({});
   Continue();
 }
 

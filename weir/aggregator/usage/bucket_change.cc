@@ -93,7 +93,7 @@ Status ReadDeltas(const ChangeRecord& record, BucketChange& change) {
   return {};
 }
 
-// Each fenced write of Weir sets a slot to a value that it never had before.
+// Each fenced write of Weir sets a slot to a value that the slot never had before.
 bool SetsSlot(const ChangeRecord& record) {
   const Item& image = record.new_image;
   for (auto at = image.lower_bound(kSlotPrefix);
@@ -105,8 +105,8 @@ bool SetsSlot(const ChangeRecord& record) {
   return false;
 }
 
-// A usage item has a watermark for each number: it must not grow with keys that no client writes.
-// Two spellings of a number would be two items with one watermark.
+// A usage item has a watermark for each shard number: it must not grow with numbers that no client
+// writes. Two spellings of one number would be two bucket items with one watermark.
 Status CheckShard(const ChangeRecord& record, std::string_view partition, std::uint32_t shard) {
   if (shard >= kMaxShards) {
     return BadRecord(record, fmt::format("a bucket has at most {} shards", kMaxShards));

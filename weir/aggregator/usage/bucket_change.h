@@ -42,9 +42,9 @@ inline constexpr std::int64_t kMaxInOneChange = 100'000'000'000'000'000;
 /// missing, a counter that is no whole number. The record must outlive the result.
 ///
 /// The delta of a limit is the change of its counter `tc`. A counter that the old image does not
-/// have counts from 0, and so does one that a client replaced when it gave a limit its first
-/// balance. A new item counts only limits that have a balance and a capacity: zae-limiter's
-/// aggregator copies stale counters of others to new shards.
+/// have counts from 0, and so does a counter that a client replaced when it gave the limit its
+/// first balance. In a new item, only limits that have a balance and a capacity count:
+/// zae-limiter's aggregator copies stale counters of other limits to new shards.
 [[nodiscard]] Result<std::optional<BucketChange>> ReadChange(const ChangeRecord& record,
                                                              std::size_t index);
 

@@ -24,12 +24,12 @@ struct UsageGroup {
   std::string_view namespace_id;
   UsageKey usage;
   absl::InlinedVector<UsageSource, 1> sources;  ///< one for each shard
-  std::size_t first_record = 0;                 ///< the first that it counts: an index in the batch
+  std::size_t first_record = 0;                 ///< the first one counted: an index in the batch
 };
 
-/// Returns one group for each entity, resource and window, in the order of their first changes. A
-/// change is in one group of each kind of window: that which contains its time. Changes of no limit
-/// are in none. The changes must outlive the groups.
+/// Returns one group for each entity, resource and window, in the order of their first changes. For
+/// each kind of window, a change is in the group whose window contains its time. Changes of no
+/// limit are in no group. The changes must outlive the groups.
 std::vector<UsageGroup> GroupUsage(std::span<const BucketChange> changes,
                                    std::span<const UsageWindow> windows);
 

@@ -50,7 +50,7 @@ Result<NewChanges> ChangesAbove(const UsageGroup& group, const UsageSource& sour
   return above;
 }
 
-// Reads "<limit>=<millitokens>;...", each from 1 to 999.
+// Reads "<limit>=<millitokens>;...", with 1 to 999 millitokens for each limit.
 std::optional<Millitokens> ReadRemainders(std::string_view text) {
   Millitokens remainders;
   while (!text.empty()) {
@@ -107,8 +107,8 @@ class UsageWriter {
                             e().Name(watermark), e().Of(Of(first.text()))));
   }
 
-  // Whole tokens are added, whatever the item contains. Other amounts depend on the remainders, so
-  // the update requires those that were seen.
+  // Whole tokens are added, whatever the item contains. Other amounts depend on the stored
+  // remainders, so the update requires that these are still as they were seen.
   Status AddTokens() {
     const bool are_whole =
         std::ranges::all_of(sums_, [](const auto& sum) { return sum.second % kMillitokens == 0; });

@@ -11,11 +11,11 @@
 
 namespace weir::dynamo {
 
-/// Plans the update that counts those changes of the group which the item has not counted. `seen`
-/// is the latest image of the item; nothing if it is absent or not known: the conditions of the
-/// update find a wrong image, and their failure returns the right one. Returns nothing if the image
-/// shows that all changes are counted. kDataLoss if the item has a watermark or a remainder that no
-/// aggregator writes.
+/// Plans the update that counts the changes of the group that the item has not counted. `seen` is
+/// the latest image of the item; nothing if the item is absent or not known. If the update is wrong
+/// because the image is out of date, the conditions of the update fail, and the failure returns the
+/// current image. Returns nothing if the image shows that all changes are counted. kDataLoss if the
+/// item has a watermark or a remainder that no aggregator writes.
 ///
 /// The update may be repeated: it changes the item at most once.
 [[nodiscard]] Result<std::optional<Write>> PlanUsage(const UsageGroup& group,

@@ -21,7 +21,7 @@ milliseconds SinceBoot(const Clock& clock) {
 }
 
 /// The state that the provider shares with its callbacks. The callbacks hold weak references, so
-/// that one that runs after the provider is destroyed does nothing.
+/// that a callback that runs after the provider is destroyed does nothing.
 class CachedState : public std::enable_shared_from_this<CachedState> {
  public:
   CachedState(CredentialsProvider& source, Scheduler& scheduler, std::uint64_t seed, Log& log)
@@ -89,16 +89,16 @@ void CachedState::SetServiceTime(UnixMillis now) {
 
 void CachedState::Get(Deadline deadline, Done<Credentials> done) {
   std::optional<Result<Credentials>> answer;
-  bool fetch = false;
+  bool must_fetch = false;
   {
     const MutexLock lock(mutex_);
     // Callbacks and the source are called outside the lock.
     answer = ResultWithoutFetch(deadline);
     if (!answer) AddWaiter(deadline, std::exchange(done, nullptr));
-    fetch = cache_.BeginFetch(Now());
+    must_fetch = cache_.BeginFetch(Now());
   }
   if (answer) done(*std::move(answer));
-  if (fetch) StartFetch();
+  if (must_fetch) StartFetch();
 }
 
 std::optional<Result<Credentials>> CachedState::ResultWithoutFetch(Deadline deadline) {
@@ -137,14 +137,14 @@ void CachedState::Rejected(const Credentials& refused) {
 }
 
 void CachedState::FetchIfDue() {
-  bool fetch = false;
+  bool must_fetch = false;
   {
     const MutexLock lock(mutex_);
     timer_ = TimerId{};
-    fetch = cache_.BeginFetch(Now());
-    if (!fetch) SetTimer();
+    must_fetch = cache_.BeginFetch(Now());
+    if (!must_fetch) SetTimer();
   }
-  if (fetch) StartFetch();
+  if (must_fetch) StartFetch();
 }
 
 void CachedState::StartFetch() {

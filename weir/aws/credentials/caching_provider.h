@@ -12,9 +12,9 @@ namespace weir {
 
 /// Returns a provider that caches the credentials of `source` as CredentialsCache
 /// (credentials_cache.h) describes: Get completes from memory while they are valid, and tasks of
-/// `scheduler` refresh them in the background. Callers of Get while there are none wait for one
-/// common fetch, each at most until its deadline. If that fetch fails, they get kUnauthenticated
-/// with the source's message and the time after which to retry.
+/// `scheduler` refresh them in the background. While there are no valid credentials, callers of Get
+/// wait for one common fetch, each at most until its deadline. If that fetch fails, they get
+/// kUnauthenticated with the source's message and the time after which to retry.
 ///
 /// `source` may complete on any thread and also late: only the fetch waits for it, not the callers.
 /// `scheduler` must outlive the provider. Calls that are pending when the provider is destroyed
@@ -22,7 +22,7 @@ namespace weir {
 ///
 /// `log`, which must outlive the provider, gets "credentials.refreshed" (info: expires_in_s, if
 /// they expire), "credentials.failed" (warning: message, retry_after_ms, and usable, which is true
-/// while the previous ones are still valid) and "credentials.rejected" (warning: AWS refused them).
+/// while the old credentials are valid) and "credentials.rejected" (warning: AWS refused them).
 /// Fetches are rare enough that every event is written. No event contains a key.
 std::unique_ptr<CredentialsProvider> MakeCachedCredentials(
     std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler, std::uint64_t seed,

@@ -22,24 +22,24 @@ aws_byte_cursor ProfileName(const std::string& profile) {
   return profile.empty() ? aws_byte_cursor{} : Cursor(profile);
 }
 
-ProviderHandle Environment(const CrtRuntime& runtime, const std::string& profile) {
+ProviderHandle OpenEnvironment(const CrtRuntime& runtime, const std::string& profile) {
   if (!profile.empty()) return nullptr;
   const aws_credentials_provider_environment_options options{};
   return ProviderHandle(aws_credentials_provider_new_environment(runtime.allocator(), &options));
 }
 
-ProviderHandle Profile(const CrtRuntime& runtime, const std::string& profile) {
+ProviderHandle OpenProfile(const CrtRuntime& runtime, const std::string& profile) {
   aws_credentials_provider_profile_options options{};
   options.profile_name_override = ProfileName(profile);
   options.bootstrap = runtime.bootstrap();
   options.tls_ctx = runtime.tls();
-  // Not const, because only this struct takes a pointer to non-const.
+  // Not const, because this struct, unlike the others, takes a pointer to non-const.
   static proxy_env_var_settings proxy = kProxyVariables;
   options.proxy_ev_settings = &proxy;
   return ProviderHandle(aws_credentials_provider_new_profile(runtime.allocator(), &options));
 }
 
-ProviderHandle Sso(const CrtRuntime& runtime, const std::string& profile) {
+ProviderHandle OpenSso(const CrtRuntime& runtime, const std::string& profile) {
   aws_credentials_provider_sso_options options{};
   options.profile_name_override = ProfileName(profile);
   options.bootstrap = runtime.bootstrap();
@@ -48,7 +48,7 @@ ProviderHandle Sso(const CrtRuntime& runtime, const std::string& profile) {
   return ProviderHandle(aws_credentials_provider_new_sso(runtime.allocator(), &options));
 }
 
-ProviderHandle WebIdentity(const CrtRuntime& runtime, const std::string& profile) {
+ProviderHandle OpenWebIdentity(const CrtRuntime& runtime, const std::string& profile) {
   aws_credentials_provider_sts_web_identity_options options{};
   options.profile_name_override = ProfileName(profile);
   options.bootstrap = runtime.bootstrap();
@@ -58,7 +58,7 @@ ProviderHandle WebIdentity(const CrtRuntime& runtime, const std::string& profile
       aws_credentials_provider_new_sts_web_identity(runtime.allocator(), &options));
 }
 
-ProviderHandle Container(const CrtRuntime& runtime, const std::string&) {
+ProviderHandle OpenContainer(const CrtRuntime& runtime, const std::string&) {
   aws_credentials_provider_ecs_environment_options options{};
   options.bootstrap = runtime.bootstrap();
   options.tls_ctx = runtime.tls();
@@ -71,7 +71,7 @@ bool MetadataDisabled() {
   return value != nullptr && LowerCase(value) != "false";
 }
 
-ProviderHandle InstanceMetadata(const CrtRuntime& runtime, const std::string&) {
+ProviderHandle OpenInstanceMetadata(const CrtRuntime& runtime, const std::string&) {
   if (MetadataDisabled()) return nullptr;
   aws_credentials_provider_imds_options options{};
   options.bootstrap = runtime.bootstrap();
@@ -80,12 +80,12 @@ ProviderHandle InstanceMetadata(const CrtRuntime& runtime, const std::string&) {
   return ProviderHandle(aws_credentials_provider_new_imds(runtime.allocator(), &options));
 }
 
-constexpr std::array kSources{CredentialSource{"environment", &Environment},
-                              CredentialSource{"profile", &Profile},
-                              CredentialSource{"SSO", &Sso},
-                              CredentialSource{"web identity", &WebIdentity},
-                              CredentialSource{"container", &Container},
-                              CredentialSource{"instance metadata", &InstanceMetadata}};
+constexpr std::array kSources{CredentialSource{"environment", &OpenEnvironment},
+                              CredentialSource{"profile", &OpenProfile},
+                              CredentialSource{"SSO", &OpenSso},
+                              CredentialSource{"web identity", &OpenWebIdentity},
+                              CredentialSource{"container", &OpenContainer},
+                              CredentialSource{"instance metadata", &OpenInstanceMetadata}};
 
 }  // namespace
 

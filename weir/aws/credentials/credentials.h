@@ -33,12 +33,13 @@ class WEIR_API CredentialsProvider {
   /// sources that were tried; kDeadlineExceeded.
   virtual void Get(Deadline deadline, Done<Credentials> done) = 0;
   /// Reports that AWS refused these credentials, which Get returned, as expired or unknown. A
-  /// provider that caches credentials fetches others before its next result, which may be the same
+  /// provider that caches credentials fetches again before its next result, and may fetch the same
   /// ones; other providers need not override this. To be called under no lock.
   virtual void Rejected(const Credentials& refused) { static_cast<void>(refused); }
   /// Reports that the service's clock shows `now`, by the Date of its responses: credentials expire
   /// by that clock, not by the wall clock of this machine. To be called under no lock, when the
-  /// time becomes known and when it has changed by something else than the time that passed.
+  /// service's time becomes known, and when it has changed by more or less than the time that
+  /// passed.
   virtual void SetServiceTime(UnixMillis now) { static_cast<void>(now); }
 };
 

@@ -63,7 +63,7 @@ void CredentialsCache::Fetched(Result<Credentials> result, Time at) {
 
 bool CredentialsCache::Rejected(const Credentials& refused, Time at) {
   if (!credentials_ || rejected_ || !SameKeys(*credentials_, refused)) return false;
-  // Earlier than not_before_, they were fetched a moment ago, and no other fetch is allowed yet.
+  // Before not_before_ no other fetch is allowed, so the rejection has no effect.
   rejected_ = fetching_ || at.now >= not_before_;
   return rejected_;
 }
@@ -79,7 +79,7 @@ void CredentialsCache::StoreFetched(Credentials credentials, Time at) {
     refresh_at_ = *credentials_->expires - kRefreshAhead - early;
   }
   const bool due_again = refused_before || (credentials_->expires && refresh_at_ <= BestClock(at));
-  // The source has nothing better yet: delay the next fetch.
+  // If a refresh is due again, the source has nothing better yet: delay the next fetch.
   if (!due_again) backoff_.Reset();
   not_before_ = due_again ? at.now + backoff_.Next(rng_) : at.now;
 }

@@ -4,6 +4,8 @@
 //        ^  ^                         |                        |      (the old ones stay valid)
 //        |  +------Fetched(error)-----+                        |
 //        +--------------Rejected, or they expire---------------+
+//
+// If a refresh fails, the old credentials stay valid until they expire.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +25,15 @@ namespace weir {
 /// Credentials are used until they expire, whatever the results of later fetches. The refresh
 /// begins at a time drawn from the minute that ends five minutes before they expire, so that the
 /// processes of a fleet that was started together do not fetch at once. Both times follow the
-/// service's clock once it is known. Credentials that have expired by only one of the two clocks
-/// are still used: if that clock is right AWS refuses them, and a wrong Date must not leave the
-/// process without credentials. After a failure, and after a fetch of credentials that are about to
-/// expire, the next fetch waits for a Backoff (1 s doubling to 30 s).
+/// service's clock once it is known. Credentials that have expired by only one of the two clocks,
+/// the service's and the wall clock, are still used: if that clock is right AWS refuses them, and a
+/// wrong Date must not leave the process without credentials. After a failure, and after a fetch of
+/// credentials that are about to expire, the next fetch waits for a Backoff (1 s doubling to 30 s).
 ///
 /// Credentials that AWS refused are not used until a fetch has ended. If that fetch returns the
-/// same ones, they are used again, and another rejection has an effect only after such a wait, so
-/// that a fleet whose keys were revoked does not overload the source. If the fetch fails, there are
+/// same ones, they are used again, and another rejection has an effect only after such a Backoff,
+/// so that a fleet whose keys were revoked does not overload the source. For the same reason a
+/// rejection during the Backoff after a failed refresh has no effect. If the fetch fails, there are
 /// no credentials.
 class CredentialsCache {
  public:
@@ -47,8 +50,8 @@ class CredentialsCache {
   /// Returns the error of the last fetch, with the time until the next one may begin; nothing if
   /// the last fetch succeeded.
   std::optional<Error> Failure(Time at) const;
-  /// Returns the error of the last fetch while no other may begin; nothing if a caller may wait for
-  /// a fetch.
+  /// Returns the error of the last fetch while no other fetch may begin; nothing if a caller may
+  /// wait for a fetch.
   std::optional<Error> FetchError(Time at) const;
   /// Returns true if a fetch is due. The caller must then start it and pass its result to Fetched.
   bool BeginFetch(Time at);

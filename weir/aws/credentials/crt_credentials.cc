@@ -22,8 +22,8 @@ namespace {
 
 using internal::View;
 
-/// The runtime opens these two sources whether they are set up or not; these errors mean that the
-/// source is not set up.
+/// The runtime opens the environment and the profile whether they are set up or not; these errors
+/// mean that the source is not set up.
 bool IsNotSetUp(int error) {
   return error == AWS_AUTH_CREDENTIALS_PROVIDER_INVALID_ENVIRONMENT ||
          error == AWS_AUTH_CREDENTIALS_PROVIDER_PROFILE_SOURCE_FAILURE;

@@ -103,7 +103,7 @@ class Reader {
   Status ContinueSetting(std::string_view line) {
     if (setting_.empty()) return FormatError("an indented line that belongs to no setting");
     if (is_parent_) return SetSetting(line, setting_ + ".");
-    if (IsKept(setting_)) (*settings_)[setting_].append("\n").append(WithoutComment(line));
+    if (IsStored(setting_)) (*settings_)[setting_].append("\n").append(WithoutComment(line));
     return {};
   }
 
@@ -118,11 +118,11 @@ class Reader {
       setting_ = name;
       is_parent_ = value.empty();
     }
-    if (IsKept(prefix) && IsKept(name)) (*settings_)[prefix + name] = value;
+    if (IsStored(prefix) && IsStored(name)) (*settings_)[prefix + name] = value;
     return {};
   }
 
-  static bool IsKept(std::string_view name) { return !name.starts_with("aws_"); }
+  static bool IsStored(std::string_view name) { return !name.starts_with("aws_"); }
 
   tl::unexpected<Error> FormatError(std::string_view what) const {
     return Fail(Code::kInvalidArgument, fmt::format("{} line {}: {}", file_, line_, what));
@@ -135,7 +135,7 @@ class Reader {
   ProfileFile read_;
   int line_ = 0;
   Section place_ = Section::kNowhere;
-  ProfileSettings* settings_ = nullptr;  ///< those of the current section
+  ProfileSettings* settings_ = nullptr;  ///< the settings of the current section
   std::string setting_;                  ///< the name of the last setting that was not indented
   bool is_parent_ = false;  ///< the value of setting_ is empty: nested settings may follow
 };

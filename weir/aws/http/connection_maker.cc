@@ -37,7 +37,7 @@ void ConnectionMaker::Start() {
 }
 
 void ConnectionMaker::OnAddresses(Addresses addresses) {
-  // CancelAll has included this connection in its result, so the owner must not get another one.
+  // CancelAll has counted this connection in its result: it must not be reported to the owner too.
   if (cancelled_) return;
   --lookups_;
   if (!addresses) return OnConnected(tl::unexpected(addresses.error()));

@@ -49,8 +49,8 @@ void OnResolved(aws_host_resolver*, const aws_string*, int error, const aws_arra
                 void* lookup) {
   std::unique_ptr<Lookup> self(static_cast<Lookup*>(lookup));
   if (error != 0 || found == nullptr) return FinishLookup(*self, CrtError(error));
-  const bool looks_again = CollectAddresses(*found, *self) && self->rounds < kMaxAddresses;
-  if (looks_again) return LookUp(std::move(self));
+  const bool needs_another = CollectAddresses(*found, *self) && self->rounds < kMaxAddresses;
+  if (needs_another) return LookUp(std::move(self));
   FinishLookup(*self, "the host has no address");
 }
 
@@ -127,7 +127,7 @@ void Connector::OnReady() {
   if (is_over()) return;
   if (in_handshake_) return ContinueHandshake();
   // The loop does not report which descriptor is ready, so all attempts are checked.
-  std::optional<std::string> failed;
+  std::optional<std::string> failure;
   for (std::size_t i = 0; i < attempts_.size();) {
     const ByteStream::State state = attempts_[i].stream->FinishConnect();
     if (state == ByteStream::State::kOk) return UseAttempt(i);
@@ -135,17 +135,17 @@ void Connector::OnReady() {
       ++i;
       continue;
     }
-    failed = attempts_[i].stream->why();
+    failure = attempts_[i].stream->why();
     context_.dead_addresses.Add(attempts_[i].address, context_.clock.Now());
     EndAttempt(i);
   }
-  if (failed) StartNextAttempt(*std::move(failed));
+  if (failure) StartNextAttempt(*std::move(failure));
 }
 
 void Connector::UseAttempt(std::size_t index) {
   const auto self = shared_from_this();  // the loop may have held the last reference
   context_.dead_addresses.Remove(attempts_[index].address);
-  for (; index > 0; --index) {  // these had a head start
+  for (; index > 0; --index) {  // the earlier attempts had a head start
     context_.dead_addresses.Add(attempts_[0].address, context_.clock.Now());
     EndAttempt(0);
   }

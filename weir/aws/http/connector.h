@@ -83,8 +83,8 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
     std::unique_ptr<ByteStream> stream;
   };
 
-  /// Starts the next address that can be started. If none is left and no attempt is in progress,
-  /// ends with the error `why`.
+  /// Starts the next attempt that can be started. If no address is left and no attempt is in
+  /// progress, completes with the cause of the last failed start; `why` if there was none.
   void StartNextAttempt(std::string why);
   /// Starts one attempt. Returns the cause if it cannot be started, else an empty text.
   std::string StartAttempt(const SocketAddress& address);

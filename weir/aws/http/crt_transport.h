@@ -29,8 +29,8 @@ struct TransportOptions {
   std::uint16_t port = 443;
   bool tls = true;
   std::optional<HttpProxy> proxy{};
-  std::size_t max_connections = 64;  ///< at least 1
-  std::size_t max_waiting = 10'000;  ///< queued requests, at least 1; others fail at once, unsent
+  std::size_t max_connections = 64;     ///< at least 1
+  std::size_t max_waiting = 10'000;     ///< queued requests, at least 1; more fail at once, unsent
   milliseconds connect_timeout{3'000};  ///< for TCP, and again for the TLS handshake
   milliseconds idle_timeout{30'000};    ///< a connection without a request for this time is closed
   std::size_t max_answer_bytes = std::size_t{16} << 20;  ///< a longer body is a failure
@@ -41,12 +41,12 @@ struct TransportOptions {
 
 /// Returns a transport. Its connections are kept alive and carry one request at a time; a request
 /// for which none is free waits in a queue, until its SendLimits end it. Making a connection takes
-/// at most connect_timeout, twice that with TLS, plus the lookup of the name. If that fails and
+/// at most connect_timeout, twice that with TLS, plus the lookup of the name. If it fails and
 /// there is no other connection, the queued requests fail unsent. A connection whose peer is
 /// silently gone is closed 11 s after the last traffic on it (TCP keep-alive), so that no later
-/// request fails on it. A connection that the server closed while it was idle is replaced; a
-/// request that was begun on one fails with `maybe_sent`, because the server may have read it. The
-/// threads are described in docs/design/http.md.
+/// request fails on it. A connection that the server closed while it was idle is replaced. If a
+/// request was already begun on such a connection, it fails with `maybe_sent`, because the server
+/// may have read it. The threads are described in docs/design/http.md.
 ///
 /// `clock` is the clock of the deadlines. It and `runtime` must outlive the transport. The
 /// destructor waits until every request has completed and every connection is closed; it must not

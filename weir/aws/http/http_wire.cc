@@ -126,8 +126,8 @@ ResponseReader::ResponseReader(const Expected& expected)
 ResponseReader::~ResponseReader() = default;
 
 ResponseReader::State ResponseReader::Feed(std::string_view bytes) {
-  // Beast does not keep the beginning of a line that is not complete: it is parsed again, together
-  // with the next bytes.
+  // Beast does not store the beginning of an incomplete line: unread_ stores it, to be parsed again
+  // together with the next bytes.
   const bool has_unread = !unread_.empty();
   if (has_unread) bytes = unread_.append(bytes);
   const State state = ParseAll(bytes);

@@ -17,8 +17,8 @@ class IdleConnections {
 
   /// Returns the time at which the connection expires.
   Instant Add(ConnectionPtr connection, Instant now);
-  /// Removes and returns the connection that was used last; null if there is none. Prefers those
-  /// that the loop watches if the loop will read, and the others if the caller will.
+  /// Removes and returns the connection that was used last; null if there is none. Prefers the
+  /// watched connections if the loop will read, and the unwatched ones if the caller will.
   ConnectionPtr Take(Reader reader);
   /// Returns false if the connection is not idle.
   bool Remove(const ConnectionPtr& connection);
@@ -35,7 +35,7 @@ class IdleConnections {
   };
 
   const nanoseconds timeout_;
-  /// In the order in which they became idle. The loop watches those of the first queue.
+  /// In the order in which they became idle. The loop watches the connections in watched_.
   std::deque<Idle> watched_, unwatched_;
 };
 

@@ -40,7 +40,7 @@ class IoLoop {
   /// once, before the destructor, and not on the loop's thread.
   void Stop();
 
-  /// Keeps `handler` and calls it at each change of the descriptor (edge-triggered) until Unwatch;
+  /// Stores `handler` and calls it at each change of the descriptor (edge-triggered) until Unwatch;
   /// at once if the descriptor is already readable or writable. Returns false if the system
   /// refuses, for example because it is out of memory.
   bool Watch(int descriptor, std::shared_ptr<IoHandler> handler);

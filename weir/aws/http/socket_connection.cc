@@ -10,8 +10,8 @@
 namespace weir::internal {
 namespace {
 
-/// The bound of one turn: a server that never stops sending delays the loop and the limits no
-/// longer.
+/// The maximum number of reads in one turn, so that a server that never stops sending does not
+/// delay the loop and the limits for longer.
 constexpr int kReadsPerTurn = 64;
 
 }  // namespace
@@ -106,13 +106,13 @@ bool SocketConnection::Advance(const ExchangePtr& exchange) {
   std::optional<Ending> ending;
   {
     const MutexLock lock(mutex_);
-    // Another thread has ended it.
+    // Another thread has ended the exchange.
     if (exchange_ != exchange) return false;
     ending = ReadMore();
   }
-  const bool goes_on = !ending;
+  const bool is_in_progress = !ending;
   ReportEnding(std::move(ending));
-  return goes_on;
+  return is_in_progress;
 }
 
 // If the loop cannot watch the connection, the limit of the exchange ends it.
@@ -163,8 +163,8 @@ SocketConnection::Ending SocketConnection::FailedWrite() {
 }
 
 std::optional<SocketConnection::Ending> SocketConnection::ReadMore() {
-  // Not zeroed: only bytes that Read has written are used. A TLS record fits into it, so that
-  // OpenSSL keeps no rest of a record, for which there would be no event.
+  // Not zeroed: only bytes that Read has written are used. A TLS record fits into the buffer, so
+  // that OpenSSL holds no rest of a record; there would be no event for such a rest.
   std::array<char, 16 * 1024> buffer;
   has_more_ = false;
   for (int reads = 0; reads < kReadsPerTurn; ++reads) {

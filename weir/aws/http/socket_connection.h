@@ -58,11 +58,13 @@ class SocketConnection final : public IoHandler,
   /// in progress; for kCaller, WaitScope::AcceptsWork().
   Begun Begin(const ExchangePtr& exchange, Reader reader);
   void OnReady() override;
-  /// If the exchange is in progress here, ends it and returns true. The caller must then close it.
+  /// If the exchange is in progress here, ends it and returns true. The caller must then close the
+  /// connection.
   bool Abandon(const ExchangePtr& exchange);
   void Close();
   bool is_watched() const { return is_watched_; }
-  /// Returns whether it has carried a response or was idle: the endpoint did not close it at once.
+  /// Returns whether the endpoint did not close the connection at once: it was idle or carried a
+  /// response.
   bool is_proven() const { return is_proven_; }
   void SetProven() { is_proven_ = true; }
 

@@ -94,7 +94,7 @@ void SocketTransport::Assign(ExchangePtr exchange, Reader reader) {
     const MutexLock lock(mutex_);
     connection = idle_.Take(reader);
     accepted = connection != nullptr || pending_.queued() < options_.max_waiting;
-    // Counted before it can complete.
+    // Counted before the exchange can complete.
     if (accepted) ++incomplete_;
     if (accepted && connection == nullptr) {
       return Enqueue(exchange, ExchangeTimeouts::Position::kBack);
@@ -110,7 +110,7 @@ void SocketTransport::Reassign(ExchangePtr exchange, Reader reader) {
   ConnectionPtr connection;
   {
     const MutexLock lock(mutex_);
-    // Limits end waiting exchanges under this lock, so it stays in this state below.
+    // Limits end waiting exchanges under this lock, so the state does not change below.
     if (exchange->state == Exchange::State::kOver) return;
     pending_.Remove(*exchange);
     connection = idle_.Take(reader);
@@ -138,8 +138,8 @@ void SocketTransport::StartOn(ExchangePtr exchange, ConnectionPtr connection, Re
     case SocketConnection::Begun::kOver:
       return Release(std::move(connection), true, nullptr);
     case SocketConnection::Begun::kBroken:
-      // The connection, which is not released yet, keeps the destructor waiting, whatever happens
-      // to the exchange.
+      // The destructor waits for the connection, which is not released yet, even if the exchange
+      // completes.
       if (!connection->is_proven()) {
         const MutexLock lock(mutex_);
         pace_.OnFailed(clock_.Now());
@@ -201,8 +201,8 @@ void SocketTransport::OnBroken(ConnectionPtr connection) {
 
 void SocketTransport::Complete(Exchange& exchange, HttpResult result) {
   exchange.done(std::move(result));
-  // Destroy the callback before the transport is released: a thread that waits for that may free
-  // objects that the callback refers to.
+  // Destroy the callback before the transport is released: a thread that waits for the release may
+  // then free objects that the callback refers to.
   exchange.done = nullptr;
   const MutexLock lock(mutex_);
   if (--incomplete_ == 0) changed_.notify_all();

@@ -41,8 +41,8 @@ class SocketTransport final : public HttpTransport,
   // From a request to a connection.
   /// Assigns an idle connection to the exchange, or queues it. Fails it if the queue is full.
   void Assign(ExchangePtr exchange, Reader reader);
-  /// Does the same after its connection was found broken: the exchange goes to the front of the
-  /// queue, which is not bounded for it.
+  /// Like Assign, for an exchange whose connection was found broken. Instead of failing, or being
+  /// queued at the back, it is put at the front of the queue, even if the queue is full.
   void Reassign(ExchangePtr exchange, Reader reader);
   /// Starts the exchange on a connection that was assigned to it.
   void StartOn(ExchangePtr exchange, ConnectionPtr connection, Reader reader);
@@ -60,7 +60,7 @@ class SocketTransport final : public HttpTransport,
   /// Runs the callback, and lets the destructor proceed.
   void Complete(Exchange& exchange, HttpResult result);
   /// Gives a connection to the next queued exchange, keeps it idle, or closes it if it is not
-  /// reusable. `ended` is the exchange that it carried, or null.
+  /// reusable. `ended` is the exchange that the connection carried, or null.
   void Release(ConnectionPtr connection, bool reusable, Exchange* ended);
   void KeepIdle(ConnectionPtr connection) WEIR_REQUIRES(mutex_);
   /// Closes a connection, and opens another one if needed.
@@ -86,8 +86,8 @@ class SocketTransport final : public HttpTransport,
   /// Starts as many connections as the queued exchanges need, within the bounds and the pace.
   void OpenMore() WEIR_REQUIRES(mutex_);
   bool NeedsMore() const WEIR_REQUIRES(mutex_);
-  /// Fails the queued exchanges, unless there is a connection, open or being made, other than
-  /// `lost` ones.
+  /// Fails the queued exchanges, unless more than `lost` connections are open or being made. `lost`
+  /// is the number of open connections that are about to be closed.
   void FailQueued(const std::string& why, std::size_t lost);
   /// Updates the pace of new connections by the outcome of an exchange.
   void UpdatePace(const Exchange& exchange, SocketConnection& connection) WEIR_REQUIRES(mutex_);

@@ -22,7 +22,7 @@ struct S3Object {
 /// Which objects a listing has, and where its page begins.
 struct S3ListRequest {
   std::string prefix{};     ///< the prefix of the keys
-  std::string delimiter{};  ///< keys with it behind the prefix are returned as common prefixes
+  std::string delimiter{};  ///< keys with it after the prefix are grouped as common prefixes
   std::string token{};      ///< S3Listing::next of the page before
   int most = 1000;          ///< objects and prefixes of a page: 1 to 1000
 };

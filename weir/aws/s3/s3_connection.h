@@ -39,8 +39,8 @@ struct S3Address {
 };
 
 /// Returns kInvalidArgument unless the bucket's name has 3 to 63 lower-case letters, digits, '-'
-/// and
-/// '.', and begins and ends with a letter or digit. (Amazon S3 User Guide, "Bucket naming rules".)
+/// and '.', and begins and ends with a letter or digit. (Amazon S3 User Guide, "Bucket naming
+/// rules".)
 [[nodiscard]] Status CheckS3Bucket(std::string_view bucket);
 
 /// Returns the address of a bucket at a service's location. REQUIRES: CheckS3Bucket accepts it.

@@ -25,7 +25,7 @@ struct S3Listing {
 };
 
 /// Parses a response to a request with encoding-type=url. Fails with kDataLoss, with the reason, if
-/// it is malformed, if it is not encoded so, or if it has a next page without a token.
+/// the response is malformed, if it is not URL-encoded, or if it has a next page without a token.
 [[nodiscard]] Result<S3Listing> ReadS3Listing(std::string_view body);
 
 }  // namespace weir

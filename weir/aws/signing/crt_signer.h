@@ -9,10 +9,9 @@
 namespace weir {
 
 /// Signs by Signature Version 4 in headers. For the service "s3" the path is signed as it is, and
-/// x-amz-content-sha256 is added; for all others the path is normalised and encoded once more, and
-/// there is no such header. Headers of an earlier
-/// signature are replaced, so a request can be signed again for a retry. `runtime` must outlive the
-/// signer.
+/// x-amz-content-sha256 is added; for all other services the path is normalised and encoded once
+/// more, and that header is not added. Headers of an earlier signature are replaced, so a request
+/// can be signed again for a retry. `runtime` must outlive the signer.
 ///
 /// Sign returns kInvalidArgument, and does not change the request, if the request or the
 /// credentials lack a part that a signature needs.

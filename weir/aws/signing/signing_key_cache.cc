@@ -18,7 +18,7 @@ SigningKeyCache::~SigningKeyCache() {
   for (Entry& entry : entries_) WipeSecret(entry.secret);
 }
 
-// A key is derived under the lock: threads that wait for it need the same key, once a day.
+// A key is derived under the lock, once a day: threads that wait for the lock need the same key.
 Result<Sha256Digest> SigningKeyCache::KeyOf(std::string_view secret, std::string_view day) {
   const MutexLock lock(mutex_);
   for (std::size_t i = 0; i < entries_.size(); ++i) {

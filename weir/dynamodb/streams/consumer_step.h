@@ -23,16 +23,16 @@ struct ConsumerOptions {
   /// Where to begin in the shards that exist when there are no leases yet: kTrimHorizon or kLatest.
   /// Later shards are read from their beginning.
   ShardPosition::At from = ShardPosition::At::kTrimHorizon;
-  milliseconds term{30'000};  ///< the duration of a lease, which is renewed after a third of it
+  milliseconds term{30'000};  ///< the duration of a lease; it is renewed every term / 3
   nanoseconds checkpoint_interval = std::chrono::seconds(10);  ///< 0: after each batch
   nanoseconds discovery_interval = std::chrono::seconds(30);   ///< between two listings of shards
-  /// Between two GetRecords for a shard: the service accepts five per second.
+  /// The least time between two GetRecords for a shard; the service accepts five per second.
   nanoseconds least_gap = milliseconds(250);
   nanoseconds idle_gap = std::chrono::seconds(1);  ///< after a page without records
   nanoseconds first_backoff = milliseconds(200);
   nanoseconds longest_backoff = std::chrono::seconds(10);  ///< REQUIRES: >= first_backoff > 0
   std::size_t batch_records = kMaxPageRecords;             ///< 1 to kMaxPageRecords
-  /// Of the JSON of a batch's records; a batch has one record at least.
+  /// The maximum size of the JSON of a batch's records; a single larger record is a batch too.
   std::size_t batch_bytes = 1024 * 1024;
   /// Requests to the stream in flight. A response has at most 1 MB.
   std::size_t max_in_flight = 8;
@@ -43,30 +43,30 @@ struct ConsumerOptions {
 /// A record that could not be parsed.
 struct DamagedRecord {
   std::string sequence_number;
-  std::optional<UnixMillis> created;  ///< nothing if its time cannot be read
+  std::optional<UnixMillis> created;  ///< the creation time; nothing if it cannot be read
   Error error;
 };
 
-/// Records may be missing: the service has trimmed the position, or the whole shard, before it was
-/// read.
+/// Records may be missing: the service has trimmed the last position, or removed the whole shard,
+/// before the records after that position were read.
 struct StreamGap {
   std::string shard;
-  ShardPosition last;               ///< the last position
+  ShardPosition last;               ///< all records before it are completed
   std::optional<UnixMillis> after;  ///< missing records were created at or after this time
-  UnixMillis before;                ///< and before this time: when the gap was noticed
+  UnixMillis before;                ///< and before this time, when the gap was noticed
   std::string reason;               ///< AWS's code, or why the shard cannot be read
 };
 
 /// Records of one shard, in their order, or a gap between them. The next batch of the shard follows
-/// when this one is completed. A gap is delivered again if the process ends before that; the gap of
-/// a trimmed position, if it ends before it has completed a later batch.
+/// when this one is completed. If the process ends first, a gap is delivered again. The gap of a
+/// trimmed position is also delivered again if the process ends before it completes a later batch.
 struct ChangeBatch {
   std::uint64_t id = 0;
   std::string shard;
-  std::uint64_t epoch = 0;       ///< of the lease: no two processes have the same for a shard
-  std::optional<StreamGap> gap;  ///< before the records, of which there are none then
+  std::uint64_t epoch = 0;       ///< of the lease; no two processes get the same for a shard
+  std::optional<StreamGap> gap;  ///< a batch with a gap has no records
   std::vector<ChangeRecord> records;
-  std::vector<DamagedRecord> damaged;  ///< completed with the others: they are not read again
+  std::vector<DamagedRecord> damaged;  ///< completed with the batch, and not read again
 };
 
 /// Another process has the shard now, and may deliver the records of the batch in flight again.
@@ -77,12 +77,12 @@ struct ShardLost {
 
 /// The first of a series of failures that are retried; throttles are not reported.
 struct RequestsFailing {
-  std::string shard;  ///< empty: of the listing or of the leases
+  std::string shard;  ///< empty: requests for the listing or the leases fail
   Error error;
 };
 
-/// The lease of a shard cannot be read: the shard and those that were split from it are not read
-/// until the item is repaired or deleted. Reported once for each damage.
+/// The lease of a shard cannot be read. The shard and its child shards are not read until the
+/// lease's item is repaired or deleted. Reported once for each damage.
 struct LeaseDamaged {
   DamagedLease lease;
 };

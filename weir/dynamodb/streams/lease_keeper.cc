@@ -167,7 +167,7 @@ LeaseChanges LeaseKeeper::OnRead(std::uint64_t id, LeasesRead read, Instant now,
   return changes;
 }
 
-// The next write of the owner replaces the item, unless its version is damaged.
+// The owner's next write repairs a damaged item, unless the item's version is damaged.
 void LeaseKeeper::NoteDamaged(DamagedLease lease, Instant now, LeaseChanges& changes,
                               std::vector<ConsumerEvent>& events) {
   Entry& entry = entries_[lease.shard];
@@ -224,8 +224,8 @@ void LeaseKeeper::Settle(Entry& entry, bool applied, Instant since, LeaseChanges
     entry.valid_until = since + options_.term;
     changes.taken.push_back(entry.lease);
   } else if (entry.is_held && is_own) {
-    // A write that was applied renews the lease: other processes count its term from then on. One
-    // that was not applied renews nothing, and is due again at once.
+    // A write that was applied renews the lease: other processes count the term from that write on.
+    // A write that was not applied renews nothing, and is due again at once.
     if (applied) entry.valid_until = since + options_.term;
     if (!applied) entry.written = Instant{};
   } else if (entry.is_held && entry.lease.owner.empty() && is_same_epoch) {

@@ -6,8 +6,8 @@
 //                       ^                         |  |
 //                       +-------- release --------+  +-- changed by another process --> lost
 //
-// A process takes free and expired leases up to its share of the shards. If none is left, and
-// another process has more than its share, it writes its name into one of that process' leases
+// A process takes free and expired leases up to its share of the shards. If no lease can be taken,
+// and another process has more than its share, it writes its name into one of that process' leases
 // (wanted_by); the owner completes the batch in flight, stores the position and releases the lease.
 #pragma once
 
@@ -103,9 +103,9 @@ class LeaseKeeper {
   void PlanRemovals(RequestPlan& plan);
   void Write(Entry& entry, LeaseWrite write, RequestPlan& plan);
 
-  /// Returns the lease to create for a shard that has none. If the service removed the shard's
-  /// parent before this process listed it, and the parent has no lease, this is the lease of the
-  /// parent. Before the leases are initialized, it is always the shard's own.
+  /// Returns the lease to create for a shard that has none: its own lease, or the parent's if the
+  /// service removed the parent before this process listed it, and the parent has no lease. Before
+  /// the leases are initialized, the result is always the shard's own lease.
   ShardLease FirstLeaseFor(const StreamShard& shard, Moment at) const;
   /// Returns the position of the first lease of a shard.
   ShardPosition StartPosition(const StreamShard& shard, Moment at) const;

@@ -34,7 +34,7 @@ void LeaseKeeper::PlanHandoverRequest(RequestPlan& plan) {
   for (auto& [shard, entry] : entries_) {
     if (IsFinished(entry)) continue;
     if (entry.lease.wanted_by == options_.owner || IsTakeable(entry, plan.now)) return;
-    // A write in flight may get a shard.
+    // A write in flight may take a shard.
     if (entry.write_id != 0 && entry.sent.lease.owner == options_.owner) return;
     const auto owner = counts.find(entry.lease.owner);
     const bool is_free_to_ask = entry.write_id == 0 && entry.retry_at <= plan.now &&
@@ -50,8 +50,8 @@ void LeaseKeeper::PlanHandoverRequest(RequestPlan& plan) {
   Write(*wanted, {.lease = std::move(lease)}, plan);
 }
 
-// A listing that began well after the shard was seen to have ended has it, unless the service has
-// removed it.
+// A listing that began well after this process saw the shard's end contains the shard, unless the
+// service has removed the shard.
 void LeaseKeeper::PlanRemovals(RequestPlan& plan) {
   for (auto& [shard, entry] : entries_) {
     const bool is_old = listing_begun_ >= entry.seen + options_.term && entry.is_stored;
@@ -118,7 +118,7 @@ bool LeaseKeeper::IsFinished(const Entry& entry) const {
   return entry.lease.position.at == ShardPosition::At::kEnd;
 }
 
-// The records of a shard at its newest end are read at once: earlier ones are not wanted.
+// A shard that is read from its newest end need not wait: the parent's records are not wanted.
 bool LeaseKeeper::IsReady(const Entry& entry) const {
   const ShardLease& lease = entry.lease;
   if (lease.parent.empty() || lease.position.at == ShardPosition::At::kLatest) return true;

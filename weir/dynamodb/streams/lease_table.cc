@@ -37,8 +37,8 @@ std::optional<At> ReadAt(std::string_view text) {
   return std::nullopt;
 }
 
-// No process writes greater ones: a longer term would keep the shard of a process that is gone, and
-// the numbers are incremented.
+// Greater values count as damaged: no process writes them. A longer term would block the shard of a
+// process that is gone, and the epoch and the version must be able to grow by one.
 constexpr std::int64_t kLongestTerm = 3'600'000;
 constexpr std::int64_t kMaxCount = INT64_MAX - 1;
 
@@ -47,8 +47,8 @@ std::string TextOrEmpty(const Item& item, std::string_view name) {
   return text == nullptr ? "" : *text;
 }
 
-/// Returns the normalized number, which may be missing unless the position is that of a record.
-/// Nothing if it is damaged.
+/// Returns the normalized number; empty if it is missing and the position is not that of a record.
+/// Returns nothing if the number is damaged, or missing from the position of a record.
 std::optional<std::string> ReadSequenceOf(At at, const Item& item) {
   const bool is_optional = at != At::kAt && at != At::kAfter;
   if (is_optional && !item.contains("sequence_number")) return "";

@@ -11,8 +11,8 @@
 namespace weir::dynamo {
 namespace {
 
-// A later creation time is not valid: the first second of the year 10,000.
-constexpr double kLatestSecond = 253'402'300'800;
+// Creation times must be before this time, the first second of the year 10,000.
+constexpr double kYear10000 = 253'402'300'800;
 
 /// Adds the name of the field to what `read` throws.
 template <class Read>
@@ -40,7 +40,7 @@ ChangeKind ReadChangeKind(std::string_view name) {
 }
 
 UnixMillis ReadCreationTime(double seconds) {
-  if (!(seconds >= 0 && seconds < kLatestSecond)) throw UnexpectedJson{"not a time in seconds"};
+  if (!(seconds >= 0 && seconds < kYear10000)) throw UnexpectedJson{"not a time in seconds"};
   return {std::llround(seconds * 1000)};
 }
 
@@ -107,7 +107,7 @@ Status ReadFieldsOf(std::string_view json, ChangeRecord& record) {
   return CheckFields(record, seen);
 }
 
-/// Passes one field of `dynamodb` to `read`, of a record whose other fields may be damaged.
+/// Passes the field `wanted` of the record's `dynamodb` to `read`; other fields may be damaged.
 template <class Read>
 void FindStreamField(std::string_view record, std::string_view wanted, const Read& read) {
   // A defect after the field does not matter.
@@ -133,7 +133,7 @@ std::optional<UnixMillis> FindCreationTime(std::string_view json) {
   return created;
 }
 
-/// Adds a record to the page. Throws if it has no number.
+/// Adds a record to the page. Throws if the record has no sequence number.
 void AddPageRecord(std::string_view json, RecordPage& page) {
   Result<ChangeRecord> change = ReadChangeRecord(json);
   std::string number = change ? change->sequence_number : FindSequence(json);

@@ -26,17 +26,17 @@ struct PageRecord {
 };
 
 struct RecordPage {
-  /// In the order of the response; without those after a record that has no number.
+  /// In the order of the response, up to the first record that has no sequence number.
   std::vector<PageRecord> records;
   std::string next_iterator;  ///< empty: the shard has ended
-  /// The rest of the response cannot be parsed: next_iterator is not valid, and there may be more
-  /// records after the last one. The message names the number of the last record before it.
+  /// Set if the rest of the response cannot be parsed. Then next_iterator is not valid, and the
+  /// response may have had more records. The message contains the last record's sequence number.
   std::optional<Error> broken;
 };
 
-/// Never fails. The records before a damaged one are returned; a response that was cut may have
-/// none, but it has no next iterator either, so that no record is skipped. `source` begins the
-/// message of an error.
+/// Never fails: returns the records before the place where the response cannot be parsed. A
+/// truncated response may have no records, but it has no next iterator either, so that no record is
+/// skipped. `source` is the beginning of the message of an error.
 RecordPage ReadRecordPage(std::string_view body, std::string_view source = "GetRecords");
 
 /// Parses one record. Returns kDataLoss, with the field and the sequence number in the message, if

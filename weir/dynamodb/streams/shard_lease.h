@@ -2,8 +2,8 @@
 //
 // Several processes share a stream by a table with one lease for each shard. A lease is changed
 // only by a write whose condition is the version that the writer has seen, so each change has one
-// winner. Clocks are not compared: a process regards a lease as expired if it has not changed for
-// its term since the process first saw this version.
+// winner. Clocks are not compared: a process regards a lease as expired if the lease's term has
+// passed since the process first saw the current version.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ struct LeaseResult {
   std::optional<ShardLease> current{};
 };
 
-/// A stored lease that cannot be read. Its shard, and those that were split from it, are not read.
+/// A stored lease that cannot be read. Its shard and the child shards are not read.
 struct DamagedLease {
   std::string shard;
   Error error;  ///< which field, and how to repair it

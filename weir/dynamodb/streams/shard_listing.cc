@@ -9,7 +9,7 @@
 namespace weir::dynamo {
 namespace {
 
-// The service accepts ten DescribeStream per second of all readers of a stream.
+// The service accepts ten DescribeStream per second for a stream, from all its readers together.
 constexpr nanoseconds kLeastListingGap = std::chrono::seconds(1);
 /// A table of 1,000 partitions has about 7,000 shards: each ends after four hours, and is listed
 /// for a day.

@@ -34,7 +34,7 @@ class ShardListing {
   /// consumer: the stream does not exist, permission is missing, or the stream has too many shards.
   Result<std::optional<Listed>> OnAnswer(const Answer& answer, Instant now, Rng& rng,
                                          std::vector<ConsumerEvent>& events);
-  /// Requests a listing that begins after this call, soon.
+  /// Makes another listing begin soon after this call.
   void Want(Instant now);
 
  private:

@@ -15,11 +15,11 @@ bool IsRetried(FailureClass kind) {
          kind == FailureClass::kAmbiguous || kind == FailureClass::kDeadline;
 }
 
-// Records are timed by the service, and the beginning by the clock of a process.
+// The service's clock sets the creation times of records, and a process' clock the start time.
 constexpr milliseconds kClockMargin{60'000};
 
-// The newest end is that of the time at which the lease was created if the first iterator is
-// requested within this time. Later, the records that were written since then would be skipped.
+// If the first iterator is requested within this time after the creation of the lease, the newest
+// end counts as that of the creation. Later, it would skip records that were written since then.
 constexpr milliseconds kLongestStart{10'000};
 
 bool IsLate(const ShardPosition& latest, UnixMillis wall) {
@@ -108,7 +108,7 @@ void ShardReading::OnPage(const std::string& body, Moment at, Rng& rng,
   if (pending_.empty()) MoveTo({At::kEnd});
 }
 
-// The position stays at the horizon: the next page may have older records too, and another process
+// The position stays kTrimHorizon: the next page may have older records too, and another process
 // that reads them compares their times only there.
 void ShardReading::DropUnwanted() {
   // An iterator at the newest end returns no older records, whatever the clocks say.
@@ -133,7 +133,7 @@ Status ShardReading::OnFailure(const AwsFailure& failure, Moment at, Rng& rng,
     missing_at_ = at.now;
     return {};
   }
-  // The service accepts no number before the first record, unlike the one that it listed.
+  // The service rejects a number before the first record, even the one that it listed as first.
   if (failure.code == "ValidationException" && resume_.at == At::kAt) {
     resume_ = {At::kTrimHorizon};
     return {};
@@ -143,7 +143,7 @@ Status ShardReading::OnFailure(const AwsFailure& failure, Moment at, Rng& rng,
   return {};
 }
 
-// The completed position stays as it is, so that a process that reads the shard later reports the
+// position_ stays before the gap, so that a process that reads the shard later reports the
 // gap again unless a batch after it was completed.
 void ShardReading::OnTrimmed(const std::string& reason, Moment at, Rng& rng) {
   if (!std::exchange(gap_is_known_, true)) NoteGap(reason, at.wall);
@@ -155,7 +155,7 @@ void ShardReading::Seek(Instant due) {
   stage_ = Stage::kSeeks;
   iterator_.clear();
   due_ = due;
-  // Another iterator at the end would skip the records that were written since the first one.
+  // Another kLatest iterator would skip the records that were written since the first iterator.
   if (resume_.at == At::kLatest) resume_ = {At::kTrimHorizon};
 }
 
@@ -176,7 +176,7 @@ void ShardReading::NoteGap(const std::string& reason, UnixMillis before) {
 
 void ShardReading::OnListed(bool is_listed, Instant begun, Moment at, Rng& rng,
                             std::vector<ConsumerEvent>& events) {
-  // An older listing may have the shard, or may not have it yet.
+  // A listing that began earlier proves nothing: it may contain the shard, or not contain it yet.
   if (!is_missing() || begun < missing_at_) return;
   if (is_listed) {
     Seek(at.now);
@@ -215,7 +215,7 @@ void ShardReading::OnCompleted() {
 }
 
 void ShardReading::MoveTo(ShardPosition position) {
-  // A damaged record has no time: its predecessor's is a bound too.
+  // A damaged record may have no time: the time of its predecessor is a lower bound too.
   if (!position.created) position.created = position_.created;
   position_ = position;
   resume_ = std::move(position);

@@ -1,12 +1,13 @@
 // Reads one shard without I/O.
 //
-//              an iterator                  records
-//   kSeeks ------------------> kReads ------------------> (batches, until all are completed)
-//     ^ ^                       |  | ^                          |
-//     | +-- expired, trimmed ---+  | +--------------------------+
-//     |     or a broken page       |
-//     +------ still listed ---- kMissing                  kEnded: no next iterator
-//                                (the service knows no such shard)
+//   kSeeks          --(an iterator)----------------------------> kReads
+//   kReads          --(all records of a page are completed)----> kReads
+//   kReads          --(a page without a next iterator)---------> kEnded
+//   kReads          --(an expired iterator, a broken page)-----> kSeeks
+//   kSeeks, kReads  --(the position was trimmed: a gap)--------> kSeeks
+//   kSeeks, kReads  --(the service knows no such shard)--------> kMissing
+//   kMissing        --(the shard is still listed)--------------> kSeeks
+//   kMissing        --(the shard is not listed: a gap)---------> kEnded
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,9 @@ class ShardReading {
  public:
   using Answer = tl::expected<std::string, AwsFailure>;
 
-  /// `options` must outlive it. If `from` is no record and has a time, records that are more than a
-  /// minute older (by the clock of another process) are not delivered. kLatest is the horizon if
-  /// its time is not known or more than ten seconds ago.
+  /// `options` must outlive it. If `from` is kLatest or kTrimHorizon and has a time, records that
+  /// are more than a minute older (by the clock of another process) are not delivered. A kLatest
+  /// whose time is not known, or more than ten seconds ago, is read as kTrimHorizon.
   ShardReading(std::string shard, ShardPosition from, const ConsumerOptions& options);
 
   /// Returns when the next request is due; nothing if another event must come first.
@@ -51,7 +52,7 @@ class ShardReading {
   bool has_request() const { return in_flight_; }
   bool is_ended() const { return position_.at == ShardPosition::At::kEnd; }
   bool is_missing() const { return stage_ == Stage::kMissing; }
-  /// A listing that begun at `begun` has the shard, or not: a missing shard ends with a gap.
+  /// Handles a listing that began at `begun`. A missing shard that is not listed ends with a gap.
   void OnListed(bool is_listed, Instant begun, Moment at, Rng& rng,
                 std::vector<ConsumerEvent>& events);
   /// Returns the position before which all records are completed.
@@ -65,7 +66,7 @@ class ShardReading {
   Status OnFailure(const AwsFailure& failure, Moment at, Rng& rng,
                    std::vector<ConsumerEvent>& events);
   void OnTrimmed(const std::string& reason, Moment at, Rng& rng);
-  /// Drops the records of a page that are older than those that are wanted.
+  /// Drops the records of a page that are older than wanted_from_.
   void DropUnwanted();
   /// Requests an iterator at resume_.
   void Seek(Instant due);
@@ -81,16 +82,16 @@ class ShardReading {
   Instant due_{};
   Instant requested_{};  ///< the time at which the last GetRecords was made
   Instant missing_at_{};
-  ShardPosition position_;                 ///< completed
-  ShardPosition resume_;                   ///< of the next iterator
+  ShardPosition position_;                 ///< all records before it are completed
+  ShardPosition resume_;                   ///< the position of the next iterator
   std::optional<UnixMillis> wanted_from_;  ///< older records at the horizon are not wanted
   std::optional<StreamGap> gap_;           ///< to be delivered
-  bool gap_is_known_ = false;              ///< since the last batch of records was completed
+  bool gap_is_known_ = false;              ///< noted since the last batch of records was completed
   bool failing_ = false;
   std::string iterator_;
-  std::deque<PageRecord> pending_;  ///< of the last page
+  std::deque<PageRecord> pending_;  ///< records of the last page that no batch has
   bool is_gap_in_flight_ = false;
-  std::optional<ShardPosition> after_batch_;  ///< of the batch of records in flight
+  std::optional<ShardPosition> after_batch_;  ///< after the batch of records in flight
   Backoff backoff_;
 };
 

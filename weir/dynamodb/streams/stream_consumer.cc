@@ -12,9 +12,9 @@ namespace {
 
 using At = ShardPosition::At;
 
-/// Returns where the holder of a lease begins. The first holder alone may begin at the newest end:
-/// later ones would skip the records that were written meanwhile, and read from the horizon those
-/// that are not older than the lease.
+/// Returns where the holder of a lease begins. Only the first holder may begin at the newest end. A
+/// later holder would skip the records that were written meanwhile: it begins at the horizon, and
+/// drops the records that are older than the lease.
 ShardPosition BeginningFor(const ShardLease& lease) {
   const bool is_late = lease.position.at == At::kLatest && lease.epoch > 1;
   return is_late ? ShardPosition{At::kTrimHorizon, {}, lease.position.created} : lease.position;

@@ -33,11 +33,11 @@ class StreamConsumer {
 
   /// Performs the work that is due. The first call begins the reading.
   ConsumerStep OnWake(Moment at);
-  /// Handles the result of a request. A result for an unknown id is ignored, in all of these.
+  /// Handle the results of requests. Unknown ids are ignored, and so are unknown batches below.
   ConsumerStep OnAnswer(std::uint64_t id, const Answer& answer, Moment at);
   ConsumerStep OnLeases(std::uint64_t id, LeasesRead leases, Moment at);
   ConsumerStep OnLeaseWritten(std::uint64_t id, const LeaseOutcome& outcome, Moment at);
-  /// The caller is done with a batch: its records are not delivered again after the position is
+  /// The caller is done with a batch: its records are not delivered again once the position is
   /// stored.
   ConsumerStep OnCompleted(std::uint64_t batch, Moment at);
   /// The caller gives a batch up. The lease of the shard is released with the position before the

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::seconds kRequestLimit{10};
 constexpr std::string_view kBothImages = "NEW_AND_OLD_IMAGES";
 
-/// The view type of a stream that was disabled is not described: its records are still there.
+/// Accepts a disabled stream: DescribeTable has no view type for it, but its records are there.
 Result<std::string> ReadableStreamOf(const std::string& table, TableDescription description) {
   const std::string& view = description.layout.stream;
   if (description.stream_arn.empty()) {

@@ -16,8 +16,8 @@
 
 namespace weir::dynamo {
 
-/// Opens a connection to DynamoDB Streams. Empty texts: region and endpoint are found as
-/// LocateService does for "dynamodb_streams". The endpoint of a local engine is that of DynamoDB.
+/// Opens a connection to DynamoDB Streams. An empty region or endpoint is found as LocateService
+/// does for "dynamodb_streams". A local engine has one endpoint for DynamoDB and its streams.
 /// Returns the errors of ServiceConnection::Open; `clock` must be real and outlive the connection.
 [[nodiscard]] Result<std::unique_ptr<ServiceConnection>> ConnectToStreams(
     const std::string& region, const std::string& endpoint, const Clock& clock,
@@ -29,9 +29,9 @@ void FindStream(Table& table, Deadline deadline, Done<std::string> done);
 
 /// Called on the scheduler's thread; they must not block.
 struct StreamHandlers {
-  /// Gets a batch. `completed` may be called on any thread, at most once, until `ended` is called;
-  /// with false, if the batch is given up (StreamConsumer::OnAbandoned). A batch whose `completed`
-  /// is destroyed uncalled stays in flight.
+  /// Gets a batch. `completed` may be called on any thread, at most once, until `ended` is called.
+  /// `is_applied` is false if the batch is given up (StreamConsumer::OnAbandoned). A batch whose
+  /// `completed` is destroyed uncalled stays in flight.
   std::function<void(ChangeBatch batch, std::function<void(bool is_applied)> completed)> batch;
   std::function<void(const ConsumerEvent&)> event;
   /// The last call: no request is in flight any more. Gets the error that ended the reading.
@@ -45,15 +45,15 @@ struct StreamParts {
 };
 
 struct StreamState {
-  std::size_t shards = 0;          ///< that this process reads
-  std::size_t damaged_leases = 0;  ///< LeaseDamaged
+  std::size_t shards = 0;          ///< read by this process
+  std::size_t damaged_leases = 0;  ///< leases that cannot be read (LeaseDamaged)
 };
 
-/// Thread-safe. The parts must outlive it until `ended` is called. It may be destroyed earlier: the
-/// reading goes on until it is drained.
+/// Thread-safe. The parts must live until `ended` is called. Destroying the StreamRun earlier does
+/// not end the reading.
 class StreamRun {
  public:
-  /// Begins to read. `seed` is that of the random pauses; each process should have its own.
+  /// Begins to read. `seed` seeds the random pauses; each process should have its own.
   StreamRun(const StreamParts& parts, StreamHandlers handlers, ConsumerOptions options,
             std::uint64_t seed);
   ~StreamRun();
@@ -62,8 +62,8 @@ class StreamRun {
 
   /// Ends the reading as StreamConsumer::Drain does.
   void Drain();
-  /// Ends the reading when no request is in flight: positions that are not stored yet are not
-  /// stored, and no batch needs to be completed. `ended` gets kCancelled.
+  /// Ends the reading as soon as no request is in flight. It does not store the positions that are
+  /// not stored yet, and does not wait for batches in flight. `ended` gets kCancelled.
   void Stop();
   /// Must be called on the scheduler's thread.
   StreamState state() const;

@@ -53,10 +53,10 @@ struct ShardPosition {
   };
   At at = At::kTrimHorizon;
   std::string sequence_number{};  ///< of kAt and kAfter; normalized
-  /// The records behind the position were created at or after this time; nothing if no such time is
-  /// known. For kAfter it is the creation time of its record, if that is known; otherwise, and for
-  /// kEnd, it is that of the position before. For kLatest it is the wall time at which the position
-  /// was chosen, and a kTrimHorizon that replaces a kLatest keeps that time.
+  /// The records after the position were created at or after this time; nothing if no such time is
+  /// known. kAfter: the creation time of the record; if that is unknown, the time of the previous
+  /// position. kEnd: the time of the previous position. kLatest: the wall time at which it was
+  /// chosen; a kTrimHorizon that replaces a kLatest has that time too.
   std::optional<UnixMillis> created{};
 
   friend bool operator==(const ShardPosition&, const ShardPosition&) = default;

@@ -21,9 +21,9 @@
 
 namespace weir {
 
-/// Makes calls on `worker`, which they may block, in the order of Run. If the deadline of a call
-/// passes, it completes with kDeadlineExceeded on `timers`: it is not made if it had not begun,
-/// otherwise it continues and its result is discarded. At most `most` calls are queued or running,
+/// Makes calls on `worker`, which they may block, in the order of Run. A call whose deadline passes
+/// completes with kDeadlineExceeded on `timers`. If the call had not begun, it is not made;
+/// otherwise it continues, and its result is discarded. At most `most` calls are queued or running,
 /// including those whose deadline has passed; further ones complete with kUnavailable. Each message
 /// begins with `name`. Both schedulers must outlive the calls, and this object must outlive the
 /// tasks on both. Thread-safe.
@@ -35,21 +35,21 @@ class BlockingCalls {
   /// Queues a call. `call` blocks and returns a Result<T>.
   template <class T, class Call>
   void Run(Deadline deadline, Call call, Done<T> done) {
-    if (Status place = Admit(); !place) return done(Fail(std::move(place.error())));
-    auto answer = std::make_shared<PendingCompletion<T>>(std::move(done));
+    if (Status admitted = Admit(); !admitted) return done(Fail(std::move(admitted.error())));
+    auto completion = std::make_shared<PendingCompletion<T>>(std::move(done));
     std::optional<TimerId> timer;
     if (!deadline.is_never()) {
-      timer = timers_.At(deadline.at(), [this, answer] {
-        auto [late, begun] = answer->Take();
+      timer = timers_.At(deadline.at(), [this, completion] {
+        auto [late, begun] = completion->Take();
         if (late) late(Fail(TooLate(begun)));
       });
     }
-    worker_.Post([this, answer, timer, call = std::move(call)]() mutable {
+    worker_.Post([this, completion, timer, call = std::move(call)]() mutable {
       std::optional<Result<T>> result;
-      if (answer->Begin()) result.emplace(call());
+      if (completion->Begin()) result.emplace(call());
       if (timer) timers_.Cancel(*timer);
       Release();
-      if (Done<T> waiting = answer->Take().first) waiting(*std::move(result));
+      if (Done<T> on_done = completion->Take().first) on_done(*std::move(result));
     });
   }
 
@@ -59,7 +59,7 @@ class BlockingCalls {
   class PendingCompletion {
    public:
     explicit PendingCompletion(Done<T> done) : done_(std::move(done)) {}
-    /// Marks the call as begun. Returns false if it has completed already, so that it must not be
+    /// Marks the call as begun. Returns false if the call has completed already and must not be
     /// made.
     bool Begin() {
       const MutexLock lock(mutex_);
@@ -78,7 +78,7 @@ class BlockingCalls {
     bool begun_ WEIR_GUARDED_BY(mutex_) = false;
   };
 
-  /// Counts one more call. Returns kUnavailable if there are `most` already.
+  /// Counts one more call. Returns kUnavailable if `most` calls are counted already.
   Status Admit();
   void Release();
   Error TooLate(bool begun) const;

@@ -9,7 +9,8 @@
 namespace weir {
 namespace {
 
-// Bounds the cost of damage: further unknown changes are numbered, but not compared with buckets.
+// Bounds the cost of damage: further changes with unreadable keys are numbered, but not compared
+// with buckets.
 constexpr std::size_t kMaxUnknown = 1000;
 constexpr std::size_t kLongestKeyText = 4096;
 constexpr std::size_t kMaxDifferences = 1;

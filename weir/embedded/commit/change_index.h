@@ -36,8 +36,8 @@ struct LatestChange {
   std::size_t order = 0;  ///< number of the change in the log
 };
 
-/// Changes must be added in the order of the log, unreadable ones too: a change that they override
-/// is not the latest state of its bucket. Not thread-safe.
+/// Changes must be added in the order of the log, unreadable ones too: an unreadable change
+/// overrides the earlier changes of its bucket. Not thread-safe.
 class ChangeIndex {
  public:
   struct Hash {
@@ -58,16 +58,16 @@ class ChangeIndex {
   /// Overrides earlier changes of the same bucket.
   void Add(const Change& change);
   void Add(const DamagedChange& change);
-  /// Returns true if an unreadable change with an unreadable key may be a change of this bucket,
-  /// and is later than all changes that were added for it. Such a change is taken for one of this
-  /// bucket if the beginning of its line differs from the bucket's key text in at most one byte.
+  /// Returns true if a change with an unreadable key was added after all changes of this bucket,
+  /// and may be a change of this bucket: the beginning of its line differs from the bucket's key
+  /// text in at most one byte.
   bool MayBeOverridden(const BucketKey& key) const;
   bool Contains(const BucketKeyView& key) const { return map_.contains(key); }
   const Map& map() const { return map_; }
 
  private:
   struct UnknownChange {
-    std::string line;  // its beginning
+    std::string line;  // the beginning of the stored text
     std::size_t order;
   };
 

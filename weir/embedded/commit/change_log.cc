@@ -32,8 +32,8 @@ std::string DescribeDamage(std::int64_t seq, const DamagedChange& change) {
                      Quoted(change.line));
 }
 
-std::size_t Share(double share, std::size_t whole, std::size_t least) {
-  return std::max(least, static_cast<std::size_t>(share * static_cast<double>(whole)));
+std::size_t Share(double fraction, std::size_t whole, std::size_t minimum) {
+  return std::max(minimum, static_cast<std::size_t>(fraction * static_cast<double>(whole)));
 }
 
 }  // namespace
@@ -80,8 +80,8 @@ Result<ChangeIndex> ChangeLog::Read(DamageReport& damage) {
 
 void ChangeLog::Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
   batch_.Add(key, state);
-  // The mark is the round of the last Add of this bucket. In the current round it is in
-  // keys_to_fold_ already.
+  // The mark is the round of the last Add of this bucket. If that is the current round, the bucket
+  // is in keys_to_fold_ already.
   if (std::exchange(mark, fold_round_) != fold_round_) keys_to_fold_.push_back(key);
 }
 
@@ -89,10 +89,10 @@ void ChangeLog::AddUse(const BucketKey& key, std::vector<HourOfUse> hours) {
   use_.push_back({key, std::move(hours)});
 }
 
-void ChangeLog::AddChanges(BucketTable& table, std::size_t max_hours) {
+void ChangeLog::AddChanges(BucketTable& table, std::size_t max_use_buckets) {
   UseDrain use{.sink = [this](const BucketKey& key,
                               std::vector<HourOfUse> hours) { AddUse(key, std::move(hours)); },
-               .most = max_hours};
+               .most = max_use_buckets};
   table.DrainChanges([this](const BucketKey& key, const BucketState* state,
                             std::uint32_t& mark) { Add(key, state, mark); },
                      std::move(use));
@@ -129,8 +129,8 @@ Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>&
   const std::vector<std::string_view> rows = batch.Rows();
   Status written = WriteOnce(rows, body);
   // On a full disk the write-ahead log cannot grow, but it can be restarted after a checkpoint.
-  const bool full = !written && written.error().code == Code::kResourceExhausted;
-  if (full && connection_->Checkpoint(/*truncate=*/false)) written = WriteOnce(rows, body);
+  const bool is_full = !written && written.error().code == Code::kResourceExhausted;
+  if (is_full && connection_->Checkpoint(/*truncate=*/false)) written = WriteOnce(rows, body);
   if (!written) return written;
   for (const std::string_view row : rows) rows_.push_back({next_seq_++, row.size()});
   bytes_ += batch.bytes();
@@ -197,9 +197,9 @@ Status ChangeLog::FoldSome(const BucketTable& table, std::size_t grown_bytes) {
 }
 
 Status ChangeLog::FoldAll(const BucketTable& table) {
-  // A folded state lacks the hours that were collected with it.
+  // The states that the fold writes do not contain the collected hours.
   if (!use_.empty()) WEIR_RETURN_IF_ERROR(Append());
-  // A fold in progress may lack the changes that were added since it began. The next one has them.
+  // A fold in progress may lack the changes that were added since it began. The next fold has them.
   if (fold_) WEIR_RETURN_IF_ERROR(EndFold(table));
   if (bytes_ > 0 || !batch_.empty()) WEIR_RETURN_IF_ERROR(EndFold(table));
   batch_.Clear();
@@ -251,7 +251,7 @@ Status ChangeLog::WriteSlice(const BucketTable& table) {
 }
 
 Status ChangeLog::WriteBucket(const BucketTable& table, const BucketKey& key) {
-  // The state may be newer than the log. Then the next commit writes it to the log again.
+  // The state may be newer than the log. Then the next commit writes this state to the log, too.
   BucketRecord record;
   std::string use;
   table.ReadState(key, [&](const BucketState* state) {
@@ -260,10 +260,10 @@ Status ChangeLog::WriteBucket(const BucketTable& table, const BucketKey& key) {
     if (!IsEmpty(state->use)) AppendUse(use, state->use);
   });
   const bool has_extras = record.extras != ExtraMeters();
-  const bool is_kept = has_extras || !record.names.empty() || !use.empty();
-  sqlite::Statement& statement = is_kept ? *put_bucket_ : *delete_bucket_;
+  const bool is_stored = has_extras || !record.names.empty() || !use.empty();
+  sqlite::Statement& statement = is_stored ? *put_bucket_ : *delete_bucket_;
   statement.Bind(1, key.entity).Bind(2, key.resource).Bind(3, key.shard);
-  if (!is_kept) return statement.Run();
+  if (!is_stored) return statement.Run();
   std::string limits;
   AppendLimits(limits, record);
   statement.Bind(4, record.bucket.time.value).Bind(5, limits);

@@ -1,5 +1,5 @@
-// The table `change`, to which commits append, and folding it into the table `bucket`.
-// docs/design/embedded.md.
+// The table `change`, to which commits append, and the fold that moves its contents into the table
+// `bucket`. docs/design/embedded.md.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,15 @@
 
 namespace weir {
 
-/// Not thread-safe. The connection must outlive it. Each function is one transaction, or leaves the
-/// file as it was; it may be retried after an error.
+/// Not thread-safe. The connection must outlive it. A function that changes the file is one
+/// transaction, except FoldAll, which makes several. After an error the file is as it was before
+/// the failed transaction, and the function may be retried.
 ///
 /// Add, Append ----> rows in `change` -- FoldSome: BeginFold --> folding
 ///                      ^                                          |
 ///                      |                    TakeSlice, WriteSlice | until no key is left
 ///                      |                                          v
-///                      +------------- no row is left ------- DeleteRows
+///                      +------ no folded row is left ------- DeleteRows
 class ChangeLog {
  public:
   /// The size of an append.
@@ -43,10 +44,12 @@ class ChangeLog {
   [[nodiscard]] Result<ChangeIndex> Read(DamageReport& damage);
 
   /// Collects the present state of a bucket for the next Append; null means that it was removed.
-  /// `mark` is the value that the last Add of this bucket left in it, or 0 if there was none.
+  /// `mark` is stored with the bucket: 0 before the first Add of the bucket, then the value that
+  /// the last Add assigned.
   void Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark);
-  /// Adds all changes of the table, and the ended hours of `max_hours` of its buckets (UseDrain).
-  void AddChanges(BucketTable& table, std::size_t max_hours);
+  /// Adds all changes of the table, and ended hours of its buckets (`max_use_buckets` is
+  /// UseDrain::most).
+  void AddChanges(BucketTable& table, std::size_t max_use_buckets);
   /// Collects hours of a bucket for the next Append, which adds them to usage in the same
   /// transaction as the changes.
   void AddUse(const BucketKey& key, std::vector<HourOfUse> hours);
@@ -106,7 +109,7 @@ class ChangeLog {
   /// One attempt of Write.
   Status WriteOnce(std::span<const std::string_view> rows, const std::function<Status()>& body);
   void BeginFold();
-  /// Continues the fold in progress, or begins one, until it has ended.
+  /// Runs the fold in progress, or a new one, to its end.
   Status EndFold(const BucketTable& table);
   /// Moves the first `count` keys of the heap into the slice.
   void TakeSlice(std::size_t count);
@@ -120,7 +123,7 @@ class ChangeLog {
   std::optional<sqlite::Statement> insert_, delete_, put_bucket_, delete_bucket_;
   std::optional<UsageRows> usage_;
   ChangeBatch batch_;
-  std::vector<UseOfBucket> use_;  // collected
+  std::vector<UseOfBucket> use_;  // collected for the next Append
   std::uint64_t lost_use_ = 0;
   std::deque<Row> rows_;  // the rows of the table `change`, in order
   std::int64_t next_seq_ = 1;

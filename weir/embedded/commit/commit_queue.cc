@@ -9,19 +9,21 @@ namespace {
 
 // Takes the callbacks of expired waiters. The waiters stay for their commit.
 void TakeExpiredWaiters(std::vector<CommitQueue::Waiter>& from, Instant now,
-                        std::vector<CommitQueue::Expired>& to) {
+                        std::vector<CommitQueue::Expired>& expired) {
   for (CommitQueue::Waiter& waiter : from) {
     if (!waiter.done || !waiter.deadline.ExpiredAt(now)) continue;
-    to.push_back({std::exchange(waiter.done, nullptr), CommitQueue::State::kInFlight, nullptr});
+    expired.push_back(
+        {std::exchange(waiter.done, nullptr), CommitQueue::State::kInFlight, nullptr});
   }
 }
 
 // Takes expired requests out of `from`, with their jobs.
 template <class Requests>
-void TakeExpiredRequests(Requests& from, Instant now, std::vector<CommitQueue::Expired>& to) {
+void TakeExpiredRequests(Requests& from, Instant now, std::vector<CommitQueue::Expired>& expired) {
   const auto is_expired = [&](CommitQueue::Request& request) {
     if (!request.deadline.ExpiredAt(now)) return false;
-    to.push_back({std::move(request.done), CommitQueue::State::kNotBegun, std::move(request.job)});
+    expired.push_back(
+        {std::move(request.done), CommitQueue::State::kNotBegun, std::move(request.job)});
     return true;
   };
   std::erase_if(from, is_expired);

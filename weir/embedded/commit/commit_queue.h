@@ -15,8 +15,8 @@
 
 namespace weir {
 
-/// A state machine without a clock, a lock or I/O: its owner locks it, and runs the callbacks and
-/// jobs that it returns outside the lock. Each call completes once: by its commit, by its job, or
+/// A state machine without a clock, a lock or I/O: its owner locks it. The owner runs the returned
+/// callbacks and jobs outside the lock. Each call completes once: by its commit, by its job, or
 /// when its deadline passes.
 ///
 /// Waiter:   Add --> new -- BeginCommit --> in flight -- TakeCommitted --> `done`, or
@@ -33,7 +33,7 @@ class CommitQueue {
   struct Waiter {
     Deadline deadline;
     Done<void> done;  ///< empty once the call has completed because its deadline passed
-    /// Work to do after the commit if `done` ran before it. May be empty.
+    /// Work to do after the commit if `done` ran before the commit. May be empty.
     std::move_only_function<void()> after_late_commit{};
   };
   struct Request {
@@ -51,18 +51,18 @@ class CommitQueue {
   void Add(Waiter waiter) { waiters_.push_back(std::move(waiter)); }
   void Add(Request request) { requests_.push_back(std::move(request)); }
   bool has_new() const { return !waiters_.empty() || !requests_.empty(); }
-  /// Returns the number of calls that have not completed, of waiters that have but whose change is
-  /// not committed, and of running requests.
+  /// Returns the number of calls that have not completed, of completed waiters whose commit has not
+  /// ended, and of running requests.
   std::size_t size() const;
 
-  /// Begins a commit, which will hold every change that was made before. REQUIRES: the waiters and
-  /// requests of the last commit were taken.
+  /// Begins a commit, which will contain every change that was made before this call. REQUIRES: the
+  /// waiters and requests of the last commit were taken.
   void BeginCommit();
   bool in_flight() const { return !committing_.empty() || !in_flight_requests_.empty(); }
   /// Takes the waiters of the commit in flight.
   std::vector<Waiter> TakeCommitted() { return std::exchange(committing_, {}); }
   /// Returns the job of the next request in flight, or an empty job if there is none. The request
-  /// stays known until FinishRequest.
+  /// is the running one until FinishRequest.
   Job StartRequest();
   /// Returns the callback of the running request, or an empty one if its deadline has passed.
   Done<void> FinishRequest();
@@ -83,7 +83,7 @@ class CommitQueue {
   std::vector<Waiter> committing_;
   std::vector<Request> requests_;
   std::deque<Request> in_flight_requests_;
-  std::optional<Request> running_;  ///< its job was handed out
+  std::optional<Request> running_;  ///< the request whose job was handed out
 };
 
 }  // namespace weir

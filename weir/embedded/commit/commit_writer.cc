@@ -5,8 +5,9 @@
 namespace weir {
 namespace {
 
-// The number of buckets whose ended hours a commit adds to usage, so that the commit stays short.
-constexpr std::size_t kMaxHours = 128;
+// The number of buckets (UseDrain::most) whose ended hours a commit adds to usage, so that the
+// commit stays short.
+constexpr std::size_t kMaxUseBuckets = 128;
 
 }  // namespace
 
@@ -14,12 +15,13 @@ Result<CommitWriter::Committed> CommitWriter::Commit(const Run& run) {
   if (!pending_since_) pending_since_ = run.first_change;
   ChangeLog& log = file_->log();
   if (run.is_idle) {
-    // The use of full buckets is collected first; then they can be removed.
+    // A full bucket can be removed only after its use has been collected, so the table is swept
+    // twice.
     table_.SweepIdle(table_.Now());
-    log.AddChanges(table_, kMaxHours);
+    log.AddChanges(table_, kMaxUseBuckets);
     table_.SweepIdle(table_.Now());
   }
-  log.AddChanges(table_, kMaxHours);
+  log.AddChanges(table_, kMaxUseBuckets);
   const Instant begun = options_.clock.Now();
   auto written = log.Append(table_.Now());
   options_.commit_time.Record((options_.clock.Now() - begun).count());
@@ -36,8 +38,8 @@ Result<CommitWriter::Committed> CommitWriter::Commit(const Run& run) {
 Status CommitWriter::Maintain(const Run& run) {
   ChangeLog& log = file_->log();
   const std::size_t grown = std::exchange(grown_bytes_, 0);
-  const bool full = log.bytes() >= options_.fold_bytes;
-  if (log.bytes() > 0 && (log.folding() || full || run.is_idle)) {
+  const bool is_long = log.bytes() >= options_.fold_bytes;
+  if (log.bytes() > 0 && (log.folding() || is_long || run.is_idle)) {
     WEIR_RETURN_IF_ERROR(log.FoldSome(table_, grown));
   }
   return file_->CheckpointIfLong();

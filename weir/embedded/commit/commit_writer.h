@@ -15,11 +15,12 @@
 
 namespace weir {
 
-/// The maintenance that a file still needs: none, a fold once it is idle, the rest of a fold.
+/// The maintenance that a file still needs: none; a fold, once the file is idle; the rest of a
+/// fold.
 enum class PendingMaintenance { kNothing, kLog, kFold };
 
-/// Not thread-safe. Each function blocks on the disk. It has no timer: the Committer decides when
-/// it writes.
+/// Not thread-safe. Each function blocks on the disk. This class has no timer: the Committer
+/// decides when to write.
 class CommitWriter {
  public:
   struct Options {
@@ -37,7 +38,8 @@ class CommitWriter {
     std::optional<Instant> first_change;
     bool is_idle = false;  ///< there is only an old log to fold
   };
-  /// The size of a commit, and the time since its first change; nothing if none was noted.
+  /// The result of a commit. `gap` is the time since its first change or waiter, or nothing if
+  /// there was none.
   struct Committed {
     ChangeLog::Written written;
     std::optional<nanoseconds> gap{};
@@ -53,7 +55,7 @@ class CommitWriter {
 
   struct Closed {
     Status status;  ///< the first error of the last commit and of closing
-    Status stored;  ///< an error if changes may not be stored
+    Status stored;  ///< an error if changes may be missing in the file
   };
   /// Commits, folds the log and closes the file. No other function may be called afterwards.
   [[nodiscard]] Closed Close(const Run& run);

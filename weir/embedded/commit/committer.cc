@@ -82,8 +82,9 @@ Status Committer::CheckQueue() const {
 }
 
 void Committer::NoteChange() {
-  // A run clears the flag before it drains the table. A thread that still reads it as set has
-  // changed its bucket before that drain reaches the bucket: the locks of the table order the two.
+  // A run clears changed_ before it drains the table. A thread that still reads changed_ as set has
+  // changed its bucket before that drain reaches the bucket: the locks of the table order the
+  // change and the drain.
   if (changed_ || changed_.exchange(true)) return;
   const MutexLock lock(mutex_);
   if (!changed_) return;  // a run has taken the change meanwhile
@@ -159,7 +160,9 @@ void Committer::MarkFirstChange() {
   if (!first_change_) first_change_ = file_io_.clock().Now();
 }
 
-// New calls are due at once; changes after half the commit interval and the rest; then folding.
+// New calls are due at once. Otherwise changes are due after half the commit interval, and not
+// before the rest ends. Without changes, folding is due: the remainder of a fold after the rest, a
+// new fold after kIdle.
 void Committer::ScheduleNext(Instant now) {
   if (queue_.has_new()) return RunAt(now);
   if (changed_) {
@@ -208,8 +211,8 @@ std::optional<Committer::Work> Committer::TakeWork() {
 Committer::Work Committer::BeginWork() {
   Work work{.run = {.first_change = std::exchange(first_change_, std::nullopt)},
             .begun = file_io_.clock().Now()};
-  const bool changed = changed_.exchange(false);
-  work.run.is_idle = !changed && !queue_.has_new() && mode_ == Mode::kOpen &&
+  const bool had_changes = changed_.exchange(false);
+  work.run.is_idle = !had_changes && !queue_.has_new() && mode_ == Mode::kOpen &&
                      pending_maintenance_ == PendingMaintenance::kLog;
   queue_.BeginCommit();
   return work;
@@ -226,13 +229,13 @@ std::pair<Status, std::vector<CommitQueue::Waiter>> Committer::Commit(const Work
     waiters = queue_.TakeCommitted();
     waiting_ = queue_.size();
   }
-  bool returned = false;
+  bool has_changed = false;
   for (CommitQueue::Waiter& waiter : waiters) {
     if (!status || waiter.done || !waiter.after_late_commit) continue;
     waiter.after_late_commit();
-    returned = true;
+    has_changed = true;
   }
-  if (returned) NoteChange();
+  if (has_changed) NoteChange();
   return {status, std::move(waiters)};
 }
 
@@ -313,11 +316,11 @@ Committer::Completions Committer::StopRequests() {
     stopped = queue_.TakeNewRequests();
     waiting_ = queue_.size();
   }
-  Completions answers;
+  Completions completions;
   for (CommitQueue::Request& request : stopped) {
-    answers.emplace_back(std::move(request.done), UnavailableError());
+    completions.emplace_back(std::move(request.done), UnavailableError());
   }
-  return answers;
+  return completions;
 }
 
 Committer::Closed Committer::Close() {
@@ -332,7 +335,7 @@ Committer::Closed Committer::Close() {
   // Waiters stay in the queue until the file is closed, so that their deadlines fire while the disk
   // hangs. The tokens of waiters that expire now stay taken: no commit follows that could return
   // them.
-  const CommitWriter::Closed file = writer_->Close(run);
+  const CommitWriter::Closed closed = writer_->Close(run);
   writer_.reset();
   std::vector<CommitQueue::Waiter> waiters;
   {
@@ -341,9 +344,9 @@ Committer::Closed Committer::Close() {
     waiters = queue_.TakeWaiters();
     waiting_ = queue_.size();
   }
-  Closed result{.status = file.status, .waiters = {}};
+  Closed result{.status = closed.status, .waiters = {}};
   for (CommitQueue::Waiter& waiter : waiters) {
-    if (waiter.done) result.waiters.emplace_back(std::move(waiter.done), file.stored);
+    if (waiter.done) result.waiters.emplace_back(std::move(waiter.done), closed.stored);
   }
   return result;
 }

@@ -25,10 +25,10 @@
 
 namespace weir {
 
-/// Writes the changes of a table to a file, on a scheduler that it may block (`file_io`). The
-/// deadlines of calls that wait for this fire on another scheduler (EmbeddedOptions::timers), also
-/// while the file hangs. Thread-safe. It is owned by shared_ptr, because tasks on the schedulers
-/// may outlive the backend: they find it closed, and access nothing else.
+/// Writes the changes of a table to a file, on the scheduler `file_io`, which it may block. The
+/// deadlines of waiting calls fire on another scheduler (EmbeddedOptions::timers), also while the
+/// file hangs. Thread-safe. The committer is owned by shared_ptr, because tasks on the schedulers
+/// may outlive the backend: such a task finds the committer closed, and accesses nothing else.
 ///
 /// kOpen -- a run fails --> kFailing -- a run succeeds --> kOpen
 /// kOpen, kFailing -- StopRequests --> kClosed
@@ -41,7 +41,7 @@ class Committer : public std::enable_shared_from_this<Committer> {
   /// Schedules the first run. Call it once, before anything else.
   void Start();
 
-  /// Returns kUnavailable, with the cause, while the last commit has failed, and after
+  /// Returns kUnavailable, with the cause, from a failed run until a run succeeds, and after
   /// StopRequests.
   [[nodiscard]] Status CheckReady() const;
   /// Returns kUnavailable after StopRequests.
@@ -53,14 +53,14 @@ class Committer : public std::enable_shared_from_this<Committer> {
 
   /// Notes that the table has changed: a commit will follow.
   void NoteChange();
-  /// Completes the waiter after a commit that holds all changes before this call, or with
-  /// kDeadlineExceeded. In the latter case its `after_late_commit` runs after that commit, if it
-  /// succeeds, or before the last commit on closing. `after_late_commit` may change the table, and
-  /// must not call the committer.
+  /// Completes the waiter after a commit that contains all changes made before this call, or with
+  /// kDeadlineExceeded. After kDeadlineExceeded its `after_late_commit` runs when that commit has
+  /// succeeded or, on closing, before the last commit. `after_late_commit` may change the table,
+  /// and must not call the committer.
   void WhenCommitted(CommitQueue::Waiter waiter);
-  /// Runs the job on `file_io`, after a commit that succeeded, or completes with its error.
-  /// kDeadlineExceeded: the job will not run, or it runs and its result is discarded. kUnavailable:
-  /// too many calls wait.
+  /// Runs the job on `file_io` after a successful commit, and completes with the result of the job.
+  /// If the commit fails, completes with the error of the commit. kDeadlineExceeded: the job will
+  /// not run, or it runs and its result is discarded. kUnavailable: too many calls wait.
   void Submit(CommitQueue::Request request);
 
   /// Callbacks with their results; the caller runs them while it holds no lock.
@@ -69,9 +69,10 @@ class Committer : public std::enable_shared_from_this<Committer> {
   [[nodiscard]] Completions StopRequests();
   struct Closed {
     Status status;        ///< the first error of the last commit and of closing
-    Completions waiters;  ///< those that have not completed by their deadline
+    Completions waiters;  ///< the waiters that have not completed
   };
-  /// Commits the remaining changes and closes the file. REQUIRES: StopRequests. Call it once.
+  /// Commits the remaining changes and closes the file. REQUIRES: StopRequests was called. Call it
+  /// once.
   [[nodiscard]] Closed Close();
   EmbeddedStats stats() const;
   HistogramSnapshot CommitTime() const { return commit_time_.Snapshot(); }
@@ -86,20 +87,20 @@ class Committer : public std::enable_shared_from_this<Committer> {
 
   /// One run: commits, does the requests, maintains the file, and schedules the next run.
   void Run();
-  /// Returns nothing if another run is active or the committer is closed.
+  /// Begins a run. Returns nothing if another run is active or the committer is closed.
   std::optional<Work> TakeWork();
   Work BeginWork() WEIR_REQUIRES(mutex_);
   /// Runs the jobs in flight, or completes their requests with the error of the commit.
   void DoRequests(const Status& committed);
   /// Ends a run: sets the mode and schedules the next one.
   void Finish(const Work& work, const Status& status);
-  /// Schedules the next run by the pending work.
+  /// Schedules the next run at the time at which the pending work is due.
   void ScheduleNext(Instant now) WEIR_REQUIRES(mutex_);
   /// Schedules a run at `when`, unless one is scheduled earlier.
   void RunAt(Instant when) WEIR_REQUIRES(mutex_);
   /// Notes the time of the first change since the last run began.
   void MarkFirstChange() WEIR_REQUIRES(mutex_);
-  /// Sets the expiry timer, unless it fires earlier already.
+  /// Sets the expiry timer to `deadline`, unless the timer is set to an earlier time.
   void ExpireAt(Deadline deadline) WEIR_REQUIRES(mutex_);
   /// The task of the expiry timer.
   void Expire();
@@ -138,7 +139,7 @@ class Committer : public std::enable_shared_from_this<Committer> {
   std::optional<Instant> first_change_ WEIR_GUARDED_BY(mutex_);
   EarliestTimer next_run_ WEIR_GUARDED_BY(mutex_);  // on file_io_
   bool running_ WEIR_GUARDED_BY(mutex_) = false;
-  /// In relaxed mode the next commit of changes begins no earlier.
+  /// In relaxed mode the next commit of changes does not begin before this time.
   Instant rest_until_ WEIR_GUARDED_BY(mutex_);
   PendingMaintenance pending_maintenance_ WEIR_GUARDED_BY(mutex_);
   Error cause_ WEIR_GUARDED_BY(mutex_);  // the error of the last run, while kFailing

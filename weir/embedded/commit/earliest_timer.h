@@ -14,7 +14,8 @@ class EarliestTimer {
  public:
   explicit EarliestTimer(Scheduler& scheduler) : scheduler_(scheduler) {}
 
-  /// Schedules `task` at `when`, unless the scheduled one runs earlier.
+  /// Schedules `task` at `when` in place of the scheduled task, unless the scheduled task runs
+  /// earlier.
   void FireAt(Instant when, Task task) {
     if (timer_ && at_ <= when) return;
     Cancel();

@@ -90,12 +90,12 @@ Status CheckConnection(sqlite::Connection& connection, const StoreFile& file, Un
                        FileCheck& check) {
   WEIR_RETURN_IF_ERROR(CheckPages(connection, check.damage));
   WEIR_ASSIGN_OR_RETURN(auto copy, CopyIfOlder(connection, file));
-  sqlite::Connection& whole = copy ? *copy : connection;
-  // All rows are read as of one moment, also next to an owner.
-  return whole.InSnapshot([&] { return ReadEverything(whole, file, now, check); });
+  sqlite::Connection& newest = copy ? *copy : connection;
+  // All rows are read as of one moment, also while another process writes to the file.
+  return newest.InSnapshot([&] { return ReadEverything(newest, file, now, check); });
 }
 
-// A file of a store whose header is not SQLite's is a damaged database.
+// A store's file without SQLite's header is a damaged database.
 bool IsDatabaseNoMore(const Error& error) {
   return error.code == Code::kFailedPrecondition &&
          error.message.find("not a database") != error.message.npos;

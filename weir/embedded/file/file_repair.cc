@@ -26,8 +26,8 @@ bool MayLackChanges(const Salvaged& salvaged) {
          salvaged.scan.unreadable > 0 || salvaged.scan.lost_records > 0 || salvaged.unknown > 0;
 }
 
-// Copies the buckets without tokens. Returns their number.
-Result<std::uint64_t> Empty(const BucketTable& from, BucketTable& to, UnixMillis now) {
+// Copies the buckets to `to`, without tokens. Returns their number.
+Result<std::uint64_t> CopyEmptied(const BucketTable& from, BucketTable& to, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(Page<BucketRecord> page, from.List({}, {.cursor = {}, .limit = SIZE_MAX}));
   for (BucketRecord& record : page.items) to.Load(EmptiedAt(std::move(record), now));
   return page.items.size();
@@ -51,11 +51,11 @@ Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& r
   BucketTable read, emptied;
   ConfigTable config;
   WEIR_RETURN_IF_ERROR(file.Load(read, config, now));
-  const bool doubtful = MayLackChanges(repair.salvaged);
-  if (doubtful) {
-    WEIR_ASSIGN_OR_RETURN(repair.emptied_buckets, Empty(read, emptied, now));
+  const bool is_doubtful = MayLackChanges(repair.salvaged);
+  if (is_doubtful) {
+    WEIR_ASSIGN_OR_RETURN(repair.emptied_buckets, CopyEmptied(read, emptied, now));
   }
-  const BucketTable& buckets = doubtful ? emptied : read;
+  const BucketTable& buckets = is_doubtful ? emptied : read;
   WEIR_RETURN_IF_ERROR(file.log().Rewrite(buckets));
   WEIR_RETURN_IF_ERROR(
       file.Write([&](sqlite::Connection& connection) { return RewriteConfig(connection, config); },
@@ -124,15 +124,15 @@ Status EmptyAllAccounts(sqlite::Connection& connection, UnixMillis now, FileRepa
 
 Status RewriteRows(const StoreFile& file, const std::string& path, const RepairOptions& options,
                    FileRepair& repair) {
-  const bool reservations = file.kind == StoreFile::Kind::kReservations;
+  const bool is_reservations = file.kind == StoreFile::Kind::kReservations;
   WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(path, ""));
   repair.damage = DamageReport(file.path);
   std::optional<StoredClock> clock;
-  if (reservations) {
+  if (is_reservations) {
     WEIR_ASSIGN_OR_RETURN(clock, ReadClock(connection));
   }
   const UnixMillis now = BucketNow(clock, options);
-  for (const RowCheck& check : reservations ? ReservationChecks() : NamespaceChecks()) {
+  for (const RowCheck& check : is_reservations ? ReservationChecks() : NamespaceChecks()) {
     WEIR_ASSIGN_OR_RETURN(const auto keys,
                           CheckRows(connection, check, DamagedRows::kRemove, repair.damage));
     if (check.table == "slot") WEIR_RETURN_IF_ERROR(HoldSlots(connection, keys, now));
@@ -140,7 +140,7 @@ Status RewriteRows(const StoreFile& file, const std::string& path, const RepairO
       WEIR_RETURN_IF_ERROR(EmptyAccounts(connection, keys, now));
     }
   }
-  if (reservations && MayLackChanges(repair.salvaged)) {
+  if (is_reservations && MayLackChanges(repair.salvaged)) {
     WEIR_RETURN_IF_ERROR(EmptyAllAccounts(connection, now, repair));
   }
   return connection.Close();
@@ -214,8 +214,8 @@ Status CheckIsWeirFile(const StoreFile& file, const FileRepair& repair,
 
 }  // namespace
 
-// Owns the file and completes the replacement of a killed repair; returns if the file is sound;
-// otherwise builds PATH-repairing from the readable records, checks it, and replaces the file.
+// Takes ownership of the file, and completes the replacement of a killed repair. If the file is not
+// sound, builds PATH-repairing from the readable records, checks it, and replaces the file with it.
 Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& options) {
   const StoreFile file{.path = WithoutLink(named.path), .kind = named.kind};
   const UnixMillis now = options.clock.WallNow();
@@ -228,8 +228,8 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
     repair.result = *found;
     return repair;
   }
-  const bool refused = !found && found.error().code == Code::kFailedPrecondition;
-  if (refused) {
+  const bool is_refused = !found && found.error().code == Code::kFailedPrecondition;
+  if (is_refused) {
     WEIR_ASSIGN_OR_RETURN(const bool is_newer, IsNewer(file));
     if (is_newer) return Fail(found.error());
   }

@@ -21,7 +21,7 @@ struct FileRepair {
   std::string kept_as;
   Salvaged salvaged;
   DamageReport damage;  ///< the damage of the salvaged rows; damaged ones are left out
-  std::uint64_t emptied_buckets = 0;  ///< left without tokens, because later changes may be lost
+  std::uint64_t emptied_buckets = 0;  ///< now without tokens, because later changes may be lost
   FileCheck result;                   ///< check of the file that now has the path
 };
 
@@ -32,11 +32,11 @@ struct RepairOptions {
   std::optional<BootIdentity> boot{};
 };
 
-/// Copies the readable records into a new file, syncs it, and gives it the path. The damaged file
-/// and its write-ahead log are kept next to it, under a free name. If a step before the replacement
-/// fails, the file stays as it was. If the repair is killed, the file is as it was, or can only be
-/// opened by another repair, which completes the first one. Returns kUnavailable if a process has
-/// the file open, or owns it.
+/// Copies the readable records into a new file, syncs it, and renames it to the path of the damaged
+/// file. The damaged file and its write-ahead log are kept next to the new file, under a free name.
+/// If a step before the replacement fails, the file stays as it was. If the repair is killed, the
+/// file is as it was, or can only be opened by another repair, which completes the first one.
+/// Returns kUnavailable if a process has the file open, or owns it.
 [[nodiscard]] Result<FileRepair> RepairFile(const StoreFile& file, const RepairOptions& options);
 
 }  // namespace weir

@@ -16,14 +16,14 @@ namespace {
 constexpr off_t kPendingByte = 0x40000000;
 constexpr off_t kLockBytes = 512;
 
-// Returns the name of a repaired database until it replaces the one at `path`.
+// Returns the name that a repaired database has until it replaces the database at `path`.
 std::string RepairedPath(const std::string& path) { return path + "-repaired"; }
 
 // Gives the database and its write-ahead log second names.
 Status LinkOldFiles(const std::string& path, const std::string& kept_as) {
   WEIR_RETURN_IF_ERROR(LinkFile(path, kept_as));
-  const Status logged = LinkFile(path + "-wal", kept_as + "-wal");
-  return !logged && logged.error().code != Code::kNotFound ? logged : Status();
+  const Status log_linked = LinkFile(path + "-wal", kept_as + "-wal");
+  return !log_linked && log_linked.error().code != Code::kNotFound ? log_linked : Status();
 }
 
 }  // namespace
@@ -62,13 +62,13 @@ Status ReplaceDatabase(const std::string& path, const std::string& with,
   return done;
 }
 
-// Removes the old log before the rename: SQLite would use it with the new file.
+// Removes the old log before the rename: otherwise SQLite would use the old log with the new file.
 Status FinishReplacing(const std::string& path) {
-  const std::string waiting = RepairedPath(path);
-  if (!IsTaken(waiting)) return {};
+  const std::string repaired = RepairedPath(path);
+  if (!IsTaken(repaired)) return {};
   WEIR_RETURN_IF_ERROR(SyncFolder(path));
   for (const char* suffix : {"-wal", "-shm", "-journal"}) RemoveFile(path + suffix);
-  WEIR_RETURN_IF_ERROR(RenameFile(waiting, path));
+  WEIR_RETURN_IF_ERROR(RenameFile(repaired, path));
   return SyncFolder(path);
 }
 

@@ -12,8 +12,8 @@
 
 namespace weir {
 
-/// Calls `read` (sqlite::Connection&, DamageReport& to Result<T>) on a file, and returns its
-/// result.
+/// Calls `read` with the connection and the damage report of a file, and returns its result, a
+/// Result<T>. Maps errors with AsStoreError.
 template <class T, class Read>
 Result<T> ReadFrom(StateFile& file, const Read& read) {
   std::optional<T> found;
@@ -33,28 +33,29 @@ class FileTasks {
 
   UnixMillis now() const { return scheduler_.clock().WallNow(); }
 
-  /// Runs `work` (StateFile& to Result<T>) on the file's thread, and completes with its result.
-  /// Completes at once with kUnavailable while commits fail and after the file was closed, and with
-  /// kDeadlineExceeded when the deadline passes; the message says whether nothing was done, or
-  /// whether the work may still be done.
+  /// Calls `work` with the StateFile, on the file's thread, and passes its result, a Result<T>, to
+  /// `done`. Errors: kUnavailable, at once, while commits fail and after the file was closed.
+  /// kDeadlineExceeded, when the deadline passes; the message says whether nothing was done or the
+  /// work may still be done.
   template <class T, class Work>
   void Run(Work work, Deadline deadline, Done<T> done) {
     if (Status ready = committer_.CheckReady(); !ready) return done(Fail(ready.error()));
-    auto answer = std::make_shared<std::optional<Result<T>>>();
-    auto job = [this, answer, deadline, work = std::move(work)](StateFile& file) mutable -> Status {
+    auto result = std::make_shared<std::optional<Result<T>>>();
+    auto job = [this, result, deadline, work = std::move(work)](StateFile& file) mutable -> Status {
       if (deadline.ExpiredAt(committer_.Now())) {
         return Fail(Code::kDeadlineExceeded,
                     file.name() + ": the call had to wait too long; nothing is done");
       }
-      answer->emplace(work(file));
+      result->emplace(work(file));
       return {};
     };
-    // If the deadline passes first, the job may still be running, and `answer` belongs to it alone.
-    auto answered = [answer, done = std::move(done)](Status status) mutable {
+    // After kDeadlineExceeded the job may still be running and set `result`, so only the job may
+    // use `result`.
+    auto on_done = [result, done = std::move(done)](Status status) mutable {
       if (!status) return done(Fail(std::move(status.error())));
-      done(std::move(**answer));
+      done(std::move(**result));
     };
-    committer_.Submit({deadline, std::move(job), std::move(answered)});
+    committer_.Submit({deadline, std::move(job), std::move(on_done)});
   }
 
  private:

@@ -25,7 +25,7 @@ std::uint64_t SizeOf(int descriptor) {
   return fstat(descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-// Returns fewer bytes if the file ends before.
+// Returns fewer bytes if the file ends earlier.
 std::string ReadAt(int descriptor, std::uint64_t offset, std::size_t size) {
   std::string bytes(size, '\0');
   std::size_t read = 0;
@@ -126,8 +126,8 @@ void PageFile::ReadHeader() {
 }
 
 // Reads the log (section 4): a header of 32 bytes, and frames of 24 bytes and a page. A frame is
-// valid if its salts are those of the header and its checksum is right. A commit ends with a frame
-// that has the number of pages of the file.
+// valid if its salts are those of the header and its checksum is right. The last frame of a commit
+// contains the number of pages of the file.
 void PageFile::ReadLog() {
   const std::string header = ReadAt(log_, 0, kLogHeader);
   const std::uint64_t magic = ReadBigEndian(header, 0, 4);
@@ -139,7 +139,7 @@ void PageFile::ReadLog() {
   sum.Add(std::string_view(header).substr(0, 24));
   if (!sum.Is(std::string_view(header).substr(24))) return;
   std::map<std::uint32_t, std::uint64_t> uncommitted;
-  bool ends = false;
+  bool has_ended = false;
   const std::uint64_t size = SizeOf(log_);
   for (std::uint64_t at = kLogHeader; at + kFrameHeader + page_size_ <= size;
        at += kFrameHeader + page_size_) {
@@ -148,11 +148,11 @@ void PageFile::ReadLog() {
     const bool is_current = frame.substr(8, 8) == std::string_view(header).substr(16, 8);
     sum.Add(frame.substr(0, 8));
     sum.Add(frame.substr(kFrameHeader));
-    if (!ends && is_current && sum.Is(frame.substr(16, 8))) {
+    if (!has_ended && is_current && sum.Is(frame.substr(16, 8))) {
       uncommitted[static_cast<std::uint32_t>(ReadBigEndian(frame, 0, 4))] = at + kFrameHeader;
     } else {
       // The current log has ended. Frames of an earlier log may follow.
-      ends = true;
+      has_ended = true;
       is_log_whole_ = is_log_whole_ && !is_current;
       continue;
     }

@@ -17,8 +17,8 @@ namespace weir::sqlite {
 /// count as 0.
 std::uint64_t ReadBigEndian(std::string_view text, std::size_t at, std::size_t bytes);
 
-/// The file in the state of the last complete commit in the write-ahead log. It has descriptors,
-/// not pages: Page reads from the disk. Movable; not thread-safe.
+/// The file in the state of the last complete commit in the write-ahead log. This object holds
+/// descriptors, not pages: Page reads from the disk. Movable; not thread-safe.
 class PageFile {
  public:
   /// Opens the file. Returns kNotFound, kPermissionDenied or kUnavailable if the file cannot be
@@ -35,8 +35,8 @@ class PageFile {
   std::size_t page_size() const { return page_size_; }
   /// Returns the number of bytes of a page that hold content.
   std::size_t usable_size() const { return usable_size_; }
-  /// The number of pages that exist (they are numbered from 1), and the number that the file
-  /// claims.
+  /// pages() returns the number of pages that exist (they are numbered from 1), claimed_pages() the
+  /// number that the file claims.
   std::uint32_t pages() const { return pages_; }
   std::uint32_t claimed_pages() const { return claimed_pages_; }
 

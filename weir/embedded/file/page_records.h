@@ -17,7 +17,7 @@ namespace weir::sqlite {
 using RecordValue = std::variant<std::monostate, std::int64_t, std::string>;
 
 struct Record {
-  /// Of a table with row ids; otherwise of an index, or of a table without row ids.
+  /// True: a record of a table with row ids. False: of an index, or of a table without row ids.
   bool has_row_id = false;
   std::int64_t row_id = 0;
   std::vector<RecordValue> values;
@@ -26,11 +26,11 @@ struct Record {
 /// The findings of a scan, in addition to the readable records.
 struct PageScan {
   std::uint32_t pages = 0;  ///< examined
-  /// How many of these are unreadable: missing, or neither content nor free.
+  /// How many of the examined pages are unreadable: missing, or neither content nor free.
   std::uint32_t unreadable = 0;
   std::uint64_t lost_records = 0;  ///< unreadable records on readable pages
   bool log_whole = true;           ///< if false, later commits may be missing
-  bool free_pages_known = true;    ///< if false, deleted records may be among the others
+  bool free_pages_known = true;    ///< if false, deleted records may be among the readable ones
 };
 
 /// Calls `sink` with every record of every page with content, in the order of pages.

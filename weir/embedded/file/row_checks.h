@@ -14,9 +14,9 @@ namespace weir {
 /// A table whose rows are checked one at a time.
 struct RowCheck {
   std::string_view table;
-  std::string_view key;  ///< the columns of its primary key, which are the first of the table
+  std::string_view key;  ///< the columns of the primary key, which come first in the table
   std::size_t key_columns = 0;
-  bool (*reads)(const sqlite::Statement& row);
+  bool (*reads)(const sqlite::Statement& row);  ///< returns true if the row is readable
 };
 
 /// Returns the checks of a state file, except those of limits, entities and buckets, which are
@@ -30,7 +30,7 @@ using RowKey = std::vector<std::string>;
 
 /// kReport: notes damaged rows only. kRemove: also deletes them, in one transaction.
 enum class DamagedRows { kReport, kRemove };
-/// Notes each unreadable row in `damage`, and returns their keys.
+/// Notes each unreadable row in `damage`. Returns the keys of the unreadable rows.
 [[nodiscard]] Result<std::vector<RowKey>> CheckRows(sqlite::Connection& connection,
                                                     const RowCheck& check, DamagedRows damaged,
                                                     DamageReport& damage);

@@ -97,15 +97,15 @@ bool FitsAny(const std::vector<TableShape>& shapes, const sqlite::Record& record
   return std::ranges::any_of(shapes, [&](const TableShape& shape) { return shape.Fits(record); });
 }
 
-// Returns the version whose tables most records fit. If there are several, it is the version that
-// the file claims to have, or else the newest.
+// Returns the version whose tables most records fit. If several versions fit equally well, returns
+// the one that the file claims to have, or else the newest.
 Result<std::span<const Migration>> VersionOf(const sqlite::PageFile& damaged,
                                              std::span<const Migration> migrations) {
   std::vector<Version> versions;
   for (std::size_t count = migrations.size(); count > 0; --count) {
     WEIR_ASSIGN_OR_RETURN(Version version, MakeVersion(migrations.first(count)));
-    const bool is_named = damaged.user_version() == version.migrations.back().version;
-    versions.insert(is_named ? versions.begin() : versions.end(), std::move(version));
+    const bool is_claimed = damaged.user_version() == version.migrations.back().version;
+    versions.insert(is_claimed ? versions.begin() : versions.end(), std::move(version));
   }
   (void)sqlite::ScanRecords(damaged, [&](const sqlite::Record& record) {
     for (Version& version : versions) {
@@ -182,7 +182,7 @@ Result<std::vector<TableShape>> ShapesOf(sqlite::Connection& connection) {
 }
 
 Result<std::vector<TableShape>> DerivedShapesOf(sqlite::Connection& connection) {
-  // Selects, for each index, the types of its columns, of which the last are those of the primary
+  // Selects, for each index, the types of its columns. The last columns are those of the primary
   // key.
   WEIR_ASSIGN_OR_RETURN(
       auto rows,

@@ -20,8 +20,8 @@ struct Salvaged {
 
 /// Copies each record of `damaged` into the table of `into` whose columns it fits. `into` must be
 /// empty: it gets the tables of the version that most records fit, and is then migrated to the
-/// newest version by `migrations`. Of several records with the same key, the first is kept. Errors
-/// are those of `into`.
+/// newest version by `migrations`. Of several records with the same key, the first is stored.
+/// Errors are those of `into`.
 [[nodiscard]] Result<Salvaged> Salvage(const sqlite::PageFile& damaged,
                                        std::span<const Migration> migrations,
                                        sqlite::Connection& into);
@@ -43,7 +43,8 @@ struct TableShape {
 
 /// Returns the shapes of all tables of a file. No two tables of a weir file fit the same record.
 [[nodiscard]] Result<std::vector<TableShape>> ShapesOf(sqlite::Connection& connection);
-/// Returns the shapes of its indexes and of the table of its tables, whose records can be derived.
+/// Returns the shapes of the indexes of a file and of its table sqlite_schema. Their records can be
+/// derived, so they are not copied.
 [[nodiscard]] Result<std::vector<TableShape>> DerivedShapesOf(sqlite::Connection& connection);
 
 }  // namespace weir

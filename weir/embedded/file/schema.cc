@@ -99,7 +99,8 @@ CREATE TABLE usage(
 CREATE INDEX usage_by_resource ON usage(resource, start, entity);
 )sql";
 
-// Limits that left a bucket, or that only requests gave, have meters of their own.
+// Limits of a bucket that are no longer configured, or that only requests gave, have meters of
+// their own.
 constexpr const char* kVersion3 = R"sql(
 ALTER TABLE bucket ADD COLUMN extras TEXT;
 -- {"limits":{"name":[tokens,remainder,consumed,capacity,amount,period,remainder_period,time],...},
@@ -147,7 +148,7 @@ SELECT entity, resource, shard, "limit",
 FROM meter;
 )sql";
 
-// Each event has its own expiry, because its time may be that of a wrong clock.
+// Each event has its own expiry, because the time of an event may be that of a wrong clock.
 constexpr const char* kAuditExpiry = R"sql(
 ALTER TABLE audit ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;  -- when clock.counted is this; older events: in 90 days
 ALTER TABLE audit ADD COLUMN number INTEGER NOT NULL DEFAULT 0;  -- in the order of writing
@@ -159,7 +160,8 @@ CREATE INDEX audit_by_expiry ON audit(expires);
 CREATE INDEX audit_by_number ON audit(number);
 )sql";
 
-// The use of buckets that is not in `usage` yet, and the parts of whole tokens in it.
+// The use of buckets that is not in `usage` yet, and the fractions of a token that remain of the
+// counted use, because `usage` has whole tokens.
 constexpr const char* kCountedUsage = R"sql(
 ALTER TABLE bucket ADD COLUMN use TEXT;
 -- [hour,events,[used,...],[[hour,events,{"name":[used,overdrawn],...}],...]]: what is not in `usage`
@@ -188,7 +190,8 @@ struct Identity {
   std::int64_t objects = 0;
 };
 
-// SQLite has no code of its own for some damage of a file: it is reported as kInternal.
+// SQLite has no error code of its own for some damage of a file: such damage is reported as
+// kInternal.
 Error AsDamage(Error error) {
   if (error.code != Code::kInternal) return error;
   return {Code::kDataLoss, error.message + "; 'weir store repair' saves its rows"};

@@ -65,7 +65,7 @@ Error ErrorOf(sqlite3* handle, int result) {
           fmt::format("{}: {}{}", NameOf(handle), sqlite3_errmsg(handle), Advice(result))};
 }
 
-// Returns a name that SQLite uses as a plain path: it interprets names like ":memory:" and
+// Returns a name that SQLite uses as a plain path: SQLite interprets names like ":memory:" and
 // "file:x".
 std::string PlainName(const std::string& path) {
   return path.starts_with('/') ? path : "./" + path;
@@ -195,9 +195,9 @@ Result<Connection> Connection::OpenInMemory() {
 
 Result<Connection> Connection::CopyTo(const std::string& path) {
   WEIR_ASSIGN_OR_RETURN(Connection copy, path.empty() ? OpenInMemory() : Open(path, ""));
-  sqlite3* const to = copy.state_->handle;
-  sqlite3_backup* backup = sqlite3_backup_init(to, "main", state_->handle, "main");
-  if (backup == nullptr) return Fail(ErrorOf(to, sqlite3_errcode(to)));
+  sqlite3* const target = copy.state_->handle;
+  sqlite3_backup* backup = sqlite3_backup_init(target, "main", state_->handle, "main");
+  if (backup == nullptr) return Fail(ErrorOf(target, sqlite3_errcode(target)));
   const int stepped = sqlite3_backup_step(backup, -1);
   const int finished = sqlite3_backup_finish(backup);
   if (stepped == SQLITE_DONE && finished == SQLITE_OK) return copy;
@@ -218,7 +218,7 @@ Result<Connection> Connection::OpenNamed(const std::string& name, const std::str
     error.message = fmt::format("sqlite:{}: {}", path, sqlite3_errmsg(state->handle));
     return Fail(std::move(error));
   }
-  // The backend checkpoints itself, because SQLite ignores errors of its automatic checkpoints.
+  // The backend makes the checkpoints, because SQLite ignores errors of its automatic checkpoints.
   sqlite3_wal_autocheckpoint(state->handle, 0);
   sqlite3_wal_hook(state->handle, NoteWalPages, &state->wal_pages);
   return Connection(std::move(state));

@@ -55,8 +55,9 @@ class Connection {
   /// it is opened for reading, and read_only() returns true.
   [[nodiscard]] static Result<Connection> Open(const std::string& path, const std::string& vfs);
 
-  /// Opens an existing file for reading only. If its folder cannot be written either, and the file
-  /// has no write-ahead log, it is treated as a file that no process changes.
+  /// Opens an existing file for reading only. If SQLite cannot open it because its folder cannot be
+  /// written either, and the file has no write-ahead log, the file is opened as one that no process
+  /// changes.
   [[nodiscard]] static Result<Connection> OpenToRead(const std::string& path,
                                                      const std::string& vfs);
 
@@ -83,7 +84,7 @@ class Connection {
   [[nodiscard]] Status InTransaction(Body&& body) {
     return Within("BEGIN IMMEDIATE", std::forward<Body>(body));
   }
-  /// Runs a `body` that only reads: it sees the file as of one moment.
+  /// Runs `body`, which only reads and sees the file as of one moment.
   template <class Body>
   [[nodiscard]] Status InSnapshot(Body&& body) {
     return Within("BEGIN", std::forward<Body>(body));

@@ -16,11 +16,13 @@
 namespace weir {
 namespace {
 
-// Pages of 4 KiB. A checkpoint writes them a second time and waits for the disk twice, so a longer
-// log means fewer but longer pauses.
+// The length from which the write-ahead log is checkpointed, in pages of 4 KiB. A checkpoint writes
+// the pages a second time and waits for the disk twice, so a longer log means fewer but longer
+// pauses.
 constexpr int kLongWalPages = 1000;
 
-// Readers and the owner do not wait for each other. This is for other programs that write the file.
+// Readers and the owner do not wait for each other. This wait is for other programs that write the
+// file.
 constexpr milliseconds kWaitForOthers{1000};
 
 // Returns true for a file of any kind, also a link without a target, and if the path cannot be
@@ -119,9 +121,9 @@ Status StateFile::Load(BucketTable& buckets, ConfigTable& config, UnixMillis now
   return {};
 }
 
-Status StateFile::LoadAllBuckets(const BucketsToLoad& to) {
+Status StateFile::LoadAllBuckets(const BucketsToLoad& context) {
   WEIR_ASSIGN_OR_RETURN(const ChangeIndex index, log_->Read(damage_));
-  return LoadBuckets(connection_, index, to);
+  return LoadBuckets(connection_, index, context);
 }
 
 Result<ClockOnBoot> StateFile::ReadClock(const BootIdentity& boot, const Clock& clock) {

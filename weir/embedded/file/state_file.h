@@ -30,8 +30,9 @@ struct StateFileOptions {
   UsageLimits usage{};
 };
 
-/// Not thread-safe. Each function is one transaction, or leaves the file as it was; it may be
-/// retried after an error. Errors are those of sqlite::Connection.
+/// Not thread-safe. A function that changes the file is one transaction, except Read, whose body
+/// makes its own. After an error the file is as it was before the failed transaction, and the
+/// function may be retried. Errors are those of sqlite::Connection.
 class StateFile {
  public:
   /// Opens or creates the file. On failure the file is as it was, or still absent.
@@ -51,9 +52,9 @@ class StateFile {
 
   std::string name() const { return connection_.name(); }
 
-  /// Fills empty tables. An unreadable row is noted in damage() and left out; if it is the row of a
-  /// bucket whose key is readable, the bucket is empty as of `now`, with all limits that are known
-  /// for it. Returns kDataLoss if SQLite cannot read a page.
+  /// Fills empty tables. An unreadable row is noted in damage() and left out. But a bucket with an
+  /// unreadable row and a readable key is loaded without tokens, as of `now`, with all limits that
+  /// are known for it. Returns kDataLoss if SQLite cannot read a page.
   [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config, UnixMillis now);
   /// Returns the damage of the rows that were read so far.
   DamageReport& damage() { return damage_; }
@@ -67,14 +68,14 @@ class StateFile {
   /// moment().
   void SetLabelClock(LabelClock& labels) { labels_ = &labels; }
   AuditMoment moment() const;
-  /// Lets the label clock read the wall clock, which it follows by such samples.
+  /// Lets the label clock sample the wall clock. By these samples it follows the wall clock.
   void SampleClock() { labels_->Now(); }
-  /// Loads a file that is only read, as Load, as of one moment. If `buckets` is null, none are
-  /// loaded.
+  /// Loads a file that is only read, like Load, but as of one moment. If `buckets` is null, none
+  /// are loaded.
   [[nodiscard]] Status LoadSnapshot(BucketTable* buckets, ConfigTable& config, UnixMillis now);
 
   ChangeLog& log() { return *log_; }
-  /// Writes the present state, in `table`, of everything that `changes` touch; the removal of the
+  /// Writes everything that `changes` touch, in the state that `table` has now; the removal of the
   /// buckets in `removed`, to the log; and `events`, whose time is now. Always syncs.
   [[nodiscard]] Status WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
                                    std::span<const BucketKey> removed,
@@ -105,7 +106,7 @@ class StateFile {
   Status RewriteLog();
   /// Runs `write` with the given kind of sync.
   Status WithSync(Sync sync, const std::function<Status()>& write);
-  Status LoadAllBuckets(const BucketsToLoad& to);
+  Status LoadAllBuckets(const BucketsToLoad& context);
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;

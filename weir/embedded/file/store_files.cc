@@ -19,7 +19,7 @@ bool IsThere(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
-// Returns whether the file belongs to another one, whose name is the beginning of its name.
+// Returns whether the file belongs to another file, whose name is the beginning of its name.
 bool IsCompanionFile(const std::string& path) {
   for (const char* const mark :
        {"-wal", "-shm", "-lock", "-journal", "-damaged-", "-repairing", "-repaired"}) {
@@ -29,7 +29,7 @@ bool IsCompanionFile(const std::string& path) {
   return false;
 }
 
-// Finds the files of namespaces by their names, because the registry may be damaged.
+// Finds the files of namespaces by their file names, because the registry may be damaged.
 std::vector<StoreFile> NamespaceFilesOf(const std::string& path) {
   const std::filesystem::path whole(path);
   const std::string stem = whole.filename().string() + '.';

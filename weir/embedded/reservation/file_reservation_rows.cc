@@ -68,7 +68,8 @@ constexpr std::string_view kCountHeld =
 constexpr std::string_view kListHeld =
     "SELECT resource, account, id, resource_id, claimed, expires FROM slot "
     "WHERE resource = ? AND account = ? AND id > ? AND expires > ? ORDER BY id LIMIT ?";
-// A slot that was claimed after a time also expires after that time.
+// A slot that was claimed after a time also expires after that time. The condition on `expires`
+// lets SQLite use the index.
 constexpr std::string_view kClaimedAfter =
     "SELECT resource, account, id, resource_id, claimed, expires FROM slot "
     "WHERE resource = ? AND account = ? AND expires > ? AND claimed > ?";

@@ -19,8 +19,9 @@ namespace weir {
 /// Returns the migrations of a reservations file.
 std::span<const Migration> ReservationMigrations();
 
-/// Its functions must be called in a transaction of the connection, which must outlive it. Returns
-/// kDataLoss if a row is damaged; every other failure of the file is kUnavailable. Not thread-safe.
+/// The functions must be called in a transaction of the connection, which must outlive this object.
+/// They return kDataLoss if a row is damaged, and kUnavailable for every other failure of the file.
+/// Not thread-safe.
 class FileReservationRows final : public ReservationRows {
  public:
   explicit FileReservationRows(sqlite::Connection& connection) : connection_(connection) {}
@@ -53,7 +54,7 @@ class FileReservationRows final : public ReservationRows {
  private:
   using Values = std::initializer_list<std::variant<std::int64_t, std::string_view>>;
 
-  /// Binds `values` in order, and calls `on_row` with each row, up to its first error.
+  /// Binds `values` in order, and calls `on_row` with each row until it returns an error.
   template <class OnRow>
   Status ForEach(std::string_view sql, Values values, const OnRow& on_row);
   /// Runs a statement that returns no rows.
@@ -61,7 +62,7 @@ class FileReservationRows final : public ReservationRows {
   Result<std::vector<HeldSlot>> ReadSlots(std::string_view sql, Values values);
   /// Returns the prepared statement of `sql`, which must be a literal.
   Result<sqlite::Statement*> Prepared(std::string_view sql);
-  /// Converts an error of the file, and keeps the first one in failure_.
+  /// Maps an error with AsStoreError, and stores the first error in failure_.
   Status Note(Status done);
 
   sqlite::Connection& connection_;

@@ -28,7 +28,7 @@ namespace {
 // The largest difference between readings of two clocks that are considered to agree.
 constexpr milliseconds kMaxApart{2000};
 
-// A longer wait is taken for an endless one: its end may be beyond the range of the clock.
+// A longer wait is treated as endless, because its end may be beyond the range of the clock.
 constexpr std::chrono::hours kEndlessWait{24 * 365};
 
 // Admits one thread at a time, in the order of their calls. The others wait at most until their
@@ -40,10 +40,10 @@ class Turn {
     std::unique_lock lock(mutex_);
     const auto mine = queue_.insert(queue_.end(), ++tickets_);
     const auto is_first = [this, mine] { return mine == queue_.begin(); };
-    const nanoseconds left = deadline.Left(clock.Now());
-    if (left > kEndlessWait) {
+    const nanoseconds remaining = deadline.Left(clock.Now());
+    if (remaining > kEndlessWait) {
       moved_.wait(lock, is_first);
-    } else if (!moved_.wait_for(lock, left, is_first)) {
+    } else if (!moved_.wait_for(lock, remaining, is_first)) {
       queue_.erase(mine);
       return false;
     }
@@ -65,9 +65,10 @@ class Turn {
   std::list<std::uint64_t> queue_;  // the first one has the turn
 };
 
-// The file is opened by the first call that finds or needs it, and again after an error.
+// The file is opened by the first call that finds the file or has rows to store, and again after an
+// error.
 //
-//  closed -- Write, or Read of an existing file: Open --> open -- an error --> closed
+//  closed -- a call that finds the file or stores rows: Open --> open -- an error --> closed
 class ReservationFile final : public RowTransactions {
  public:
   ReservationFile(const std::string& path, const Clock& clock, FileReservationsOptions options)
@@ -78,8 +79,8 @@ class ReservationFile final : public RowTransactions {
 
   // Opens the file if it exists.
   Status OpenIfThere() {
-    WEIR_ASSIGN_OR_RETURN(const bool there, IsThere());
-    Status opened = there ? Open(options_.longest_wait) : Status();
+    WEIR_ASSIGN_OR_RETURN(const bool exists, IsThere());
+    Status opened = exists ? Open(options_.longest_wait) : Status();
     is_opening_ = false;
     return opened;
   }
@@ -143,8 +144,8 @@ class ReservationFile final : public RowTransactions {
 
 template <class Work>
 Status ReservationFile::InTurn(Deadline deadline, const Work& work) {
-  const bool in_time = !deadline.ExpiredAt(clock_.Now()) && turn_.Take(deadline, clock_);
-  if (!in_time) {
+  const bool has_turn = !deadline.ExpiredAt(clock_.Now()) && turn_.Take(deadline, clock_);
+  if (!has_turn) {
     return Fail(Code::kDeadlineExceeded,
                 fmt::format("sqlite:{}: the deadline passed before anything was done", file()));
   }
@@ -159,11 +160,11 @@ Status ReservationFile::InTurn(Deadline deadline, const Work& work) {
 }
 
 Status ReservationFile::WriteInTurn(Deadline deadline, const Body& body) {
-  WEIR_ASSIGN_OR_RETURN(const bool there, IsThere());
-  if (!there) {
-    MemoryRows none;
-    body(none);
-    if (none.CountRows() == 0) return {};
+  WEIR_ASSIGN_OR_RETURN(const bool exists, IsThere());
+  if (!exists) {
+    MemoryRows empty_rows;
+    body(empty_rows);
+    if (empty_rows.CountRows() == 0) return {};
   }
   WEIR_RETURN_IF_ERROR(Open(WaitUntil(deadline)));
   return file_->connection.InTransaction([&] {
@@ -173,10 +174,10 @@ Status ReservationFile::WriteInTurn(Deadline deadline, const Body& body) {
 }
 
 Status ReservationFile::ReadInTurn(Deadline deadline, const Body& body) {
-  WEIR_ASSIGN_OR_RETURN(const bool there, IsThere());
-  if (!there) {
-    MemoryRows none;
-    body(none);
+  WEIR_ASSIGN_OR_RETURN(const bool exists, IsThere());
+  if (!exists) {
+    MemoryRows empty_rows;
+    body(empty_rows);
     return {};
   }
   WEIR_RETURN_IF_ERROR(Open(WaitUntil(deadline)));
@@ -202,13 +203,13 @@ Status ReservationFile::Open(milliseconds wait) {
   }
   WEIR_RETURN_IF_ERROR(PrepareSchema(connection, ReservationMigrations()));
   // Fails with kUnavailable while another process uses the file. Then a later opener turns on the
-  // log.
+  // write-ahead log.
   if (auto mode = connection.QueryText("PRAGMA journal_mode = WAL");
       !mode && mode.error().code != Code::kUnavailable) {
     return Fail(std::move(mode.error()));
   }
   // The log is shared, so SQLite's own checkpoints are used: the process that commits when the log
-  // is long moves it.
+  // is long moves the log into the file.
   WEIR_RETURN_IF_ERROR(connection.Execute(
       "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA wal_autocheckpoint = 1000"));
   WEIR_RETURN_IF_ERROR(StartClock(connection));
@@ -230,14 +231,15 @@ Status ReservationFile::StartClock(sqlite::Connection& connection) {
   };
   WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
   if (found.is_new) WEIR_RETURN_IF_ERROR(connection.InTransaction(write));
-  const UnixMillis before{base_.exchange(found.clock.base.value)};
+  const UnixMillis old_base{base_.exchange(found.clock.base.value)};
   if (std::exchange(has_base_, true)) return {};
-  // The call that opened the file has computed its `now` with the old base.
-  const milliseconds moved = std::chrono::abs(found.clock.base - before);
-  if (!is_opening_ && moved > kMaxApart) {
+  // The call that opened the file has computed its `now` with the old base, so it fails if the
+  // bases differ much.
+  const milliseconds difference = std::chrono::abs(found.clock.base - old_base);
+  if (!is_opening_ && difference > kMaxApart) {
     return Fail(Code::kUnavailable,
                 fmt::format("{}: made by another process, whose clock differs by {} ms; try again",
-                            connection.name(), moved.count()));
+                            connection.name(), difference.count()));
   }
   return {};
 }

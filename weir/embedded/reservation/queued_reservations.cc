@@ -10,12 +10,12 @@
 namespace weir {
 namespace {
 
-// Runs `verb` (Done<T> to nothing), which completes before it returns, and returns its result.
+// Calls `verb` with a Done<T>, which `verb` calls before it returns, and returns the result.
 template <class T, class Verb>
-Result<T> AnswerOf(const Verb& verb) {
-  std::optional<Result<T>> answer;
-  verb([&answer](Result<T> result) { answer.emplace(std::move(result)); });
-  return *std::move(answer);
+Result<T> ResultOf(const Verb& verb) {
+  std::optional<Result<T>> result;
+  verb([&result](Result<T> outcome) { result.emplace(std::move(outcome)); });
+  return *std::move(result);
 }
 
 class QueuedSlots final : public ReservationStore {
@@ -24,44 +24,44 @@ class QueuedSlots final : public ReservationStore {
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
              Done<ClaimAnswer> done) override {
-    Run<ClaimAnswer>(deadline, std::move(done), [this, claim, now, deadline](auto answer) {
-      inner_.Claim(claim, now, deadline, std::move(answer));
+    Run<ClaimAnswer>(deadline, std::move(done), [this, claim, now, deadline](auto on_done) {
+      inner_.Claim(claim, now, deadline, std::move(on_done));
     });
   }
   void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
             Deadline deadline, Done<HeldSlot> done) override {
     Run<HeldSlot>(deadline, std::move(done),
-                  [this, slot, resource_id, ttl, now, deadline](auto answer) {
-                    inner_.Bind(slot, resource_id, ttl, now, deadline, std::move(answer));
+                  [this, slot, resource_id, ttl, now, deadline](auto on_done) {
+                    inner_.Bind(slot, resource_id, ttl, now, deadline, std::move(on_done));
                   });
   }
   void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
              Done<HeldSlot> done) override {
-    Run<HeldSlot>(deadline, std::move(done), [this, slot, ttl, now, deadline](auto answer) {
-      inner_.Renew(slot, ttl, now, deadline, std::move(answer));
+    Run<HeldSlot>(deadline, std::move(done), [this, slot, ttl, now, deadline](auto on_done) {
+      inner_.Renew(slot, ttl, now, deadline, std::move(on_done));
     });
   }
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
-    Run<bool>(deadline, std::move(done), [this, slot, now, deadline](auto answer) {
-      inner_.Release(slot, now, deadline, std::move(answer));
+    Run<bool>(deadline, std::move(done), [this, slot, now, deadline](auto on_done) {
+      inner_.Release(slot, now, deadline, std::move(on_done));
     });
   }
   void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                       Done<bool> done) override {
-    Run<bool>(deadline, std::move(done), [this, slot, now, deadline](auto answer) {
-      inner_.ReleaseUnbound(slot, now, deadline, std::move(answer));
+    Run<bool>(deadline, std::move(done), [this, slot, now, deadline](auto on_done) {
+      inner_.ReleaseUnbound(slot, now, deadline, std::move(on_done));
     });
   }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
-    Run<std::size_t>(deadline, std::move(done), [this, ended, now, deadline](auto answer) {
-      inner_.ReleaseResource(ended, now, deadline, std::move(answer));
+    Run<std::size_t>(deadline, std::move(done), [this, ended, now, deadline](auto on_done) {
+      inner_.ReleaseResource(ended, now, deadline, std::move(on_done));
     });
   }
   void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
             Done<Page<HeldSlot>> done) override {
-    Run<Page<HeldSlot>>(deadline, std::move(done), [this, key, page, now, deadline](auto answer) {
-      inner_.List(key, page, now, deadline, std::move(answer));
+    Run<Page<HeldSlot>>(deadline, std::move(done), [this, key, page, now, deadline](auto on_done) {
+      inner_.List(key, page, now, deadline, std::move(on_done));
     });
   }
 
@@ -69,7 +69,7 @@ class QueuedSlots final : public ReservationStore {
   template <class T, class Verb>
   void Run(Deadline deadline, Done<T> done, Verb verb) {
     calls_.Run<T>(
-        deadline, [verb = std::move(verb)] { return AnswerOf<T>(verb); }, std::move(done));
+        deadline, [verb = std::move(verb)] { return ResultOf<T>(verb); }, std::move(done));
   }
 
   ReservationStore& inner_;
@@ -83,24 +83,24 @@ class QueuedLimits final : public AccountLimitStore {
   void Get(const AccountKey& key, Deadline deadline,
            Done<std::optional<AccountLimitRow>> done) override {
     using Found = std::optional<AccountLimitRow>;
-    const auto get = [this, key, deadline](Done<Found> answer) {
-      inner_.Get(key, deadline, std::move(answer));
+    const auto get = [this, key, deadline](Done<Found> on_done) {
+      inner_.Get(key, deadline, std::move(on_done));
     };
-    calls_.Run<Found>(deadline, [get] { return AnswerOf<Found>(get); }, std::move(done));
+    calls_.Run<Found>(deadline, [get] { return ResultOf<Found>(get); }, std::move(done));
   }
   void KeysOfService(const std::string& service, Deadline deadline,
                      Done<std::vector<AccountKey>> done) override {
     using Found = std::vector<AccountKey>;
-    const auto list = [this, service, deadline](Done<Found> answer) {
-      inner_.KeysOfService(service, deadline, std::move(answer));
+    const auto list = [this, service, deadline](Done<Found> on_done) {
+      inner_.KeysOfService(service, deadline, std::move(on_done));
     };
-    calls_.Run<Found>(deadline, [list] { return AnswerOf<Found>(list); }, std::move(done));
+    calls_.Run<Found>(deadline, [list] { return ResultOf<Found>(list); }, std::move(done));
   }
   void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
-    const auto make = [this, change, deadline](Done<void> answer) {
-      inner_.Change(change, deadline, std::move(answer));
+    const auto make = [this, change, deadline](Done<void> on_done) {
+      inner_.Change(change, deadline, std::move(on_done));
     };
-    calls_.Run<void>(deadline, [make] { return AnswerOf<void>(make); }, std::move(done));
+    calls_.Run<void>(deadline, [make] { return ResultOf<void>(make); }, std::move(done));
   }
 
  private:
@@ -114,11 +114,11 @@ class QueuedTokens final : public TokenStore {
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
             Deadline deadline, Done<TokenAnswer> done) override {
-    const auto take = [this, key, limit, count, now, deadline](Done<TokenAnswer> answer) {
-      inner_.Take(key, limit, count, now, deadline, std::move(answer));
+    const auto take = [this, key, limit, count, now, deadline](Done<TokenAnswer> on_done) {
+      inner_.Take(key, limit, count, now, deadline, std::move(on_done));
     };
     calls_.Run<TokenAnswer>(
-        deadline, [take] { return AnswerOf<TokenAnswer>(take); }, std::move(done));
+        deadline, [take] { return ResultOf<TokenAnswer>(take); }, std::move(done));
   }
 
  private:

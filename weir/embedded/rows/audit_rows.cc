@@ -46,7 +46,7 @@ bool ReadEvent(const sqlite::Statement& row, AuditEvent& event) {
 }
 
 // Updates the counted time and the correction in the row of the clock. Returns the new horizon.
-Result<AuditHorizon> CountOn(sqlite::Connection& connection, const AuditMoment& moment) {
+Result<AuditHorizon> UpdateHorizon(sqlite::Connection& connection, const AuditMoment& moment) {
   WEIR_ASSIGN_OR_RETURN(std::optional<StoredClock> clock, ReadClock(connection));
   if (!clock) return Fail(Code::kDataLoss, connection.name() + ": damaged: no row in clock");
   AuditHorizon horizon(clock->horizon, moment.boot, /*is_same_boot=*/true);
@@ -62,8 +62,8 @@ Status DeleteOld(sqlite::Connection& connection, milliseconds counted) {
   WEIR_ASSIGN_OR_RETURN(sqlite::Statement expire,
                         connection.Prepare("DELETE FROM audit WHERE expires <= ?"));
   WEIR_RETURN_IF_ERROR(expire.Bind(1, counted.count()).Run());
-  // Uses the difference of numbers, also if some are missing: that costs an index lookup, not a
-  // scan.
+  // Compares numbers instead of counting events: that costs an index lookup, not a scan. If numbers
+  // are missing, fewer events remain.
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement shorten,
       connection.Prepare("DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - ?"));
@@ -96,7 +96,7 @@ bool IsEventRow(const sqlite::Statement& row) {
 
 Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
                    const AuditMoment& moment) {
-  WEIR_ASSIGN_OR_RETURN(const AuditHorizon horizon, CountOn(connection, moment));
+  WEIR_ASSIGN_OR_RETURN(const AuditHorizon horizon, UpdateHorizon(connection, moment));
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement insert,
       connection.Prepare("INSERT OR IGNORE INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?, "

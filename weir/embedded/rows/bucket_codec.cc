@@ -212,13 +212,13 @@ template <class WriteTail>
 void ChangeBatch::Append(const BucketKey& key, std::size_t max_tail_bytes, WriteTail&& write_tail) {
   if (rows_.empty() || rows_.back().size() >= kRowBytes) rows_.emplace_back();
   std::string& row = rows_.back();
-  const bool first = row.empty();
+  const bool is_first = row.empty();
   // Removes the end of the row, up to the bracket that closes the previous change.
-  if (!first) row.resize(row.size() - kRowEnd.size() + 1);
+  if (!is_first) row.resize(row.size() - kRowEnd.size() + 1);
   const std::size_t max_bytes =
       MaxQuotedSize(key.entity) + MaxQuotedSize(key.resource) + kIntegerBytes + 8 + max_tail_bytes;
   AppendWith(row, max_bytes, [&](UncheckedWriter& writer) {
-    writer.Put(first ? std::string_view("[[") : std::string_view(",\n["));
+    writer.Put(is_first ? std::string_view("[[") : std::string_view(",\n["));
     writer.Quote(key.entity);
     writer.Put(',');
     writer.Quote(key.resource);

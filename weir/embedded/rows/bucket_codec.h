@@ -6,10 +6,10 @@
 // - `limits` is an object of limits by name, in order. Each is [tokens, remainder, consumed,
 //   capacity, amount, period], all whole numbers, followed by remainder_period if it differs from
 //   the period.
-// - `extras` has the limits that the configured target does not name (ExtraMeters). If there are
-//   none, it is null if `use` follows, and otherwise absent. It is
-//   {"limits":{...},"left":[last_left,left_full]}, where "left" describes the limits that have left
-//   the target. Its limits have 8 numbers: the last two are remainder_period and time.
+// - `extras` is {"limits":{...},"left":[last_left,left_full]}, as in ExtraMeters: the limits that
+//   the configured target does not name, and the times of meters that were removed before they were
+//   full. These limits have 8 numbers: the last two are remainder_period and time. Without extras,
+//   the element is null if `use` follows, and otherwise absent.
 // - `use` is absent if there is none. It is [hour, events, [used, ...], hours]: the open hour, in
 //   hours since 1970, or -1; its events; the net millitokens of each limit, in the order of
 //   `limits`. `hours` are the closed hours that are not stored yet; absent if there are none,

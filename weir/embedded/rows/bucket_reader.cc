@@ -39,7 +39,7 @@ bool IsSound(const Meter& meter) {
          meter.remainder < meter.remainder_period && meter.remainder_period <= kMaxPeriodMillis;
 }
 
-// A text that no store accepts was not written by one.
+// A text that no store accepts was not written by a store.
 bool IsText(std::string_view text) { return CheckBucketText("text", text).has_value(); }
 
 bool IsTime(std::int64_t time) {
@@ -51,8 +51,8 @@ bool IsTime(std::int64_t time) {
 std::size_t EndOfLine(std::string_view row, std::size_t from) {
   for (std::size_t at = from; at < row.size(); ++at) {
     if (row[at] == '\n') return at;
-    const bool follows = at >= from + 2 && row.substr(at - 2, 2) == "],";
-    if (follows && row.substr(at + 1, 2) == "[\"") return at;
+    const bool is_after_change = at >= from + 2 && row.substr(at - 2, 2) == "],";
+    if (is_after_change && row.substr(at + 1, 2) == "[\"") return at;
   }
   return row.size();
 }
@@ -78,7 +78,7 @@ std::size_t EndOfKey(std::string_view line) {
     if (at == line.npos || at == line.size() || line[at] != ',') return line.npos;
     ++at;
   }
-  // A number that begins with 0 ends there.
+  // A number that begins with 0 ends after the 0.
   if (line.substr(at, 1) == "0") return at + 1;
   const std::size_t end = std::min(line.find_first_not_of("0123456789", at), line.size());
   const bool is_number = end > at && end < line.size() && (line[end] == ',' || line[end] == ']');
@@ -213,7 +213,7 @@ bool ReadUsed(ondemand::value value, std::size_t limits, BucketUse& use) {
   return use.used.size() == (use.hour == BucketUse::kNoHour ? 0 : limits);
 }
 
-// Reads the part of a use at `index`. Returns false if it is not one.
+// Reads the element at `index` of a use. Returns false if it does not have the right type.
 bool ReadUsePart(ondemand::value value, std::size_t index, std::size_t limits, BucketUse& use) {
   switch (index) {
     case 0:

@@ -18,7 +18,7 @@ namespace weir {
 inline constexpr UnixMillis kEarliestBucketTime{0};
 inline constexpr UnixMillis kLatestBucketTime{253'402'300'799'999};
 
-/// A decoded change. The views are valid during the call that gets it.
+/// A decoded change. The views are valid during the call of the sink.
 struct Change {
   std::string_view entity;
   std::string_view resource;

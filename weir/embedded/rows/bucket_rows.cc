@@ -31,7 +31,7 @@ void EmptyMeter(Meter& meter) {
   meter.remainder = 0;
 }
 
-// Adds a limit without tokens, unless the bucket has it. Only a negative `tokens`, a debt, is kept.
+// Adds a limit without tokens to a bucket that does not have it. Negative `tokens`, a debt, stay.
 void AddEmpty(const Limit& limit, std::int64_t tokens, BucketRecord& record) {
   if (std::ranges::find(record.names, limit.name) != record.names.end()) return;
   record.names.push_back(limit.name);
@@ -40,11 +40,12 @@ void AddEmpty(const Limit& limit, std::int64_t tokens, BucketRecord& record) {
 }
 
 // Loads buckets in three steps: the changes of the log, the rows of the table, and at last the
-// buckets in doubt, whose latest state is unknown. The latter get the limits that any source knows,
-// and no tokens.
+// doubtful buckets, whose latest state is unknown. A doubtful bucket gets the limits that any
+// source knows, and no tokens.
 class Loader {
  public:
-  Loader(const ChangeIndex& index, const BucketsToLoad& to) : index_(index), to_(to) {}
+  Loader(const ChangeIndex& index, const BucketsToLoad& context)
+      : index_(index), context_(context) {}
 
   void LoadChanges() {
     for (const auto& [key, latest] : index_.map()) {
@@ -62,12 +63,13 @@ class Loader {
   void LoadRow(const sqlite::Statement& row) {
     const std::int64_t shard = row.Integer(2);
     const BucketKeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(shard)};
-    // The log overrides this row. Its limits are still used if the bucket is in doubt.
+    // The log overrides this row. The limits of the row are still used if the bucket is doubtful.
     if (std::in_range<std::uint32_t>(shard) && index_.Contains(view))
       return KeepLimitsOfDoubtful(view, row.Text(4));
     if (!IsKey(row)) {
-      to_.damage.Note("bucket", fmt::format("{}/{}: its key is unreadable; the row is left out",
-                                            view.entity, view.resource));
+      context_.damage.Note(
+          "bucket", fmt::format("{}/{}: its key is unreadable; the row is left out", view.entity,
+                                view.resource));
       return;
     }
     const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
@@ -78,16 +80,16 @@ class Loader {
     LoadOne(key, row.Integer(3), {row.Text(4), row.Text(5), row.Text(6)});
   }
 
-  void LoadEmpty() {
+  void LoadDoubtful() {
     for (auto& [key, record] : doubtful_) {
-      for (const Limit& limit : ConfiguredFor(key, to_.config)) {
+      for (const Limit& limit : ConfiguredFor(key, context_.config)) {
         AddEmpty(limit, 0, record);
       }
-      // Limits that are added later are empty too.
-      record.extras.last_left = to_.now;
-      record.extras.left_full = to_.now + milliseconds(kMaxPeriodMillis);
+      // Limits that the bucket gets later have no tokens either.
+      record.extras.last_left = context_.now;
+      record.extras.left_full = context_.now + milliseconds(kMaxPeriodMillis);
       // Loaded as a change, so that the next process does not find the damaged row again.
-      to_.buckets.Load(std::move(record), BucketTable::Loaded::kAsChange);
+      context_.buckets.Load(std::move(record), BucketTable::Loaded::kAsChange);
     }
   }
 
@@ -97,54 +99,56 @@ class Loader {
            std::in_range<std::uint32_t>(row.Integer(2));
   }
 
-  // Returns the entry of a bucket in doubt, and creates it if there is none.
+  // Returns the entry of a doubtful bucket, and creates it if there is none.
   BucketRecord& DoubtfulRecord(const BucketKey& key) {
-    return doubtful_.try_emplace(key, Blank(key, to_.now)).first->second;
+    return doubtful_.try_emplace(key, Blank(key, context_.now)).first->second;
   }
 
   void MarkDoubtful(const BucketKey& key, std::string_view why) {
-    to_.damage.Note("bucket", fmt::format("{}/{}: {}; it is empty", key.entity, key.resource, why));
+    context_.damage.Note("bucket",
+                         fmt::format("{}/{}: {}; it is empty", key.entity, key.resource, why));
     DoubtfulRecord(key);
   }
 
   // The stored texts of a bucket; `extras` and `use` are empty if there are none.
-  struct Meters {
+  struct StoredTexts {
     std::string_view limits;
     std::string_view extras;
     std::string_view use;
   };
 
-  void LoadOne(const BucketKey& key, std::int64_t time, const Meters& meters) {
+  void LoadOne(const BucketKey& key, std::int64_t time, const StoredTexts& texts) {
     BucketRecord record = Blank(key, {time});
-    const Status read = ReadMeters(meters, record);
+    const Status read = ReadMeters(texts, record);
     const bool is_time = time >= kEarliestBucketTime.value && time <= kLatestBucketTime.value;
     if (read && is_time) {
-      BucketUse use = ReadUse(key, meters.use, record.names.size());
+      BucketUse use = ReadUse(key, texts.use, record.names.size());
       // A bucket without any limit is treated as one that was never charged.
       const bool is_empty = record.names.empty() && record.extras == ExtraMeters() && IsEmpty(use);
       if (!is_empty) {
-        to_.buckets.Load(std::move(record), BucketTable::Loaded::kAsKept, std::move(use));
+        context_.buckets.Load(std::move(record), BucketTable::Loaded::kAsKept, std::move(use));
       }
       return;
     }
     MarkDoubtful(key, read ? "an impossible time" : read.error().message);
-    KeepLimits(key, meters.limits);
+    KeepLimits(key, texts.limits);
   }
 
-  // Returns the use of a bucket; none, which is noted, if it is unreadable.
+  // Returns the use of a bucket. Unreadable use is noted, and left out.
   BucketUse ReadUse(const BucketKey& key, std::string_view text, std::size_t limits) {
     if (text.empty()) return {};
     Result<BucketUse> use = reader_.ReadUse(text, limits);
     if (use) return *std::move(use);
-    to_.damage.Note("bucket", fmt::format("{}/{}: its use of the last hour is unreadable; it is "
-                                          "left out of usage",
-                                          key.entity, key.resource));
+    context_.damage.Note("bucket",
+                         fmt::format("{}/{}: its use of the last hour is unreadable; it is "
+                                     "left out of usage",
+                                     key.entity, key.resource));
     return {};
   }
 
-  Status ReadMeters(const Meters& meters, BucketRecord& record) {
-    WEIR_RETURN_IF_ERROR(reader_.ReadLimits(meters.limits, record));
-    return meters.extras.empty() ? Status() : reader_.ReadExtras(meters.extras, record);
+  Status ReadMeters(const StoredTexts& texts, BucketRecord& record) {
+    WEIR_RETURN_IF_ERROR(reader_.ReadLimits(texts.limits, record));
+    return texts.extras.empty() ? Status() : reader_.ReadExtras(texts.extras, record);
   }
 
   void KeepLimitsOfDoubtful(const BucketKeyView& view, std::string_view limits) {
@@ -153,9 +157,9 @@ class Loader {
     if (doubtful_.contains(key)) KeepLimits(key, limits);
   }
 
-  // Adds the readable ones of `limits` to the bucket in doubt.
+  // Adds the readable limits in `limits` to the doubtful bucket.
   void KeepLimits(const BucketKey& key, std::string_view limits) {
-    BucketRecord known = Blank(key, to_.now);
+    BucketRecord known = Blank(key, context_.now);
     (void)reader_.ReadLimits(limits, known);
     BucketRecord& record = DoubtfulRecord(key);
     for (std::size_t i = 0; i < known.names.size(); ++i) {
@@ -165,7 +169,7 @@ class Loader {
   }
 
   const ChangeIndex& index_;
-  const BucketsToLoad& to_;
+  const BucketsToLoad& context_;
   BucketReader reader_;
   std::map<BucketKey, BucketRecord> doubtful_;
 };
@@ -185,8 +189,8 @@ BucketRecord EmptiedAt(BucketRecord record, UnixMillis now) {
 }
 
 Status LoadBuckets(sqlite::Connection& connection, const ChangeIndex& index,
-                   const BucketsToLoad& to) {
-  Loader loader(index, to);
+                   const BucketsToLoad& context) {
+  Loader loader(index, context);
   loader.LoadChanges();
   WEIR_ASSIGN_OR_RETURN(
       auto rows,
@@ -194,7 +198,7 @@ Status LoadBuckets(sqlite::Connection& connection, const ChangeIndex& index,
   Result<bool> row = true;
   while ((row = rows.Step()) && *row) loader.LoadRow(rows);
   if (!row) return Fail(std::move(row.error()));
-  loader.LoadEmpty();
+  loader.LoadDoubtful();
   return {};
 }
 

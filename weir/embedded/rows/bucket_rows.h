@@ -20,11 +20,12 @@ struct BucketsToLoad {
 /// Returns the bucket without tokens, as of `now` or its own later time. Debt stays.
 BucketRecord EmptiedAt(BucketRecord record, UnixMillis now);
 
-/// Fills `to.buckets`. If the latest state of a bucket is unreadable, this is noted and the bucket
-/// is loaded without tokens as of `to.now`, so that it never admits more than if it had been read.
-/// Its limits are then those of its row in the table, and those that are configured for it. If no
-/// limit of such a bucket is known, it is noted and left out. Returns errors of SQLite only.
+/// Fills `context.buckets`. If the latest state of a bucket is unreadable, this is noted and the
+/// bucket is loaded without tokens as of `context.now`, so that it never admits more than if its
+/// state had been read. Its limits are then those of its row in the table and of its last readable
+/// change, and those that are configured for it. A row whose key is unreadable is noted and left
+/// out. Returns errors of SQLite only.
 [[nodiscard]] Status LoadBuckets(sqlite::Connection& connection, const ChangeIndex& index,
-                                 const BucketsToLoad& to);
+                                 const BucketsToLoad& context);
 
 }  // namespace weir

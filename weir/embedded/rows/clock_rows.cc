@@ -11,7 +11,8 @@ struct ClockColumn {
   enum : int { kId, kBoot, kTimeNamespace, kBase, kCorrection, kCounted, kCountedAt };
 };
 
-// The longest time since boot that AuditHorizon::State::at can have: 292 years, in nanoseconds.
+// The longest time since boot, in ms, that AuditHorizon::State::at can have: 292 years, the range
+// of nanoseconds.
 constexpr std::int64_t kLongestBoot = std::chrono::floor<milliseconds>(nanoseconds::max()).count();
 
 bool IsInTimeRange(std::int64_t time) {

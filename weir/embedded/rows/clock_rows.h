@@ -32,7 +32,7 @@ CREATE TABLE clock(  -- one row
 )sql";
 
 /// Reads the row. Returns nothing if no process has opened the file since the table exists, or if
-/// the row is unreadable, which is noted in `damage` unless that is null.
+/// the row is unreadable, which is noted in `damage` unless `damage` is null.
 [[nodiscard]] Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection,
                                                            DamageReport* damage = nullptr);
 /// Returns whether a row is valid. `row` has all columns in the order of the table.

@@ -61,8 +61,8 @@ bool ReadTerms(ondemand::value value, Limit& limit) {
   return count + 1 >= numbers.size();
 }
 
-// Calls `field(name, value)` for each member of a JSON object. Returns false if that returns false,
-// or if the text is not an object.
+// Calls `field(name, value)` for each member of a JSON object. Returns false if `field` returns
+// false, or if the text is not an object.
 template <class Field>
 bool ReadObject(std::string_view text, Field&& field) {
   ondemand::parser parser;
@@ -209,39 +209,39 @@ class Writer {
   }
 
   Status operator()(const PutLimits& put) { return Write(put.level); }
-  Status operator()(const DeleteLimits& gone) { return Write(gone.level); }
+  Status operator()(const DeleteLimits& deleted) { return Write(deleted.level); }
   Status operator()(const CreateEntity& create) { return Write(create.record.entity.id); }
   Status operator()(const PutEntity& put) { return Write(put.record.entity.id); }
-  Status operator()(const DeleteEntity& gone) {
+  Status operator()(const DeleteEntity& deleted) {
     // The limits of an entity are deleted with it.
-    WEIR_RETURN_IF_ERROR(delete_levels_->Bind(1, gone.id).Run());
-    return Write(gone.id);
+    WEIR_RETURN_IF_ERROR(delete_levels_->Bind(1, deleted.id).Run());
+    return Write(deleted.id);
   }
 
  private:
   explicit Writer(const ConfigTable& table) : table_(&table) {}
 
   Status Write(const Level& level) {
-    const std::optional<LevelLimits> now = table_->GetLimits(level);
-    sqlite::Statement& statement = now ? *put_level_ : *delete_level_;
+    const std::optional<LevelLimits> current = table_->GetLimits(level);
+    sqlite::Statement& statement = current ? *put_level_ : *delete_level_;
     statement.Bind(1, KindName(level.kind)).Bind(2, level.entity).Bind(3, level.resource);
-    if (!now) return statement.Run();
-    const std::string limits = LimitsText(now->limits);
-    statement.Bind(4, limits).BindNull(5).Bind(6, now->managed ? 1 : 0);
-    if (now->on_unavailable) {
-      statement.Bind(5, *now->on_unavailable == OnUnavailable::kBlock ? "block" : "allow");
+    if (!current) return statement.Run();
+    const std::string limits = LimitsText(current->limits);
+    statement.Bind(4, limits).BindNull(5).Bind(6, current->managed ? 1 : 0);
+    if (current->on_unavailable) {
+      statement.Bind(5, *current->on_unavailable == OnUnavailable::kBlock ? "block" : "allow");
     }
     return statement.Run();
   }
 
   Status Write(const std::string& id) {
-    const std::optional<EntityRecord> now = table_->GetEntity(id);
-    if (!now) return delete_entity_->Bind(1, id).Run();
-    const Entity& entity = now->entity;
+    const std::optional<EntityRecord> current = table_->GetEntity(id);
+    if (!current) return delete_entity_->Bind(1, id).Run();
+    const Entity& entity = current->entity;
     const std::string metadata = MetadataText(entity.metadata);
     sqlite::Statement& statement = *put_entity_;
     statement.Bind(1, id).Bind(2, entity.name).BindNull(3).Bind(4, entity.cascade ? 1 : 0);
-    statement.Bind(5, metadata).Bind(6, entity.created_at.value).Bind(7, now->managed ? 1 : 0);
+    statement.Bind(5, metadata).Bind(6, entity.created_at.value).Bind(7, current->managed ? 1 : 0);
     if (entity.parent) statement.Bind(3, *entity.parent);
     return statement.Run();
   }

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-/// Writes the present state, in `table`, of every limit and entity that `changes` touch. REQUIRES:
+/// Writes every limit and entity that `changes` touch, in the state that `table` has now. REQUIRES:
 /// a transaction.
 [[nodiscard]] Status WriteConfig(sqlite::Connection& connection, const ConfigTable& table,
                                  std::span<const ConfigChange> changes);

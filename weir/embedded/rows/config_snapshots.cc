@@ -28,7 +28,8 @@ void ConfigSnapshots::Publish(std::span<const ConfigChange> changes) {
     published_.swap(draft_);
     is_read = draft_->readers > 0;
   }
-  // Readers of the version that was published before keep it, and no reader can begin to use it.
+  // The draft is now the version that was published before. If it still has readers, they keep it
+  // alive, and the next draft is a copy. No further reader can begin to use it.
   if (is_read) return draft_.reset();
   // Changes that were valid once are valid again in the same table. Whether an entity has buckets
   // may have changed since, so that is not checked again.

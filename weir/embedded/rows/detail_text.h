@@ -13,7 +13,8 @@ namespace weir {
 
 /// Returns the JSON object of `parts`.
 std::string ToText(const AuditDetail::Parts& parts);
-/// Reads such an object. Returns false if the text is not one, or has numbers that are not whole.
+/// Parses such a JSON object. Returns false if the text is not an object, or has numbers that are
+/// not whole.
 [[nodiscard]] bool ReadParts(std::string_view text, AuditDetail::Parts& parts);
 
 using CountersByName = std::map<std::string, std::int64_t, std::less<>>;

@@ -25,8 +25,8 @@ class EmbeddedAudit final : public AuditLog {
   FileTasks& jobs_;
 };
 
-/// Lists rows and the use that `buckets` counts. Added usage survives a kill; it survives a power
-/// loss as decisions do (Durability).
+/// Lists the stored rows, merged with the use that `buckets` still counts. Added usage survives a
+/// kill; it survives a power loss as decisions do (Durability).
 class EmbeddedUsage final : public UsageStore {
  public:
   EmbeddedUsage(FileTasks& jobs, const BucketTable& buckets) : jobs_(jobs), buckets_(buckets) {}

@@ -1,4 +1,4 @@
-// The use of buckets that a file has next to the buckets, for a process that only reads the file.
+// Reads the use that a file stores with its buckets, for a process that only reads the file.
 #pragma once
 
 #include "weir/base/result.h"

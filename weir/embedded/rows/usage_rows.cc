@@ -60,16 +60,16 @@ Result<UsageRemainder> ReadRemainderWith(sqlite::Statement& select, const Bucket
 // Windows with the same start are in alphabetical order. Parameters: ?1 entity, ?2 resource, ?3
 // from, ?4 until, ?5 window; of the cursor: ?6 the resource or entity that the filter leaves open,
 // ?7 start, ?8 window.
-std::string SqlOf(const UsageFilter& filter, bool goes_on) {
+std::string SqlOf(const UsageFilter& filter, bool has_cursor) {
   std::string sql(kSelect);
   sql += filter.entity ? "entity = ?1" : "resource = ?2";
   if (filter.entity && filter.resource) sql += " AND resource = ?2";
   if (filter.from) sql += " AND start >= ?3";
   if (filter.until) sql += " AND start <= ?4";
   if (filter.window) sql += " AND span = ?5";
-  if (goes_on && filter.entity) {
+  if (has_cursor && filter.entity) {
     sql += " AND (resource < ?6 OR (resource = ?6 AND (start < ?7 OR (start = ?7 AND span > ?8))))";
-  } else if (goes_on) {
+  } else if (has_cursor) {
     sql += " AND (start < ?7 OR (start = ?7 AND (entity < ?6 OR (entity = ?6 AND span > ?8))))";
   }
   return sql + (filter.entity ? " ORDER BY resource DESC, start DESC, span"
@@ -116,11 +116,11 @@ Result<std::optional<UsageSnapshot>> UsageRows::Find(const UsageSnapshot& wanted
   find_->Bind(4, Name(wanted.window));
   UsageSnapshot snapshot;
   WEIR_ASSIGN_OR_RETURN(const bool found, find_->Step());
-  const bool reads = found && ReadSnapshot(*find_, snapshot);
-  const std::string what = found && !reads ? DescribeRow(*find_) : std::string();
+  const bool is_readable = found && ReadSnapshot(*find_, snapshot);
+  const std::string what = found && !is_readable ? DescribeRow(*find_) : std::string();
   find_->Reset();
   if (!found) return std::nullopt;
-  if (reads) return snapshot;
+  if (is_readable) return snapshot;
   return Fail(Code::kDataLoss, fmt::format("{}: usage of {}; 'weir store repair' removes it",
                                            file_name_, Printable(what)));
 }
@@ -163,7 +163,7 @@ Status UsageRows::AddHours(const BucketKey& key, std::span<const HourOfUse> hour
   const std::vector<UsageSnapshot> snapshots = SnapshotsOf(key, hours, remainder);
   for (std::size_t i = 0; i < snapshots.size(); ++i) {
     Result<std::optional<UsageSnapshot>> found = Find(snapshots[i]);
-    // An unreadable row is reported by listings and checks, and a sum of it would be wrong.
+    // An unreadable row is reported by listings and checks, and a sum with it would be wrong.
     if (!found && found.error().code == Code::kDataLoss) continue;
     if (!found) return Fail(std::move(found.error()));
     if (!*found) ++rows_added_;
@@ -279,14 +279,15 @@ Result<Page<UsageSnapshot>> ListUsage(sqlite::Connection& connection, const Usag
   if (!page.cursor.empty()) {
     WEIR_ASSIGN_OR_RETURN(cursor, ReadUsageCursor(filter, page.cursor));
   }
-  const bool goes_on = !page.cursor.empty();
-  WEIR_ASSIGN_OR_RETURN(sqlite::Statement select, connection.Prepare(SqlOf(filter, goes_on)));
+  const bool has_cursor = !page.cursor.empty();
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement select, connection.Prepare(SqlOf(filter, has_cursor)));
   Bind(select, filter);
-  if (goes_on) select.Bind(6, cursor.open).Bind(7, cursor.start.value).Bind(8, Name(cursor.window));
+  if (has_cursor)
+    select.Bind(6, cursor.open).Bind(7, cursor.start.value).Bind(8, Name(cursor.window));
   Page<UsageSnapshot> found;
   Result<bool> row = true;
   while ((row = select.Step()) && *row) {
-    // A row after a full page is left to the next page, whether or not it is readable.
+    // A row after a full page belongs to the next page, whether or not it is readable.
     if (found.items.size() == page.limit) {
       found.next = CursorOf(filter, found.items.back());
       break;

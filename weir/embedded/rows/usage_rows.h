@@ -33,7 +33,8 @@ class UsageRows {
   [[nodiscard]] Status Trim(UnixMillis now);
   static constexpr std::int64_t kExtraTrimmedRows = 16;
 
-  /// Ends the transaction in the statistics: a rollback discards its part of them.
+  /// Updates the statistics at the end of a transaction. Those of a rolled-back transaction are
+  /// discarded.
   void End(bool committed);
   /// Returns the statistics of committed transactions. `kept` is 0 until the first Trim.
   UsageStats stats() const { return committed_stats_; }

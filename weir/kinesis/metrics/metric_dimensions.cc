@@ -87,19 +87,19 @@ std::vector<MetricDimension> DimensionsOf(const MetricNode& place,
   const auto add = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) dimensions.push_back({std::string(name), std::string(value)});
   };
-  const auto add_those_of = [&](MetricsGranularity granularity) {
-    for (const AdditionalDimension& one : additional) {
-      if (one.granularity == granularity) add(one.name, one.value);
+  const auto add_additional = [&](MetricsGranularity granularity) {
+    for (const AdditionalDimension& dimension : additional) {
+      if (dimension.granularity == granularity) add(dimension.name, dimension.value);
     }
   };
-  add_those_of(MetricsGranularity::kGlobal);
+  add_additional(MetricsGranularity::kGlobal);
   add(kErrorCode, place.code);
   if (place.stream.empty()) return dimensions;
   add(kStreamName, place.stream);
-  add_those_of(MetricsGranularity::kStream);
+  add_additional(MetricsGranularity::kStream);
   if (place.shard.empty()) return dimensions;
   add(kShardId, place.shard);
-  add_those_of(MetricsGranularity::kShard);
+  add_additional(MetricsGranularity::kShard);
   return dimensions;
 }
 

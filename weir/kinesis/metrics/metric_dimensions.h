@@ -12,8 +12,8 @@
 
 namespace weir::kinesis {
 
-/// A dimension of all metrics of a granularity and of those below it: kGlobal is on all metrics,
-/// kStream on those of streams and shards, kShard on those of shards.
+/// A dimension that a program adds to metrics. kGlobal: to all metrics; kStream: to the metrics of
+/// streams and shards; kShard: to the metrics of shards.
 struct AdditionalDimension {
   std::string name;
   std::string value;
@@ -30,7 +30,7 @@ struct AdditionalDimension {
 [[nodiscard]] Result<std::vector<AdditionalDimension>> ParseAdditionalDimensions(
     std::string_view text);
 
-/// A node of the library's tree. Members that do not apply to it are empty.
+/// A node of the library's tree of metrics. Members that do not apply to the node are empty.
 struct MetricNode {
   std::string_view code;
   std::string_view stream;

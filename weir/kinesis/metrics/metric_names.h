@@ -12,13 +12,14 @@ namespace weir::kinesis {
 enum class MetricsLevel { kNone, kSummary, kDetailed };
 enum class MetricsGranularity { kGlobal, kStream, kShard };
 
-/// Parse the names of the library's properties; nothing for another name.
+/// Parse the values of the library's properties MetricsLevel and MetricsGranularity. Return nothing
+/// for any other text.
 std::optional<MetricsLevel> ParseMetricsLevel(std::string_view name);
 std::optional<MetricsGranularity> ParseMetricsGranularity(std::string_view name);
 
 /// The metrics of the Kinesis Producer Library 1.0.7, without UnhealthyDaemon, as there is no
-/// daemon here, and with two of our own. Next to each: the event that adds a sample, and the
-/// sample.
+/// daemon here, and with two of our own. The comment at each metric gives the event that adds a
+/// sample, and the value of the sample.
 enum class Metric : std::uint8_t {
   kUserRecordsReceived,      ///< a put: 1
   kUserRecordsDataReceived,  ///< a put: the bytes of its data; our own
@@ -30,8 +31,8 @@ enum class Metric : std::uint8_t {
   kErrorsByCode,             ///< an entry or a whole request that failed: 1
   kAllErrors,          ///< a response for an entry: 0 or, if it failed, 1; a failed request: 1
   kRetriesPerRecord,   ///< a result: the number of attempts less 1
-  kUserRecordExpired,  ///< a result whose last attempt is the expiry: 1
-  kBufferingTime,      ///< an attempt: the time since the last one or the put
+  kUserRecordExpired,  ///< a result whose last attempt has the code Expired: 1
+  kBufferingTime,      ///< an attempt: the time since the previous attempt, or since the put
   kRequestTime,        ///< a response: the time since the request was sent
   kUserRecordsPerKinesisRecord,  ///< a Kinesis record that is sent: its user records
   /// A request that is sent: its Kinesis records.
@@ -45,7 +46,7 @@ inline constexpr std::size_t kMetrics = 17;
 struct MetricInfo {
   std::string_view name;
   std::string_view unit;  ///< "Count", "Bytes" or "Milliseconds"
-  MetricsLevel level;     ///< the lowest level at which it is kept
+  MetricsLevel level;     ///< the lowest level that includes the metric
   bool is_ours = false;   ///< the library has no such metric; it is not uploaded to CloudWatch
 };
 /// Returns name, unit and level of a metric.
@@ -58,7 +59,7 @@ struct MetricCounter {
   enum class Part {
     kSum,
     kCount,
-    /// Count less sum: the zeros of a metric whose samples are 0 and 1.
+    /// Count less sum: the number of zeros, for a metric whose samples are 0 and 1.
     kZeros,
   };
   std::string_view name;

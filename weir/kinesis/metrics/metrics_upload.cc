@@ -16,7 +16,7 @@ std::string IdentityOf(const MetricReading& reading,
 }
 
 // Returns whether the failure may be temporary.
-bool MayPass(FailureClass kind) {
+bool MayBeTemporary(FailureClass kind) {
   return kind != FailureClass::kPermanent && kind != FailureClass::kConditional &&
          kind != FailureClass::kConflict;
 }
@@ -37,7 +37,8 @@ MetricsUpload::MetricsUpload(MetricsUploadOptions options, Instant now, std::uin
 
 MetricsUploadStep MetricsUpload::OnSamples(const std::vector<MetricReading>& samples,
                                            UnixMillis wall, Instant now) {
-  // Counted from now, also if this is late: two uploads are never closer than the delay.
+  // The delay counts from now, even if the samples come late: two uploads are never closer than the
+  // delay.
   due_ = now + options_.delay;
   KeepSamples(samples, wall);
   return NextStep(now);
@@ -57,7 +58,7 @@ MetricsUploadStep MetricsUpload::OnAnswer(const std::optional<AwsFailure>& failu
     backoff_.Reset();
   } else {
     ++stats_.failures;
-    if (MayPass(failure->kind)) {
+    if (MayBeTemporary(failure->kind)) {
       if (failure->maybe_applied) stats_.maybe_doubled += flight_data_;
       ReturnFlight();
       retry_ = now + backoff_.Next(rng_);

@@ -1,5 +1,5 @@
-// Decides when which metrics are uploaded to CloudWatch, without I/O: samples and responses go in;
-// requests and the next wake-up come out. Mechanism: docs/design/kinesis-metrics.md.
+// Decides which metrics are uploaded to CloudWatch and when, without I/O: samples and responses go
+// in; requests and the next wake-up come out. Mechanism: docs/design/kinesis-metrics.md.
 //
 //   samples --> kept, merged by metric and minute --> one request --> uploaded
 //                         ^                                |
@@ -28,7 +28,7 @@ struct MetricsUploadOptions {
   std::vector<AdditionalDimension> dimensions{};  ///< a result of ParseAdditionalDimensions
   /// The maximum number of minutes of samples that are kept while uploads fail; > 0.
   std::size_t max_minutes = 15;
-  std::size_t max_kept = 100'000;         ///< the most data that are kept, those in flight included
+  std::size_t max_kept = 100'000;         ///< the maximum number of data, those in flight included
   std::size_t max_data = kMaxMetricData;  ///< the most data of a request; > 0
   /// The most bytes of a request, except if one datum is larger.
   std::size_t max_bytes = kMaxMetricDataBytes;
@@ -44,7 +44,7 @@ struct MetricsUploadStats {
   std::uint64_t uploaded = 0;  ///< data that CloudWatch has accepted
   std::uint64_t requests = 0;  ///< requests that were sent
   std::uint64_t failures = 0;  ///< requests that failed
-  /// Data that CloudWatch may have counted, and that are sent again.
+  /// Data of failed requests that CloudWatch may have counted all the same; they are sent again.
   std::uint64_t maybe_doubled = 0;
   /// Data that were discarded beyond the bounds, the oldest first.
   std::uint64_t dropped = 0;
@@ -59,26 +59,27 @@ struct MetricsUploadStep {
   bool ended = false;                 ///< after OnLastSamples: no step follows
 };
 
-/// A state machine; not thread-safe. One request is in flight at a time. A datum is uploaded until
-/// CloudWatch has accepted it. If its request had no response, it may be counted twice there, since
-/// PutMetricData has no token by which CloudWatch could recognize a repeated request.
+/// A state machine; not thread-safe. One request is in flight at a time. A datum is sent again
+/// until CloudWatch has accepted or refused it, or it is dropped. If a request had no response,
+/// CloudWatch may count its data twice, since PutMetricData has no token by which CloudWatch could
+/// recognize a repeated request.
 class MetricsUpload {
  public:
   MetricsUpload(MetricsUploadOptions options, Instant now, std::uint64_t seed);
 
   /// Returns whether it is time to call OnSamples with the result of ProducerMetrics::Take.
   bool IsDue(Instant now) const { return !is_closing_ && now >= due_; }
-  /// Adds samples, dated `wall`. Metrics that the library does not have are left out.
+  /// Adds samples, dated `wall`. Metrics that the library does not have are not uploaded.
   MetricsUploadStep OnSamples(const std::vector<MetricReading>& samples, UnixMillis wall,
                               Instant now);
-  /// Adds the last samples. All kept data are uploaded at once, and again after failures, until
-  /// Abandon; a failure of credentials or permissions ends this.
+  /// Adds the last samples. All kept data are uploaded without further delay, and retried after
+  /// failures until Abandon, or until a failure of credentials or permissions.
   MetricsUploadStep OnLastSamples(const std::vector<MetricReading>& samples, UnixMillis wall,
                                   Instant now);
   MetricsUploadStep OnWake(Instant now) { return NextStep(now); }
-  /// Handles the end of the request. No failure: CloudWatch accepted it.
+  /// Handles the end of the request. No failure: CloudWatch accepted the request.
   MetricsUploadStep OnAnswer(const std::optional<AwsFailure>& failure, Instant now);
-  /// Stops sending, after OnLastSamples. It ends when no request is in flight.
+  /// Stops sending, after OnLastSamples. The upload ends when no request is in flight.
   MetricsUploadStep Abandon(Instant now);
 
   MetricsUploadStats stats() const;
@@ -97,7 +98,7 @@ class MetricsUpload {
   void DropBeyondBounds();
   /// Moves the oldest kept data to flight_. Returns the body of their request.
   std::string TakeRequest();
-  /// Keeps the data of the request that failed.
+  /// Moves the data of the failed request back to the kept data.
   void ReturnFlight();
   /// Returns the next step.
   MetricsUploadStep NextStep(Instant now);

@@ -24,7 +24,7 @@ using Closing = OwedResult<void, "the uploader was destroyed">;
 }  // namespace
 
 /// Steps are made and carried out by tasks of the scheduler, one after the other. Tasks have weak
-/// pointers, so that they do not keep it alive.
+/// pointers, so that they do not keep the state alive.
 class MetricsUploader::State : public std::enable_shared_from_this<State> {
  public:
   State(const MetricsUploaderParts& parts, MetricsUploadOptions options, milliseconds timeout,
@@ -34,7 +34,7 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
         upload_(std::move(options), parts.scheduler.clock().Now(), seed) {}
   ~State();
 
-  // Post a task. If the uploader is destroyed before the task runs, it does nothing.
+  // Post a task. If the uploader is destroyed before the task runs, the task does nothing.
   void WakeSoon();
   void CloseSoon(Deadline deadline, Done<void> done);
   /// No task uses the metrics after this has returned.
@@ -175,7 +175,7 @@ void MetricsUploader::State::OnAnswer(const Failure& failure) {
     step = upload_.OnAnswer(failure, Now());
   }
   if (failure) LogFailure(failure->message);
-  // Last: the `done` of Close may run, and the log may be destroyed then.
+  // CarryOut comes last: it may run the `done` of Close, and the log may be destroyed then.
   CarryOut(std::move(step));
 }
 
@@ -199,10 +199,10 @@ void MetricsUploader::State::LogFailure(std::string_view message) {
   if (!parts_.log.IsEnabled(LogLevel::kWarning)) return;
   const auto suppressed = failed_.ShouldWrite(Now());
   if (!suppressed) return;
-  const MetricsUploadStats now = stats();
+  const MetricsUploadStats current = stats();
   const auto number = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
-  const std::array fields{LogField{"message", message}, LogField{"kept", number(now.kept)},
-                          LogField{"lost", number(now.dropped + now.refused)},
+  const std::array fields{LogField{"message", message}, LogField{"kept", number(current.kept)},
+                          LogField{"lost", number(current.dropped + current.refused)},
                           LogField{"suppressed", *suppressed}};
   parts_.log.Write(LogLevel::kWarning, "kinesis.metrics_failed", fields);
 }
@@ -218,20 +218,20 @@ void MetricsUploader::State::ReportEnd() {
 }
 
 Status MetricsUploader::State::EndStatus() const {
-  const MetricsUploadStats now = stats();
-  const std::uint64_t lost = now.kept + now.dropped + now.refused;
+  const MetricsUploadStats current = stats();
+  const std::uint64_t lost = current.kept + current.dropped + current.refused;
   if (lost == 0) return {};
   Error why = last_failure_;
   if (why.message.empty()) {
     why = is_late_ ? Error{Code::kDeadlineExceeded, "no answer came in time"}
                    : Error{Code::kResourceExhausted, std::string(kNoRoom)};
   }
-  if (is_late_ && now.kept > 0) why.code = Code::kDeadlineExceeded;
+  if (is_late_ && current.kept > 0) why.code = Code::kDeadlineExceeded;
   return Fail(why.code,
               fmt::format("{} metrics were not uploaded to CloudWatch: {}", lost, why.message));
 }
 
-// Data may be discarded without a failure that was logged: if too many come at once.
+// If too many data come at once, some are discarded without a failed request: this is logged here.
 void MetricsUploader::State::ReportDropped() {
   const std::uint64_t dropped = stats().dropped;
   if (dropped > std::exchange(dropped_, dropped)) LogFailure(kNoRoom);

@@ -27,9 +27,9 @@ struct MetricsUploaderParts {
   Log& log = NoLog();  ///< events of failures: docs/design/log.md
 };
 
-/// Thread-safe. Puts never wait for it: it takes the samples of the producer, and the producer does
-/// not depend on it. At MetricsLevel none there is nothing to upload. Close the producer first, so
-/// that its last results are uploaded, too.
+/// Thread-safe. The uploader takes the samples of the producer, which does not depend on the
+/// uploader: puts never wait for an upload. At MetricsLevel none there is nothing to upload. Close
+/// the producer first, so that its last results are uploaded, too.
 class MetricsUploader {
  public:
   /// Begins the first upload after one delay. `request_timeout`: of one request.
@@ -41,12 +41,12 @@ class MetricsUploader {
   MetricsUploader& operator=(const MetricsUploader&) = delete;
 
   /// Uploads the remaining samples and ends. `done` runs once, on the scheduler, when no request is
-  /// in flight: by `deadline`, or when a request that was sent before Close ends, which takes no
-  /// longer than its timeout. An error says how many metrics were not uploaded and why:
-  /// kDeadlineExceeded, or as the last failure. kCancelled: the uploader was destroyed before.
-  /// After several calls, the earliest deadline counts.
+  /// in flight. This is by `deadline`, except that a request sent before Close may last longer, up
+  /// to its timeout. An error says how many metrics were not uploaded and why: kDeadlineExceeded,
+  /// kResourceExhausted or the code of the last failure. kCancelled: the uploader was destroyed
+  /// before. After several calls, the earliest deadline counts.
   void Close(Deadline deadline, Done<void> done);
-  /// The same, but blocks. Not from a task of the scheduler.
+  /// The same, but blocks. Must not be called from a task of the scheduler.
   Status Close(Deadline deadline);
 
   MetricsUploadStats stats() const;

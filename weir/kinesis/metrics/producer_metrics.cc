@@ -10,8 +10,8 @@ namespace {
 
 using Counts = std::vector<Labelled<std::uint64_t>>;
 
-// The rows for Prometheus, without those of forgotten shards, whose series end: under another label
-// their counts would look like a burst.
+// Returns the rows for Prometheus, without the row of the forgotten shards. The series of these
+// shards end, since their counts would look like a burst under another label.
 std::vector<StreamMetrics::Row> ExportedRows(const StreamMetrics& metrics, Metric metric) {
   auto rows = metrics.Rows(metric, [](const auto& samples) { return samples.total(); });
   std::erase_if(rows, [](const StreamMetrics::Row& row) { return row.forgotten; });
@@ -38,10 +38,10 @@ MetricsOptions MetricsOf(const ProducerConfig& config) {
 }
 
 StreamMetrics& ProducerMetrics::Stream(std::string_view name) {
-  const bool is_one_for_all =
+  const bool is_shared =
       options_.granularity == MetricsGranularity::kGlobal || options_.level == MetricsLevel::kNone;
   const MutexLock lock(mutex_);
-  auto& stream = streams_[is_one_for_all ? std::string() : std::string(name)];
+  auto& stream = streams_[is_shared ? std::string() : std::string(name)];
   if (stream == nullptr) stream = std::make_unique<StreamMetrics>(options_);
   return *stream;
 }

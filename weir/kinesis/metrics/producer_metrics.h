@@ -47,8 +47,8 @@ class ProducerMetrics {
       : options_(options), oldest_age_(std::move(oldest_age)) {}
 
   /// Returns the metrics to which the producer of this stream reports its events. At granularity
-  /// global, and at level none, these are the same for all streams, whose events must then come on
-  /// one thread.
+  /// global, and at level none, this is the same object for all streams, and the events of all
+  /// streams must then come on one thread.
   StreamMetrics& Stream(std::string_view name);
 
   /// Returns the nodes that ever had a sample and that level and granularity keep, ordered by
@@ -64,8 +64,8 @@ class ProducerMetrics {
   HistogramSnapshot Spread(Metric metric) const;
 
   /// Adds the metrics that the level keeps to the registry, also those of streams that are opened
-  /// later. One producer for each registry, which it must outlive. kAlreadyExists: as Registry;
-  /// some metrics may have been added then.
+  /// later. Only one ProducerMetrics may be added to a registry, and it must outlive the registry.
+  /// kAlreadyExists: as Registry; some of the metrics may have been added all the same.
   [[nodiscard]] Status Register(Registry& registry) const;
 
  private:

@@ -86,12 +86,12 @@ void StreamMetrics::OnResult(const RecordResult& result, const PutOrigin& origin
 }
 
 void StreamMetrics::OnBuffered(Unpublished& unpublished, const Attempts& attempts, Instant put) {
-  const bool some_are_gone = attempts.count() > attempts.kept().size();
+  const bool some_are_discarded = attempts.count() > attempts.kept().size();
   Instant since = put;
   for (std::size_t i = 0; i < attempts.kept().size(); ++i) {
     const Attempt& attempt = *attempts.kept()[i];
-    // Attempts that are not kept lie between the first kept one and the second.
-    if (i != 1 || !some_are_gone) {
+    // The discarded attempts lie between the first kept one and the second.
+    if (i != 1 || !some_are_discarded) {
       unpublished.Add(Metric::kBufferingTime, InMillis(attempt.began - since));
       buffering_.Record((attempt.began - since).count());
     }
@@ -172,26 +172,26 @@ void StreamMetrics::Node::AddOld(const Node& other) {
 
 std::vector<StreamMetrics::Row> StreamMetrics::Rows(
     Metric metric, const std::function<Statistic(const WindowedStatistic&)>& read) const {
-  const auto of_place = [&](const WindowedStatistic& samples) -> std::optional<Statistic> {
+  const auto read_node = [&](const WindowedStatistic& samples) -> std::optional<Statistic> {
     if (samples.total().count == 0) return std::nullopt;
     return read(samples);
   };
   std::vector<Row> rows;
   const MutexLock lock(mutex_);
-  for (const auto& [shard, node] : nodes_) AddRows(rows, metric, node, {.shard = shard}, of_place);
-  AddRows(rows, metric, forgotten_, {.forgotten = true}, of_place);
+  for (const auto& [shard, node] : nodes_) AddRows(rows, metric, node, {.shard = shard}, read_node);
+  AddRows(rows, metric, forgotten_, {.forgotten = true}, read_node);
   return rows;
 }
 
 std::vector<StreamMetrics::Row> StreamMetrics::TakeRows(Metric metric) {
-  const auto of_place = [](WindowedStatistic& samples) -> std::optional<Statistic> {
-    const Statistic taken = samples.Take();
-    return taken.count == 0 ? std::nullopt : std::optional(taken);
+  const auto take_node = [](WindowedStatistic& samples) -> std::optional<Statistic> {
+    const Statistic statistic = samples.Take();
+    return statistic.count == 0 ? std::nullopt : std::optional(statistic);
   };
   std::vector<Row> rows;
   const MutexLock lock(mutex_);
-  for (auto& [shard, node] : nodes_) AddRows(rows, metric, node, {.shard = shard}, of_place);
-  AddRows(rows, metric, forgotten_, {.forgotten = true}, of_place);
+  for (auto& [shard, node] : nodes_) AddRows(rows, metric, node, {.shard = shard}, take_node);
+  AddRows(rows, metric, forgotten_, {.forgotten = true}, take_node);
   return rows;
 }
 

@@ -28,17 +28,17 @@ struct MetricsOptions {
   MetricsGranularity granularity = MetricsGranularity::kShard;
 };
 
-/// The put of a user record; its result does not have these.
+/// What the metrics need of the put of a user record; RecordResult does not have these.
 struct PutOrigin {
   Instant put;
   std::size_t bytes = 0;  ///< the size of the data of the record
 };
 
 /// Events must come on one thread at a time; all other calls may come on any thread. Events can be
-/// read after Publish. Each sample is stored once, at the shard if that is known and the
-/// granularity asks for it, else at the stream; readers compute the sums. A shard without samples
-/// for an hour is forgotten, except for its part of the sums. At level none no sample is stored,
-/// and an event costs a comparison.
+/// read after Publish. Each sample is stored once, at the shard if it is known and the granularity
+/// is kShard, else at the stream; readers compute the sums. A shard without samples for an hour is
+/// forgotten, but its samples still count in the sums. At level none no sample is stored, and an
+/// event costs a comparison.
 class StreamMetrics {
  public:
   /// The most error codes; further ones are counted as "Other".
@@ -55,8 +55,8 @@ class StreamMetrics {
                 Instant now);
   /// Counts a record that has its result.
   void OnResult(const RecordResult& result, const PutOrigin& origin, Instant now);
-  /// Makes the events since the last call readable. Call it once after all events of one turn. They
-  /// count as samples of `now`, which must not go back.
+  /// Makes the events since the last call readable. Call it once after all events of one turn.
+  /// Their samples are dated `now`, which must not go back.
   void Publish(Instant now);
 
   /// The samples of one node.
@@ -67,8 +67,8 @@ class StreamMetrics {
     bool forgotten = false;  ///< the sum of the shards that were forgotten
   };
   /// Returns the result of `read` for each node that ever had a sample of this metric, ordered by
-  /// shard and code, and last for the forgotten shards. `read` runs under a lock and must not call
-  /// this object.
+  /// shard and code; the sum of the forgotten shards comes last. `read` runs under a lock and must
+  /// not call this object.
   std::vector<Row> Rows(Metric metric,
                         const std::function<Statistic(const WindowedStatistic&)>& read) const;
   /// Returns the samples since the last call for this metric, of the nodes that had any. There must
@@ -87,7 +87,8 @@ class StreamMetrics {
     std::map<std::string, WindowedStatistic> errors;
     Instant last;
 
-    /// Adds the samples of another node, without their seconds.
+    /// Adds the samples of another node as samples that belong to no second
+    /// (WindowedStatistic::AddOld).
     void AddOld(const Node& other);
   };
   /// Samples that are not published. Used on the events' thread only.
@@ -106,7 +107,8 @@ class StreamMetrics {
   template <class AnyNode, class Read>
   static void AddRows(std::vector<Row>& rows, Metric metric, AnyNode& node, const Row& like,
                       const Read& read);
-  /// Returns the samples of a shard, or of the stream, for an event.
+  /// Returns the unpublished samples, of a shard or of the stream, to which an event adds its
+  /// samples.
   Unpublished& SamplesOf(std::optional<ShardId> shard);
   /// Finds or creates the samples of a shard.
   Unpublished& OfShard(std::uint64_t number);
@@ -122,7 +124,7 @@ class StreamMetrics {
   // Used on the events' thread only.
   Unpublished own_;
   absl::flat_hash_map<std::uint64_t, std::unique_ptr<Unpublished>> shards_;
-  // The shard of the latest event, which usually is that of the next, too.
+  // The shard of the latest event. The next event is usually of the same shard.
   std::optional<std::uint64_t> latest_shard_;
   Unpublished* latest_ = nullptr;
   std::vector<Unpublished*> touched_;

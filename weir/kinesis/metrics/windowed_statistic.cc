@@ -7,7 +7,7 @@ std::int64_t SecondOf(Instant now) {
   return std::chrono::floor<std::chrono::seconds>(nanoseconds(now.nanos)).count();
 }
 
-std::size_t PlaceOf(std::int64_t second) {
+std::size_t RingIndexOf(std::int64_t second) {
   constexpr std::int64_t kRing = WindowedStatistic::kSeconds;
   return static_cast<std::size_t>((second % kRing + kRing) % kRing);
 }
@@ -27,7 +27,7 @@ void WindowedStatistic::Add(const Statistic& samples, Instant now) {
   untaken_.Add(samples);
   if (ring_.empty()) ring_.resize(kSeconds);
   const std::int64_t second = SecondOf(now);
-  Bucket& bucket = ring_[PlaceOf(second)];
+  Bucket& bucket = ring_[RingIndexOf(second)];
   if (bucket.second != second) bucket = {second, {}};
   bucket.samples.Add(samples);
 }
@@ -36,8 +36,8 @@ Statistic WindowedStatistic::Last(std::chrono::seconds window, Instant now) cons
   Statistic sum;
   const std::int64_t last = SecondOf(now);
   for (const Bucket& bucket : ring_) {
-    const bool inside = bucket.second > last - window.count() && bucket.second <= last;
-    if (inside) sum.Add(bucket.samples);
+    const bool is_inside = bucket.second > last - window.count() && bucket.second <= last;
+    if (is_inside) sum.Add(bucket.samples);
   }
   return sum;
 }

@@ -32,7 +32,7 @@ struct Statistic {
   friend bool operator==(const Statistic&, const Statistic&) = default;
 };
 
-/// Not thread-safe. Takes 88 bytes until the first sample, then 2.4 KiB more.
+/// Not thread-safe. Takes 88 bytes until the first sample, then 2400 more.
 class WindowedStatistic {
  public:
   static constexpr std::int64_t kSeconds = 60;
@@ -44,8 +44,8 @@ class WindowedStatistic {
     total_.Add(samples);
     untaken_.Add(samples);
   }
-  /// Adds the samples of another object, which belong to no second. Samples that were taken there
-  /// are not taken again here.
+  /// Adds the samples of another object as samples that belong to no second. Samples that Take of
+  /// `other` has returned are not returned again by Take of this object.
   void AddOld(const WindowedStatistic& other) {
     total_.Add(other.total_);
     untaken_.Add(other.untaken_);
@@ -54,8 +54,8 @@ class WindowedStatistic {
   Statistic Take() { return std::exchange(untaken_, {}); }
 
   const Statistic& total() const { return total_; }
-  /// Returns the samples of the last seconds, the present one, which holds `now`, included.
-  /// REQUIRES: 1 to 60 s.
+  /// Returns the samples of the last `window`, which includes the second of `now`. REQUIRES: 1 to
+  /// 60 s.
   Statistic Last(std::chrono::seconds window, Instant now) const;
 
  private:

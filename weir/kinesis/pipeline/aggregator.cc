@@ -7,7 +7,7 @@
 namespace weir::kinesis {
 namespace {
 
-// Frees the allocation, too, which an assignment of an empty string would keep.
+// Frees the allocation of the string. Assigning an empty string would keep the allocation.
 void Free(std::string& text) { std::string().swap(text); }
 
 }  // namespace
@@ -71,8 +71,8 @@ void Aggregator::Add(const Group& group, UserRecord record) {
   }
   batch.expires = std::min(batch.expires, record.expires);
   batch.writer.Add(record.View());
-  // The writer has copied the data. The keys of the first record are kept: if it stays alone, they
-  // are needed.
+  // The writer has copied the data. The keys of the first record are kept: they are needed if the
+  // record stays alone.
   Free(record.data);
   if (!is_new) {
     Free(record.partition_key);
@@ -87,22 +87,22 @@ bool Aggregator::IsFull(const Batch& batch) const {
 }
 
 void Aggregator::Take(Batches::iterator batch, std::vector<KinesisRecord>& out) {
-  Batch& full = batch->second;
-  due_.erase({full.deadline, batch->first});
+  Batch& closed = batch->second;
+  due_.erase({closed.deadline, batch->first});
   KinesisRecord record{.partition_key = std::string(kAggregateKey),
-                       .data = full.writer.Take(),
+                       .data = closed.writer.Take(),
                        .shard = batch->first.shard,
-                       .deadline = full.deadline,
-                       .expires = full.expires};
-  UserRecord& first = full.records.front();
-  if (full.records.size() == 1 || options_.mode == AggregatorOptions::Mode::kByPartitionKey) {
+                       .deadline = closed.deadline,
+                       .expires = closed.expires};
+  UserRecord& first = closed.records.front();
+  if (closed.records.size() == 1 || options_.mode == AggregatorOptions::Mode::kByPartitionKey) {
     record.partition_key = std::move(first.partition_key);
     record.explicit_hash_key = first.explicit_hash_key;
   } else {
     record.explicit_hash_key = FormatHashKey(first.hash);
   }
-  if (IsOfShard(batch->first)) usual_ = (usual_ * 7 + full.records.size() + 7) / 8;
-  record.records = std::move(full.records);
+  if (IsOfShard(batch->first)) usual_ = (usual_ * 7 + closed.records.size() + 7) / 8;
+  record.records = std::move(closed.records);
   batches_.erase(batch);
   out.push_back(std::move(record));
 }

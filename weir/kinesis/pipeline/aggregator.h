@@ -17,13 +17,14 @@ namespace weir::kinesis {
 
 struct AggregatorOptions {
   enum class Mode {
-    /// A Kinesis record has records that are expected on one shard; as kByKey if the shard is not
-    /// known.
+    /// A Kinesis record has records that are expected on the same shard. Like kByKey if the shard
+    /// is not known.
     kByShard,
-    /// A Kinesis record has records of one hash key, which all land on the same shard whichever
+    /// A Kinesis record has records of one hash key, which all land on the same shard even if
     /// shards split.
     kByKey,
-    /// Like kByKey, but the records also have one partition key, which the Kinesis record gets.
+    /// Like kByKey, but the records also have the same partition key, and the Kinesis record gets
+    /// it.
     kByPartitionKey,
     kSeparately  ///< each user record is a Kinesis record
   };
@@ -33,14 +34,14 @@ struct AggregatorOptions {
   std::size_t max_bytes = 51'200;
 };
 
-/// Restores the data and keys of the user records of a Kinesis record, which hold none since the
-/// aggregator. `record.data` must not be used after this.
+/// Restores the data and keys of the user records from their Kinesis record, into which the
+/// aggregator moved them. `record.data` must not be used after this.
 void Unframe(KinesisRecord& record);
 
-/// A state machine without I/O; not thread-safe. A batch leaves before a record that would not fit,
-/// when its most urgent record is due, or on demand. Records of one hash key leave in the order of
-/// their puts. A record that alone is larger than max_bytes leaves alone and at once, after the
-/// records before it.
+/// A state machine without I/O; not thread-safe. A batch leaves when the next record would not fit
+/// into it, when it is full, when its most urgent record is due, or on demand. Records of one hash
+/// key leave in the order of their puts. A record that alone is larger than max_bytes leaves alone
+/// and at once, after the records before it.
 class Aggregator {
  public:
   explicit Aggregator(const AggregatorOptions& options) : options_(options) {}
@@ -81,8 +82,8 @@ class Aggregator {
   };
   using Batches = std::map<Group, Batch>;
 
-  /// Returns whether the batches of this group hold all keys of a shard, and not only one of
-  /// perhaps thousands of hash keys.
+  /// Returns whether the batches of this group hold all keys of a shard. Other batches hold a
+  /// single hash key, of which there may be thousands.
   bool IsOfShard(const Group& group) const;
   Group GroupOf(const UserRecord& record, std::optional<ShardId> shard) const;
   /// Adds the record to the batch of its group, and begins one if there is none.
@@ -93,7 +94,7 @@ class Aggregator {
 
   AggregatorOptions options_;
   Batches batches_;        // sorted; those without a shard come first
-  std::size_t usual_ = 1;  // average number of user records in a batch of a shard, lately
+  std::size_t usual_ = 1;  // moving average of the user records in a batch of a shard
   // The deadlines of all batches.
   std::set<std::pair<Instant, Group>> due_;
 };

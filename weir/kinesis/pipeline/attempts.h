@@ -30,8 +30,8 @@ inline constexpr std::string_view kWrongShard = "Wrong Shard";
 inline constexpr std::string_view kClosed = "Closed";  ///< the library has no such code
 inline constexpr std::string_view kCountMismatch = "Record Count Mismatch";
 
-/// The first attempt and the latest ones, so that the list has a bound however often a record is
-/// retried.
+/// Stores the first attempt and the latest ones, so that the list is bounded however often a record
+/// is retried.
 class Attempts {
  public:
   /// The most attempts that are kept.

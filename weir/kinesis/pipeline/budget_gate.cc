@@ -13,33 +13,33 @@ void BudgetGate::Put(KinesisRecord record) {
     lane = lanes_.emplace(*record.shard, Lane{.pace = BudgetPace(rng_.Next())}).first;
   }
   std::deque<KinesisRecord>& waiting = lane->second.waiting;
-  const bool follows = waiting.empty() || waiting.back().expires <= record.expires;
-  lane->second.is_in_order &= follows;
+  const bool is_sorted = waiting.empty() || waiting.back().expires <= record.expires;
+  lane->second.is_in_order &= is_sorted;
   waiting.push_back(std::move(record));
 }
 
 BudgetAmount BudgetGate::MostOf(const Lane& lane) const {
-  BudgetAmount most{.records = options_.max_records / lane.divisor,
-                    .bytes = options_.max_bytes / lane.divisor};
+  BudgetAmount limit{.records = options_.max_records / lane.divisor,
+                     .bytes = options_.max_bytes / lane.divisor};
   // A paced lane requests its portion. The divisor applies to unpaced lanes only.
-  if (!lane.pace.is_paced()) return most;
+  if (!lane.pace.is_paced()) return limit;
   const BudgetAmount portion = lane.pace.portion();
   return {.records = std::min(portion.records, options_.max_records),
           .bytes = std::min(portion.bytes, options_.max_bytes)};
 }
 
 BudgetRequest BudgetGate::RequestFor(ShardId shard, const Lane& lane, Instant now) const {
-  // The deadline is the same if a record expires before it: with less time, the request would end
-  // as if the store were unavailable, and that counts as a grant.
+  // The deadline is not shortened for a record that expires earlier: a request with less time would
+  // end as if the store were unavailable, which counts as a grant.
   BudgetRequest request{
       .shard = shard, .until = now + options_.answer_within, .is_paced = lane.pace.is_paced()};
-  const BudgetAmount most = MostOf(lane);
+  const BudgetAmount limit = MostOf(lane);
   // The first record is requested whatever its size, except in the second request of a turn.
-  const bool takes_one = !lane.pace.is_paced() || !lane.pace.is_second();
+  const bool takes_any_size = !lane.pace.is_paced() || !lane.pace.is_second();
   for (const KinesisRecord& record : lane.waiting) {
     const bool fits =
-        request.records < most.records && request.bytes + record.bytes() <= most.bytes;
-    if (!fits && (request.records > 0 || !takes_one)) break;
+        request.records < limit.records && request.bytes + record.bytes() <= limit.bytes;
+    if (!fits && (request.records > 0 || !takes_any_size)) break;
     ++request.records;
     request.bytes += record.bytes();
   }
@@ -59,7 +59,7 @@ bool BudgetGate::TakeRequest(ShardId shard, Lane& lane, Instant now) {
   lane.requested_at = now;
   lane.requested = lane.request.records;
   lane.not_before.reset();
-  // The first record does not fit into the rest of the turn, which ends without a request.
+  // If the first record does not fit into the rest of the turn, the turn ends without a request.
   if (lane.requested == 0) {
     lane.pace.EndTurn();
   } else {
@@ -69,13 +69,13 @@ bool BudgetGate::TakeRequest(ShardId shard, Lane& lane, Instant now) {
 }
 
 // In an overload the first records are always about to expire. If the budget were requested for
-// them, they would use it up and not be sent. A decision takes about half of the lead. The shard
-// limiter prefers records that have more time left than the lead: time for the decision on one
-// other request, and for their own.
+// them, they would use it up and expire before they are sent. A decision takes about half of the
+// lead. The shard limiter prefers records that expire later than the lead: this is enough time for
+// the decision on the request before theirs, and for the decision on their own.
 void BudgetGate::PassOver(Lane& lane, Instant now) const {
-  const Instant answered = now + lead_ / 2;
-  if (lane.waiting.back().expires <= answered) return;
-  while (lane.waiting.front().expires <= answered) {
+  const Instant decided_at = now + lead_ / 2;
+  if (lane.waiting.back().expires <= decided_at) return;
+  while (lane.waiting.front().expires <= decided_at) {
     lane.overtaken.push_back(std::move(lane.waiting.front()));
     lane.waiting.pop_front();
   }
@@ -119,7 +119,7 @@ void BudgetGate::OnDecision(ShardId shard, const BudgetDecision& decision, Insta
   const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(requested);
   lane.pace.OnDecision(lane.request, decision, lane.waiting.size() > requested, now);
   if (decision.granted) {
-    // A grant doubles the next amount, up to the whole.
+    // A grant doubles the amount of the next request, up to the maximum of one request.
     lane.divisor = std::max<std::size_t>(1, lane.divisor / 2);
     std::move(lane.waiting.begin(), end, std::back_inserter(granted));
     lane.waiting.erase(lane.waiting.begin(), end);
@@ -130,7 +130,7 @@ void BudgetGate::OnDecision(ShardId shard, const BudgetDecision& decision, Insta
       now + std::clamp<nanoseconds>(decision.retry_after, milliseconds(1), options_.longest_wait);
   const Instant due = DueAt(lane);
   again_ = std::min(again_.value_or(due), due);
-  // expires_ did not include the records of the pending request.
+  // While the request was pending, expires_ did not include its records.
   for (auto record = lane.waiting.begin(); record != end; ++record) {
     expires_ = std::min(expires_.value_or(record->expires), record->expires);
   }
@@ -146,7 +146,7 @@ void BudgetGate::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   }
 }
 
-// Records usually expire in their order; then only those that have expired are visited.
+// Records usually expire in the order of the queue. Then only the expired ones are visited.
 void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, const ScanOptions& options,
                              Instant now, std::vector<KinesisRecord>& out) {
   const auto is_expired = [now](const KinesisRecord& record) { return record.expires <= now; };
@@ -155,26 +155,26 @@ void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, const ScanOptions&
   std::move(first, last, std::back_inserter(out));
   last = from.erase(first, last);
   if (!options.is_in_order) {
-    auto living = last;
+    auto live_end = last;
     for (auto record = last; record != from.end(); ++record) {
       if (is_expired(*record)) {
         out.push_back(std::move(*record));
       } else {
-        if (living != record) *living = std::move(*record);
-        ++living;
+        if (live_end != record) *live_end = std::move(*record);
+        ++live_end;
       }
     }
-    from.erase(living, from.end());
+    from.erase(live_end, from.end());
   }
   KeepExpiry(from, options);
 }
 
-void BudgetGate::KeepExpiry(const std::deque<KinesisRecord>& of, const ScanOptions& options) {
-  const auto first = of.begin() + static_cast<std::ptrdiff_t>(options.requested);
-  if (first == of.end()) return;
-  const auto earliest =
-      options.is_in_order ? first
-                          : std::ranges::min_element(first, of.end(), {}, &KinesisRecord::expires);
+void BudgetGate::KeepExpiry(const std::deque<KinesisRecord>& queue, const ScanOptions& options) {
+  const auto first = queue.begin() + static_cast<std::ptrdiff_t>(options.requested);
+  if (first == queue.end()) return;
+  const auto earliest = options.is_in_order ? first
+                                            : std::ranges::min_element(first, queue.end(), {},
+                                                                       &KinesisRecord::expires);
   expires_ = std::min(expires_.value_or(earliest->expires), earliest->expires);
 }
 

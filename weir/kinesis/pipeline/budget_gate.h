@@ -5,10 +5,10 @@
 //
 //      Put
 //       |
-//       v      TakeRequests, when due          OnDecision: granted
-//    waiting ----------------------> asked ------------------> sent on
-//     |   ^                            |
-//     |   +----------------------------+ refused: wait, then request less
+//       v      TakeRequests, when due            OnDecision: granted
+//    waiting ----------------------> requested ------------------> sent on
+//     |   ^                              |
+//     |   +------------------------------+ refused: wait, then request less
 //     |   ^
 //     |   +-----------------+ when no other record waits
 //     v                     |
@@ -16,7 +16,7 @@
 //    (would expire before the decision)
 //
 // A waiting or passed-over record that expires leaves by TakeExpired. Records of a pending budget
-// request (requested) stay until its decision.
+// request (requested) stay until the decision on it.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@ struct BudgetOptions {
   nanoseconds longest_wait = std::chrono::seconds(1);
 };
 
-/// A queue for each shard, without I/O; not thread-safe. One budget request of a shard is pending
-/// at a time, for as many of the first records as one request may have. After a refusal the next
-/// request is for half as many, down to one record: if many producers share a budget, a small
-/// amount is available sooner. If a shard's budget is short, BudgetPace decides when the requests
-/// are made and for how much. Records leave in the order in which they came, with one exception:
-/// records that would expire while their request is pending let other records pass.
+/// A queue for each shard, without I/O; not thread-safe. At most one budget request of a shard is
+/// pending at a time. It is for as many of the first records as one request may have. After a
+/// refusal the next request is for half as many, down to one record: if many producers share a
+/// budget, a small amount is available sooner. If a shard's budget is short, BudgetPace decides
+/// when the requests are made and for how much. Records leave in the order in which they came, with
+/// one exception: records that would expire while their request is pending let other records pass.
 class BudgetGate {
  public:
   /// `seed` should differ between producers.
@@ -63,11 +63,11 @@ class BudgetGate {
   /// Appends the records that have expired and are not in a pending budget request, the records of
   /// a shard in their order.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
-  /// Returns the time that a record which is put now takes to leave if it is granted at once: twice
-  /// the time that decisions took lately. It is never more than twice `answer_within`.
+  /// Returns how long a record that is put now stays here if the first decision on it is a grant:
+  /// twice the time that recent decisions took, and never more than twice `answer_within`.
   nanoseconds lead() const { return lead_; }
-  /// Returns when a record expires or a budget request is due, or earlier; nothing if neither is
-  /// expected.
+  /// Returns when a record expires or a budget request is due, or an earlier time; nothing if
+  /// neither is expected.
   std::optional<Instant> NextWake() const;
   /// Appends all records. Later decisions are ignored.
   void TakeAll(std::vector<KinesisRecord>& out);
@@ -77,7 +77,7 @@ class BudgetGate {
   struct Lane {
     BudgetPace pace;
     std::deque<KinesisRecord> waiting{};
-    std::deque<KinesisRecord> overtaken{};  // let others pass, as they would expire
+    std::deque<KinesisRecord> overtaken{};  // passed over: would expire before a decision
     bool is_in_order = true;                // whether both queues are sorted by expiry
     // The number of records, the first of `waiting`, in the pending request.
     std::size_t requested = 0;
@@ -88,39 +88,40 @@ class BudgetGate {
     std::size_t divisor = 1;  // the divisor of the amount of one request; doubled by each refusal
   };
 
-  /// Which records of a queue TakeExpired must leave, and whether they are sorted by expiry.
+  /// Which records of a queue TakeExpired must not remove, and whether the queue is sorted by
+  /// expiry.
   struct ScanOptions {
-    std::size_t requested = 0;  ///< the first records, of this number, must stay
+    std::size_t requested = 0;  ///< this number of records at the front must stay
     bool is_in_order = false;
   };
 
   /// Moves the expired records of one queue to `out`, and notes the next expiry.
   void TakeExpired(std::deque<KinesisRecord>& from, const ScanOptions& options, Instant now,
                    std::vector<KinesisRecord>& out);
-  /// Lowers expires_ to the earliest expiry in the queue, without the records that must stay.
-  void KeepExpiry(const std::deque<KinesisRecord>& of, const ScanOptions& options);
+  /// Lowers expires_ to the earliest expiry in the queue, not counting the records that must stay.
+  void KeepExpiry(const std::deque<KinesisRecord>& queue, const ScanOptions& options);
   /// Moves the first records to `overtaken` if they would expire before a decision.
   void PassOver(Lane& lane, Instant now) const;
   /// Returns whether a lane has no records and no pace to remember.
   bool IsIdle(const Lane& lane, Instant now) const;
-  /// Returns the most that the next budget request of the lane may be for.
+  /// Returns the maximum amount of the next budget request of the lane.
   BudgetAmount MostOf(const Lane& lane) const;
   /// Returns when the next budget request is due. REQUIRES: a record waits.
   static Instant DueAt(const Lane& lane);
   /// Returns the next budget request. It has no records if the first record does not fit into the
   /// rest of a turn (BudgetPace).
   BudgetRequest RequestFor(ShardId shard, const Lane& lane, Instant now) const;
-  /// Begins a budget request in lane.request if one is due. Returns false if there is none.
+  /// Begins a budget request in lane.request if one is due. Returns false if none was begun.
   bool TakeRequest(ShardId shard, Lane& lane, Instant now);
 
   BudgetOptions options_;
   Rng rng_;
   nanoseconds lead_{0};
-  // Of the shards with records, and of those with a pace to remember.
+  // The lanes of the shards that have records or a pace to remember.
   std::map<ShardId, Lane> lanes_;
-  // The earliest expiry of a record without a pending request, or earlier.
+  // The earliest expiry of a record without a pending request, or an earlier time.
   std::optional<Instant> expires_;
-  // When the next budget request is due, or earlier.
+  // When the next budget request is due, or an earlier time.
   std::optional<Instant> again_;
 };
 

@@ -5,7 +5,8 @@
 namespace weir::kinesis {
 namespace {
 
-/// The pace begins if a smaller part of the bucket is left, and ends if a larger part is found.
+/// Requests are paced once less than the first fraction of the bucket is left, until a turn finds
+/// at least the second fraction.
 constexpr double kShortBelow = 0.7;
 constexpr double kNearlyFull = 0.95;
 /// At this level and below it, turns are kLongest apart.
@@ -13,24 +14,25 @@ constexpr double kLongestUpTo = 0.5;
 /// A turn changes the spacing by no more than this factor, since other producers learn of the
 /// change only in their own turns.
 constexpr double kMaxChange = 1.6;
-/// The wait after a turn, in units of the spacing: at least a quarter for a producer that needs
-/// less than its share, and at most two for one that took more because of a large record.
-constexpr double kLeastWait = 0.25;
+/// The bounds of the wait after a turn, in units of the spacing. A producer that needs less than
+/// its share waits at least a quarter; a producer that took more because of a large record waits at
+/// most two.
+constexpr double kMinWait = 0.25;
 constexpr double kMaxWait = 2;
 /// A budget request is due this long before its record expires.
 constexpr nanoseconds kBeforeExpiry = milliseconds(200);
 
-double FractionOf(std::size_t amount, std::size_t of) {
-  return static_cast<double>(amount) / static_cast<double>(std::max<std::size_t>(of, 1));
+double FractionOf(std::size_t amount, std::size_t whole) {
+  return static_cast<double>(amount) / static_cast<double>(std::max<std::size_t>(whole, 1));
 }
 
-/// Returns the filled part of the bucket, of the limit of which less is left.
+/// Returns the filled part of the bucket: that of records or of bytes, whichever is smaller.
 double LevelOf(const BudgetAmount& left, const BudgetAmount& capacity) {
   return std::min(FractionOf(left.records, capacity.records),
                   FractionOf(left.bytes, capacity.bytes));
 }
 
-/// `from` less `amount`, and not less than 0.
+/// Returns `from` minus `amount`, or 0 if `amount` is larger.
 std::size_t SubtractSaturated(std::size_t from, std::size_t amount) {
   return from - std::min(from, amount);
 }
@@ -48,8 +50,8 @@ BudgetAmount TargetOf(const BudgetBalance& balance) {
 /// Returns the spacing of turns at this level. The fuller the bucket, the fewer producers take from
 /// it, and the shorter the spacing.
 nanoseconds SpacingAt(double level) {
-  const double rest = std::clamp((1 - level) / (1 - kLongestUpTo), 0.0, 1.0);
-  return ScaledBy(BudgetPace::kLongest, rest * rest);
+  const double emptiness = std::clamp((1 - level) / (1 - kLongestUpTo), 0.0, 1.0);
+  return ScaledBy(BudgetPace::kLongest, emptiness * emptiness);
 }
 
 }  // namespace
@@ -62,8 +64,8 @@ BudgetAmount BudgetPace::portion() const {
 
 Instant BudgetPace::NextDue(Instant expires) const {
   if (is_second_) return began_;
-  const Instant fair = std::min(began_ + ScaledBy(spacing_, used_fraction_), next_);
-  return std::clamp(expires - kBeforeExpiry, fair, next_);
+  const Instant earliest = std::min(began_ + ScaledBy(spacing_, used_fraction_), next_);
+  return std::clamp(expires - kBeforeExpiry, earliest, next_);
 }
 
 void BudgetPace::OnUnpaced(const BudgetRequest& request, const BudgetDecision& decision,
@@ -103,10 +105,10 @@ void BudgetPace::OnRequest(Instant now) {
   used_fraction_ = 0;
 }
 
-// If the store is unavailable the decision has no balance, and the producer goes on with the share
-// that it had.
-void BudgetPace::OnDecision(const BudgetRequest& request, const BudgetDecision& decision, bool more,
-                            Instant now) {
+// If the store is unavailable the decision has no balance, and the producer continues with its
+// previous share.
+void BudgetPace::OnDecision(const BudgetRequest& request, const BudgetDecision& decision,
+                            bool has_more, Instant now) {
   if (!paced_) return OnUnpaced(request, decision, now);
   if (!is_second_) {
     paced_ = !decision.balance || OnBalance(*decision.balance);
@@ -117,20 +119,20 @@ void BudgetPace::OnDecision(const BudgetRequest& request, const BudgetDecision& 
                                FractionOf(request.bytes, target_.bytes));
   } else {
     // After a refusal the next turn does not begin at once.
-    used_fraction_ = std::max(used_fraction_, kLeastWait);
+    used_fraction_ = std::max(used_fraction_, kMinWait);
   }
-  if (!is_second_ && paced_ && decision.granted && more && used_fraction_ < 1) {
+  if (!is_second_ && paced_ && decision.granted && has_more && used_fraction_ < 1) {
     is_second_ = true;
   } else {
     EndTurn();
   }
 }
 
-// Turns that nearly coincide would stay together, so that the wait of each turn is random.
+// The wait of each turn is random: turns that nearly coincide would otherwise stay together.
 void BudgetPace::EndTurn() {
   is_second_ = false;
   const double jitter = 0.6 + 0.8 * rng_.Unit();
-  next_ = began_ + ScaledBy(spacing_, std::clamp(used_fraction_, kLeastWait, kMaxWait) * jitter);
+  next_ = began_ + ScaledBy(spacing_, std::clamp(used_fraction_, kMinWait, kMaxWait) * jitter);
 }
 
 }  // namespace weir::kinesis

@@ -40,8 +40,8 @@ struct BudgetRequest {
   std::size_t records = 0;  ///< Kinesis records
   std::size_t bytes = 0;    ///< the size of the data and partition keys of the records
   Instant until;            ///< a decision after this time is of no use
-  /// The decision must come from the store and have its present balance; tokens that were taken in
-  /// advance must not serve it.
+  /// The decision must come from the store and contain the current balance; it must not be served
+  /// from tokens that were taken in advance.
   bool is_paced = false;
 };
 
@@ -56,13 +56,13 @@ struct BudgetDecision {
 /// decision leaves less than seven tenths of the bucket, budget requests come in turns: the first
 /// request of a turn is for one record and returns the balance, the second takes the rest of a
 /// fixed part of that balance. All producers take the same part, so they get equal shares in equal
-/// intervals without knowing of each other, and together they leave a part of any balance. It is
-/// unpaced again when a turn finds the bucket nearly full.
+/// intervals without knowing of each other, and together they leave a part of any balance. The
+/// producer is unpaced again when a turn finds the bucket nearly full.
 class BudgetPace {
  public:
   /// A turn takes the balance divided by this.
   static constexpr std::size_t kPart = 8;
-  /// The longest and the shortest distance between turns that take the whole part.
+  /// The longest and the shortest time between turns that take the whole part.
   static constexpr nanoseconds kLongest = milliseconds(3'000);
   static constexpr nanoseconds kShortest = milliseconds(50);
 
@@ -72,21 +72,22 @@ class BudgetPace {
   bool is_paced() const { return paced_; }
   /// Returns whether the next budget request is the second one of its turn.
   bool is_second() const { return is_second_; }
-  /// Returns the most that the next budget request may be for. The first request of a turn may also
-  /// be for one record of any size. REQUIRES: is_paced().
+  /// Returns the maximum amount of the next budget request. The first request of a turn may also be
+  /// for one record of any size. REQUIRES: is_paced().
   BudgetAmount portion() const;
   /// Returns when the next budget request is due if the first record expires at `expires`. It is
-  /// due earlier than usual if that record would expire and the producer has used less than its
-  /// share.
+  /// due earlier than usual if this record would expire before then and the producer has used less
+  /// than its share.
   /// REQUIRES: is_paced().
   Instant NextDue(Instant expires) const;
   /// Notes that a budget request is sent now. One OnDecision follows.
   void OnRequest(Instant now);
-  /// Handles the decision on it. `more`: further records wait. A decision without a balance leaves
-  /// target and spacing as they were.
-  void OnDecision(const BudgetRequest& request, const BudgetDecision& decision, bool more,
+  /// Handles the decision on a budget request. `has_more`: further records wait. A decision without
+  /// a balance does not change target and spacing.
+  void OnDecision(const BudgetRequest& request, const BudgetDecision& decision, bool has_more,
                   Instant now);
-  /// Ends a turn without its request: no waiting record fits into the portion.
+  /// Ends a turn without its second request: the first waiting record does not fit into the
+  /// portion.
   void EndTurn();
   /// Returns whether this pace can be discarded while no record waits.
   bool IsForgotten(Instant now) const { return !paced_ || now >= next_ + 2 * kLongest; }
@@ -102,7 +103,7 @@ class BudgetPace {
   bool paced_ = false;
   /// Whether the first request of this turn is decided and the second one is next.
   bool is_second_ = false;
-  /// Between turns that take the whole part.
+  /// The time between turns that take the whole part.
   nanoseconds spacing_ = kLongest;
   /// What one turn takes in all.
   BudgetAmount target_;

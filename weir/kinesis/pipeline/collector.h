@@ -17,8 +17,8 @@ struct CollectorOptions {
   /// A request with this many bytes for one shard leaves at once: a larger burst would only be
   /// throttled.
   std::size_t max_shard_bytes = std::size_t{256} << 10;
-  /// How long a record waits for others to join its request. Not longer, since its shard's rate was
-  /// counted when the record came, and records that wait longer leave in a burst.
+  /// How long a record waits for others to join its request. Short, since the record was counted in
+  /// the rate of its shard when it came: records that wait longer leave in a burst.
   nanoseconds linger = milliseconds(20);
 };
 
@@ -46,7 +46,7 @@ class Collector {
   CollectorOptions options_;
   Request request_;
   std::size_t bytes_ = 0;
-  // The bytes of each shard in request_, and the largest of them.
+  // The bytes of each shard in request_, and the largest of these numbers.
   std::map<ShardId, std::size_t> shard_bytes_;
   std::size_t fullest_shard_ = 0;
   // Set if request_ is not empty.

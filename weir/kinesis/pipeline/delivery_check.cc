@@ -21,10 +21,10 @@ bool IsInside(const KinesisRecord& record, const HashRange& range) {
 DeliveryCheck CheckDelivery(const KinesisRecord& record, ShardId actual, const ShardMap& map) {
   using enum DeliveryCheck::Verdict;
   const std::optional<HashRange> range = map.RangeOf(actual);
-  // Only a younger shard than the expected one is a surprise. A response from an older one is from
-  // before the resharding that the map already has.
-  const bool surprises = record.shard && *record.shard < actual;
-  DeliveryCheck delivery{.doubt = surprises || !range};
+  // Only a shard that is younger than the expected one is unexpected. An older shard has responded
+  // before a resharding that the map already includes.
+  const bool is_unexpected = record.shard && *record.shard < actual;
+  DeliveryCheck delivery{.doubt = is_unexpected || !range};
   if (HasOneHash(record)) return delivery;
   if (!range) {
     delivery.verdict = kUnknown;

@@ -54,14 +54,14 @@ Flusher& Flushes::Add(Flusher::Awaits awaits, Done<void> done) {
 }
 
 bool Flushes::OnCallbacksRan(Producer::Stream& stream, const Epochs& epochs,
-                             std::vector<Flusher>& through) {
+                             std::vector<Flusher>& finished) {
   bool has_ended_wait = false;
   for (Flusher& flusher : std::exchange(flushers_, {})) {
     const auto at = flusher.awaits.find(&stream);
-    const bool is_through = at != flusher.awaits.end() && epochs.IsDone(at->second);
-    if (is_through) flusher.awaits.erase(at);
-    has_ended_wait |= is_through;
-    (flusher.awaits.empty() ? through : flushers_).push_back(std::move(flusher));
+    const bool is_done = at != flusher.awaits.end() && epochs.IsDone(at->second);
+    if (is_done) flusher.awaits.erase(at);
+    has_ended_wait |= is_done;
+    (flusher.awaits.empty() ? finished : flushers_).push_back(std::move(flusher));
   }
   return has_ended_wait;
 }

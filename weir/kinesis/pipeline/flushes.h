@@ -31,14 +31,14 @@ class Epochs {
   /// Put returned this epoch; once for each call of Put.
   void OnResult(std::uint64_t epoch) { --epochs_.find(epoch)->second.unanswered; }
   /// Notes that the callback of a record of this epoch has run. Returns true if that was the last
-  /// record of the oldest epoch. REQUIRES: as Answer.
+  /// record of the oldest epoch. REQUIRES: as OnResult.
   bool OnCallbackRan(std::uint64_t epoch);
   /// Ends the present epoch and returns it. All records that were put before belong to it or to an
   /// earlier one.
   std::uint64_t EndPresent() { return current_++; }
   /// Returns whether the callbacks of all records of this epoch and of earlier ones have run.
   bool IsDone(std::uint64_t epoch) const;
-  /// Returns whether all of these records have their results.
+  /// Returns whether all records of this epoch and of earlier ones have their results.
   bool HaveResults(std::uint64_t epoch) const;
   /// Returns when the oldest record was put, or a time up to kStep earlier; nothing if there is no
   /// record.
@@ -46,9 +46,9 @@ class Epochs {
 
  private:
   struct Epoch {
-    std::size_t records = 0;     ///< without a settled callback; at least 1
-    std::size_t unanswered = 0;  ///< those of them without a result
-    Instant first;               ///< the time at which the first record of the flush was put
+    std::size_t records = 0;     ///< whose callbacks have not run; at least 1
+    std::size_t unanswered = 0;  ///< of these, the records without a result
+    Instant first;               ///< the time at which the first record of the epoch was put
   };
 
   /// Only epochs with records.
@@ -64,7 +64,7 @@ struct Waiter {
 
 /// A caller of Flush that waits.
 struct Flusher {
-  /// For each stream, the last epoch that it waits for.
+  /// For each stream, the last epoch that the caller waits for.
   using Awaits = std::map<Producer::Stream*, std::uint64_t>;
 
   std::uint64_t id = 0;
@@ -78,11 +78,11 @@ class Flushes {
   /// Adds a caller; the reference is valid until the next call of Add, OnCallbacksRan or Take.
   /// REQUIRES: `awaits` is not empty.
   Flusher& Add(Flusher::Awaits awaits, Done<void> done);
-  /// Updates the callers after an epoch of the stream was settled. Moves the callers that have
-  /// nothing more to wait for to `through`. Returns true if any caller does not wait for this
-  /// stream any more.
+  /// Updates the callers after all callbacks of an epoch of the stream have run. Moves the callers
+  /// that have nothing more to wait for to `finished`. Returns true if a caller does not wait for
+  /// this stream any more.
   bool OnCallbacksRan(Producer::Stream& stream, const Epochs& epochs,
-                      std::vector<Flusher>& through);
+                      std::vector<Flusher>& finished);
   /// Removes and returns a caller; nothing if it does not wait any more.
   std::optional<Flusher> Take(std::uint64_t id);
   /// Returns whether a caller waits for results of the stream, and not only for callbacks.

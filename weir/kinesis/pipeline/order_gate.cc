@@ -49,8 +49,8 @@ void OrderGate::Enqueue(KinesisRecord record, const Queued* before,
   const Ticket ticket = ++last_ticket_;
   record.ticket = ticket;
   Queued queued{.positions = LanesOf(record)};
-  // Tickets behind `before` do not have to be counted: they were blocked by it, and now are by its
-  // part.
+  // Tickets behind `before` need not be counted again: `before` blocked them, and now its part
+  // does.
   for (Position& position : queued.positions) {
     Lane& lane = lanes_[position.hash];
     const auto behind = before == nullptr ? lane.end() : before->PositionIn(position.hash);
@@ -73,7 +73,7 @@ OrderGate::Lane::iterator OrderGate::Queued::PositionIn(HashKey lane) const {
 void OrderGate::RemovePositions(const Queued& queued, std::vector<KinesisRecord>& passed) {
   for (const Position& position : queued.positions) {
     const auto lane = lanes_.find(position.hash);
-    // A lifted ticket may leave from the middle of a lane, which does not change the first one.
+    // A lifted ticket may leave from the middle of a lane. Then the first ticket stays the same.
     const bool was_first = position.at == lane->second.begin();
     lane->second.erase(position.at);
     if (lane->second.empty()) {

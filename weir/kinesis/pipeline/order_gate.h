@@ -49,9 +49,9 @@ class OrderGate {
   /// REQUIRES: the ticket passed or was lifted, and has not ended.
   void Done(Ticket ticket, std::vector<KinesisRecord>& passed);
 
-  /// Ends a ticket and puts `parts`, its remaining user records in new Kinesis records, at its
-  /// positions in this order, each with a ticket of its own. A part that is first in its lanes
-  /// passes. A lane that is in none of the parts is free for the next record. Without parts, Split
+  /// Ends a ticket. `parts` are its remaining user records in new Kinesis records: they take its
+  /// positions, in this order, each with a ticket of its own. A part that is first in its lanes
+  /// passes. In a lane that is in none of the parts, the next record moves up. Without parts, Split
   /// is the same as Done.
   /// REQUIRES: as Done; each lane of `parts` is one of the ticket's.
   void Split(Ticket ticket, std::vector<KinesisRecord> parts, std::vector<KinesisRecord>& passed);
@@ -93,8 +93,8 @@ class OrderGate {
   /// Removes a ticket's positions, and calls OnFirst for each ticket that is the first of a lane
   /// now.
   void RemovePositions(const Queued& queued, std::vector<KinesisRecord>& passed);
-  /// Counts that the ticket has become the first in one more of its lanes; it passes if that was
-  /// the last one.
+  /// Counts that the ticket has become the first in one more of its lanes; it passes if it is now
+  /// the first in all of them.
   void OnFirst(Ticket ticket, std::vector<KinesisRecord>& passed);
   /// Takes a waiting record out; its positions remain.
   KinesisRecord TakeRecord(Ticket ticket, Queued& queued);

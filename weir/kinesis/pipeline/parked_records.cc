@@ -24,8 +24,8 @@ StoredDecision DecideStored(const ParkedRecord& stored, const ShardMap& map, int
     else
       decision.next = StoredDecision::Next::kPark;
   }
-  // If the range is unknown, a listing that has begun since the attempt did not return it either,
-  // so a new one is needed.
+  // If the range is unknown, a listing that has begun since the attempt did not return it either.
+  // So a new listing is needed.
   const bool is_unknown = delivery.verdict == Verdict::kUnknown;
   if (delivery.doubt) decision.doubt = is_unknown ? now : stored.attempt.began;
   return decision;

@@ -1,5 +1,5 @@
-// Records that are stored on a shard whose range is not known, so that it is not known whether
-// consumers deliver them, and the decision about a stored record.
+// Records that are stored on a shard whose range is not known: whether consumers deliver them is
+// not known either. Also the decision about a stored record.
 #pragma once
 
 #include <map>

@@ -9,9 +9,8 @@
 namespace weir::kinesis {
 namespace {
 
-/// A record that is granted shortly after its expiry, by less than this, is sent all the same: if a
-/// shard has more load than it takes, each record that its budget is requested for is about to
-/// expire.
+/// A record whose budget is granted less than this time after its expiry is sent all the same: if a
+/// shard has more load than it takes, each record is about to expire when its budget is requested.
 constexpr nanoseconds kLateGrant = milliseconds(100);
 
 /// Returns when a record in flight with this expiry gets its result at the latest; nothing if it
@@ -81,8 +80,8 @@ PipelineStep Pipeline::Flush(Instant now) {
 
 PipelineStep Pipeline::Advance(Instant now) {
   PipelineStep step;
-  // The order matters: expired records leave before they could be sent, and granted records are
-  // collected after that, so that they are sent although they may have expired.
+  // The order matters: expired records leave before they could be sent. Granted records are
+  // collected after that, so that they are sent even if they have expired.
   ExpireWaiting(now);
   requests_.Put(std::exchange(granted_, {}), now);
   FrameDueRetries(now);
@@ -91,7 +90,7 @@ PipelineStep Pipeline::Advance(Instant now) {
   PassLimiters(now);
   requests_.CloseDue(now);
   // While the rates of shards hold records back, records come in small portions, and a request for
-  // each portion would be waste.
+  // each portion would be wasteful.
   if (is_flushing_ && !lanes_.is_waiting()) requests_.CloseAll();
   if (budget_) budget_->TakeRequests(now, step.budget_requests);
   if (!options_.sends_on_demand) TakeSends(now, step.sends);
@@ -236,9 +235,9 @@ void Pipeline::OnThrottled(const KinesisRecord& record, Instant now) {
 }
 
 PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
-  const std::uint64_t before = map_.listings();
+  const std::uint64_t listings_before = map_.listings();
   map_.OnListed(std::move(page), now);
-  if (map_.listings() != before) ApplyShardList(now);
+  if (map_.listings() != listings_before) ApplyShardList(now);
   if (map_.answered()) framer_.AggregateUnmapped(*map_.ranges());
   return Advance(now);
 }

@@ -38,8 +38,9 @@
 namespace weir::kinesis {
 
 /// A state machine without I/O; not thread-safe. Each record that was put gets exactly one result.
-/// A record in flight gets it at most kLastWait after it expires. Another record gets it when it
-/// expires or, if a budget request for it is pending then, when that is decided.
+/// A record in flight gets its result at most kLastWait after it expires. Any other record gets its
+/// result when it expires or, if a budget request for the record is pending then, when that request
+/// is decided.
 class Pipeline {
  public:
   /// `seed` should differ between pipelines: random waits depend on it.
@@ -58,8 +59,8 @@ class Pipeline {
   PipelineStep OnBudget(ShardId shard, const BudgetDecision& decision, Instant now);
   /// Performs the work that is due at `now`.
   PipelineStep OnWake(Instant now) { return Advance(now); }
-  /// Sends the records that it holds without waiting for batching; they still wait for the rates of
-  /// their shards. This lasts until no record is pending, or until EndFlush.
+  /// Sends the records of the pipeline without waiting for batching; they still wait for the rates
+  /// of their shards. This lasts until no record is pending, or until EndFlush.
   PipelineStep Flush(Instant now);
   /// From now on records wait for batching again, even if records of the Flush are pending.
   void EndFlush() { is_flushing_ = false; }
@@ -83,7 +84,8 @@ class Pipeline {
   PipelineCounts counts() const;
 
  private:
-  /// Performs all work that is due and returns the step. Every event ends with it.
+  /// Performs all work that is due and returns the step. The handler of every event ends with this
+  /// call.
   PipelineStep Advance(Instant now);
   /// Adds a record that was put, without the work that follows.
   void AddRecord(UserRecord record, Instant now);
@@ -110,11 +112,11 @@ class Pipeline {
 
   /// Expires the records that wait in one of the stages.
   void ExpireWaiting(Instant now);
-  /// Returns results for records in flight whose request has no response kLastWait after their
-  /// expiry, because of younger records in the same request.
+  /// Adds the results of records in flight whose request has no response kLastWait after their
+  /// expiry. This happens because of younger records in the same request.
   void ReportOverdue(Instant now);
   /// Ends a Kinesis record that expired or is rerouted: its expired user records fail, the others
-  /// go on.
+  /// are framed again.
   void ExpireRecord(KinesisRecord record, Instant now);
   /// Ends the ticket of these user records: those that have expired fail, the others are framed
   /// again.
@@ -131,8 +133,8 @@ class Pipeline {
   RecordFramer framer_;
   ShardLanes lanes_;
   std::optional<BudgetGate> budget_;
-  // Granted by the budget; to the requests after ExpireWaiting: their budget is spent, so they are
-  // sent even if they have expired meanwhile. Empty between events.
+  // Records whose budget was granted. They move to requests_ after ExpireWaiting: their budget is
+  // spent, so they are sent even if they have expired meanwhile. Empty between events.
   std::vector<KinesisRecord> granted_;
   RequestQueue requests_;
   RecordOutcomes outcomes_;

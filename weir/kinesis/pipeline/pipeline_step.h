@@ -29,8 +29,9 @@ struct PipelineOptions {
   /// If set, a shared budget is requested for the records of each shard:
   /// PipelineStep::budget_requests.
   std::optional<BudgetOptions> shared_budget = std::nullopt;
-  /// If true, requests leave by TakeSend only, not with a step: if several pipelines share
-  /// connections, each keeps the requests that have no connection, and their records expire there.
+  /// If true, requests leave by TakeSend only, not with a step. For several pipelines that share
+  /// connections: each pipeline holds its requests until they get a connection, and their records
+  /// can expire meanwhile.
   bool sends_on_demand = false;
   bool ordered = false;  ///< records of one hash key are stored in the order of their puts
   /// A record stored on a shard whose range is still unknown after this number of listings is sent
@@ -51,7 +52,7 @@ struct PipelineStep {
   std::vector<BudgetRequest>
       budget_requests;  ///< send these budget requests, then OnBudget for each
   std::vector<RecordResult> results;
-  /// The numbers of records that had a result while in flight (is_in_flight), and whose requests
+  /// The numbers of records that got their result while in flight (is_in_flight) and whose requests
   /// have ended now: the pipeline does not hold their data any more.
   std::vector<std::uint64_t> released;
   /// Call OnWake at this time or earlier; nothing: only after another event.
@@ -63,7 +64,7 @@ struct PipelineStep {
 struct PipelineCounts {
   std::uint64_t kinesis_records = 0;
   std::uint64_t requests = 0;
-  std::uint64_t throttled = 0;  ///< Kinesis records that were refused for a rate
+  std::uint64_t throttled = 0;  ///< Kinesis records that were refused because of a rate
   std::uint64_t retries = 0;    ///< the retries of user records
 };
 

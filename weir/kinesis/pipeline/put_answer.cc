@@ -6,11 +6,11 @@
 
 namespace weir::kinesis {
 
-std::vector<EntryAnswer> MatchEntries(std::vector<EntryAnswer> answered, std::size_t sent) {
-  if (answered.size() == sent) return answered;
+std::vector<EntryAnswer> MatchEntries(std::vector<EntryAnswer> answers, std::size_t sent) {
+  if (answers.size() == sent) return answers;
   const EntryAnswer mismatch{
       .code = std::string(kCountMismatch),
-      .message = fmt::format("{} entries were sent and {} answered", sent, answered.size())};
+      .message = fmt::format("{} entries were sent and {} answered", sent, answers.size())};
   return std::vector<EntryAnswer>(sent, mismatch);
 }
 

@@ -20,11 +20,11 @@
 
 namespace weir::kinesis {
 
-/// A state machine without I/O; not thread-safe. `shards` are the ranges of the last listing.
+/// A state machine without I/O; not thread-safe. `shards`: the ranges of the last listing.
 ///
 /// In ordered mode a Kinesis record that was taken keeps its positions in the gate. Its ticket
-/// (KinesisRecord::ticket) is ended by exactly one EndTicket or Reframe; without order both may be
-/// called all the same.
+/// (KinesisRecord::ticket) is ended by exactly one EndTicket or Reframe. Without order there are no
+/// tickets: EndTicket does nothing, and Reframe only frames the records again.
 class RecordFramer {
  public:
   RecordFramer(const AggregatorOptions& options, bool is_ordered);
@@ -55,8 +55,8 @@ class RecordFramer {
   std::vector<UserRecord> TakeExpiredUnmapped(Instant now);
   /// Appends the records that have expired in the gate. They keep their positions.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
-  /// Returns when a batch is due, or an unmapped record or one in the gate expires; nothing if no
-  /// record waits.
+  /// Returns when the next batch is due, or the next record, unmapped or in the gate, expires;
+  /// nothing if no record waits.
   std::optional<Instant> NextWake() const;
 
   /// Removes and returns the unmapped records.
@@ -67,7 +67,7 @@ class RecordFramer {
   void ForgetTickets();
 
  private:
-  /// Makes Kinesis records of these user records, apart from aggregator_.
+  /// Makes Kinesis records of these user records, without aggregator_.
   std::vector<KinesisRecord> FrameApart(std::vector<UserRecord> records, const ShardRanges& shards);
 
   AggregatorOptions options_;
@@ -75,7 +75,7 @@ class RecordFramer {
   Instant unmapped_expire_{};  // the earliest expiry of unmapped_
   Aggregator aggregator_;
   std::optional<OrderGate> gate_;      // in ordered mode
-  std::vector<KinesisRecord> framed_;  // to the gate, in ordered mode, else to passed_
+  std::vector<KinesisRecord> framed_;  // move to the gate or, without order, to passed_
   std::vector<KinesisRecord> passed_;  // until TakePassed
 };
 

@@ -67,7 +67,8 @@ void RecordOutcomes::EndRetries(const Attempts::Shared& closed) {
   results_.AddAllFailed(retries_.TakeAll(), closed, false);
 }
 
-// A parked record is stored. One that is not aggregated is delivered; an aggregate may be.
+// Parked records are stored. Consumers deliver a record that is not aggregated; it is not known
+// whether they deliver an aggregate.
 void RecordOutcomes::EndParked(const Attempts::Shared& closed) {
   for (ParkedRecord& parked : parked_.TakeAll()) {
     if (DecideUnlisted(parked).next == StoredDecision::Next::kReport) {

@@ -27,13 +27,13 @@ class RecordOutcomes {
  public:
   using Ticket = OrderGate::Ticket;
 
-  /// A record is parked until this number of listings did not return the range of its shard.
+  /// A record is parked until this number of listings have not returned the range of its shard.
   RecordOutcomes(const RetryOptions& retry, int max_listings)
       : max_listings_(max_listings), retries_(retry) {}
 
-  /// Handles a record that a shard has stored: it has its result, is retried, or is parked.
+  /// Handles a record that a shard has stored: it gets its result, is retried, or is parked.
   void OnStored(ParkedRecord stored, ShardMap& map, Instant now, Rng& rng);
-  /// Handles a failed attempt of a record: its user records are retried or have their results.
+  /// Handles a failed attempt of a record: its user records are retried or get their results.
   void OnFailed(KinesisRecord record, const AttemptFailure& failure, Instant now, Rng& rng);
   /// Handles the end of a listing: decides about the parked records again.
   void OnListed(ShardMap& map, Instant now, Rng& rng);
@@ -41,8 +41,8 @@ class RecordOutcomes {
   void DecideExpired(Instant now, Rng& rng);
   /// Removes and returns user records whose retry is due; nothing if there are none.
   std::optional<RetryGroup> TakeDueRetry(Instant now) { return retries_.TakeDue(now); }
-  /// Ends all records that wait for a retry or are parked. `closed` is the attempt of those that
-  /// are not known to be stored.
+  /// EndRetries ends all records that wait for a retry, EndParked all that are parked. `closed`
+  /// becomes the last attempt of the records that are not known to be delivered.
   void EndRetries(const Attempts::Shared& closed);
   void EndParked(const Attempts::Shared& closed);
 

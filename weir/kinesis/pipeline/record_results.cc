@@ -23,7 +23,7 @@ Attempt Unanswered(Instant began, Instant now) {
 
 void RecordResults::AddStored(KinesisRecord record, const Attempts::Shared& attempt,
                               const std::string& sequence_number) {
-  const bool framed = record.records.size() > 1;
+  const bool is_aggregate = record.records.size() > 1;
   std::uint64_t index = 0;
   for (UserRecord& user : record.records) {
     const std::uint64_t sub_number = index++;
@@ -36,7 +36,7 @@ void RecordResults::AddStored(KinesisRecord record, const Attempts::Shared& atte
               .sequence_number = sequence_number,
               .attempts = std::move(user.attempts),
               .maybe_duplicate = user.maybe_duplicate};
-    if (framed) result.sub_number = sub_number;
+    if (is_aggregate) result.sub_number = sub_number;
     --pending_;
   }
 }
@@ -63,7 +63,8 @@ void RecordResults::AddExpired(UserRecord record, Instant now) {
   AddFailed(std::move(record));
 }
 
-// The request may still succeed. Its records with a result are neither reported nor retried again.
+// The request may still succeed. When it ends, records that were reported here are neither reported
+// again nor retried.
 void RecordResults::AddOverdue(const UserRecord& record, Instant began, Instant now) {
   RecordResult result{.number = record.number,
                       .attempts = record.attempts,

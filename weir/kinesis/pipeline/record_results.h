@@ -20,17 +20,18 @@ struct RecordResult {
   /// Its index in an aggregate; nothing if it was not aggregated.
   std::optional<std::uint64_t> sub_number;
   Attempts attempts;
-  /// It may be stored more than once or, if it failed, once.
+  /// The record may be stored more than once; if it failed, it may be stored all the same.
   bool maybe_duplicate = false;
   bool is_in_flight = false;  ///< it expired before its request had a response
 };
 
-/// A record in flight has its result at most this long after its expiry.
+/// A record in flight gets its result at most this long after its expiry.
 inline constexpr nanoseconds kLastWait = std::chrono::seconds(1);
 
 /// Collects the results of one event; not thread-safe. Each user record that OnPut counted gets
-/// exactly one result. A record that had its result while in flight (AddOverdue) is passed to one
-/// of the other functions when its request ends; then its number is among the released ones.
+/// exactly one result. A record that got its result while in flight (AddOverdue) is passed to
+/// another Add function when its request ends. Its number is then among those that TakeReleased
+/// returns.
 class RecordResults {
  public:
   /// Counts a user record that gets a result later.
@@ -48,12 +49,14 @@ class RecordResults {
   /// Adds the result of a record that expired at `now` or before, with an attempt that says so.
   void AddExpired(UserRecord record, Instant now);
   /// Adds the result of a record that has expired in flight, in a request sent at `began`. The
-  /// record is marked as reported (UserRecord::is_reported) and stays in its request.
+  /// caller has marked the record as reported (UserRecord::is_reported); the record stays in its
+  /// request.
   void AddOverdue(const UserRecord& record, Instant began, Instant now);
 
   /// Removes and returns the results that were added.
   std::vector<RecordResult> TakeResults() { return std::exchange(results_, {}); }
-  /// Removes and returns the numbers of records that had their results before their requests ended.
+  /// Removes and returns the numbers of records that got their results in flight and whose requests
+  /// have ended.
   std::vector<std::uint64_t> TakeReleased() { return std::exchange(released_, {}); }
 
   /// Returns the number of user records without a result.

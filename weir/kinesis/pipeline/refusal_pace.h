@@ -11,9 +11,9 @@ namespace weir::kinesis {
 
 /// Without I/O; not thread-safe. A request that is refused for its content is halved until the
 /// entry at fault is alone. If every request is refused, the stream or the client is at fault, and
-/// halving all of them would only be load. So after kMaxRefusals in a row requests are sent one at
-/// a time, after random waits that grow to kLongest. The first request that the service accepts
-/// ends this.
+/// halving all requests would only add load. So after kMaxRefusals in a row requests are sent one
+/// at a time, after random waits that grow to kLongest. The first request that the service accepts
+/// ends this pace.
 class RefusalPace {
  public:
   static constexpr int kMaxRefusals = 32;

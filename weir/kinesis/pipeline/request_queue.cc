@@ -9,7 +9,7 @@
 namespace weir::kinesis {
 namespace {
 
-// These attempts are reported if the record expires before it is alone in a request.
+// The attempt explains the result of a record that expires before it is alone in a request.
 void AddHalvingAttempt(RequestQueue::Request& records, const Attempts::Shared& attempt) {
   for (KinesisRecord& record : records) {
     for (UserRecord& user : record.records) {
@@ -27,7 +27,7 @@ void RequestQueue::Put(std::vector<KinesisRecord> records, Instant now) {
   Pend(std::move(full));
 }
 
-// One of the two halves is accepted; in the end the entry at fault is alone.
+// If one entry is at fault, the half without it is accepted. In the end this entry is alone.
 void RequestQueue::PutHalves(Request records, const Attempts::Shared& attempt) {
   AddHalvingAttempt(records, attempt);
   const auto middle = records.begin() + std::ssize(records) / 2;
@@ -80,7 +80,7 @@ void RequestQueue::ReportOverdue(Instant by, std::vector<RequestWindow::Overdue>
 }
 
 std::optional<Instant> RequestQueue::NextWake(Instant now) const {
-  // If requests go one at a time, the response to the one in flight is the next event.
+  // If requests are sent one at a time and one is in flight, its response is the next event.
   const bool is_paced = pace_.is_slow() && window_.NextWake() && window_.in_flight() == 0;
   std::optional<Instant> next;
   if (is_paced && pace_.next() > now) next = pace_.next();

@@ -3,7 +3,7 @@
 //   Put --> collected ----> pending ----> in flight --> Take
 //           (Collector)     (RequestWindow)
 //
-// If the service refuses each request for its content, RefusalPace decides when the next one
+// If the service refuses each request for its content, RefusalPace decides when the next request
 // leaves.
 #pragma once
 
@@ -29,12 +29,12 @@ class RequestQueue {
   /// Adds records, which are collected into requests.
   void Put(std::vector<KinesisRecord> records, Instant now);
   /// Splits a request that was refused for its content; both halves are sent before other requests.
-  /// The attempt is added to all user records, as one that says nothing about them. REQUIRES: it
-  /// has at least two records.
+  /// The attempt is added to all user records and counted as a halving, which says nothing about
+  /// the records (UserRecord::halvings). REQUIRES: the request has at least two records.
   void PutHalves(Request records, const Attempts::Shared& attempt);
-  /// Makes the collected records that have waited long enough a pending request.
+  /// Turns the collected records that have waited long enough into a pending request.
   void CloseDue(Instant now);
-  /// Makes all collected records a pending request.
+  /// Turns all collected records into a pending request.
   void CloseAll();
 
   /// Returns the size in bytes of the request that Send would return; nothing if none may be sent
@@ -49,8 +49,8 @@ class RequestQueue {
   void OnUnderstood() { pace_.OnUnderstood(); }
   /// Notes that a request was refused for its content.
   void OnRefused(Instant now, Rng& rng) { pace_.OnRefused(now, rng); }
-  /// Notes that the service did not receive a request of this number of records, so that it does
-  /// not count as sent.
+  /// Notes that the service did not receive a request of this number of records, so that the
+  /// request does not count as sent.
   void OnUnsent(std::size_t records);
 
   /// See RequestWindow::ReportOverdue and TakeExpired. Collected records do not expire: they are
@@ -60,8 +60,8 @@ class RequestQueue {
   /// Returns when the first user record in flight that is not reported expires; nothing if there is
   /// none.
   std::optional<Instant> OverdueWake() const { return window_.OverdueWake(); }
-  /// Returns when the collected records are due, a pending record expires, or a request may leave
-  /// that waits for the refusal pace; nothing if none of these is expected.
+  /// Returns when the collected records are due, a pending record expires, or the refusal pace lets
+  /// a pending request leave; nothing if none of these is expected.
   std::optional<Instant> NextWake(Instant now) const;
 
   /// Takes the records of all requests that are not in flight.

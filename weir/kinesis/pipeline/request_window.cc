@@ -7,8 +7,8 @@
 namespace weir::kinesis {
 namespace {
 
-// A request may pass up to this number of requests. Searching further would cost more than it
-// gains.
+// The number of pending requests that are searched for one that may be sent. Searching further
+// would cost more than it gains.
 constexpr std::size_t kLookAhead = 64;
 
 }  // namespace
@@ -60,10 +60,10 @@ bool RequestWindow::HasShardsFor(const Load& load) const {
 
 std::deque<RequestWindow::Waiting>::const_iterator RequestWindow::NextToSend() const {
   if (in_flight_.size() >= options_.max_requests) return waiting_.end();
-  // A request with a busy shard is passed. The first one without must also fit into the bytes, or
-  // no request leaves.
-  const std::size_t far = std::min(waiting_.size(), kLookAhead);
-  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(far);
+  // Requests with a busy shard are skipped. The first request without one must also fit into the
+  // bytes; otherwise no request leaves.
+  const std::size_t searched = std::min(waiting_.size(), kLookAhead);
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(searched);
   const auto next = std::find_if(
       waiting_.begin(), end, [this](const Waiting& waiting) { return HasShardsFor(waiting.load); });
   return next == end || !HasBytesFor(next->load) ? waiting_.end() : next;
@@ -78,17 +78,17 @@ std::optional<std::size_t> RequestWindow::NextBytes() const {
 std::optional<RequestWindow::Sent> RequestWindow::Send(Instant now) {
   const auto next = waiting_.begin() + (NextToSend() - waiting_.cbegin());
   if (next == waiting_.end()) return std::nullopt;
-  Waiting goes = std::move(*next);
+  Waiting sent = std::move(*next);
   waiting_.erase(next);
-  // Otherwise expires_ may now be too early, until TakeExpired computes it again.
+  // If requests remain, expires_ may now be too early, until TakeExpired computes it again.
   if (waiting_.empty()) expires_.reset();
-  AddLoad(goes.load);
+  AddLoad(sent.load);
   const std::uint64_t id = next_id_++;
   // A Kinesis record expires with the first of its user records.
-  expiries_.emplace(goes.expires, id);
+  expiries_.emplace(sent.expires, id);
   const auto flight =
       in_flight_
-          .emplace(id, InFlight{{std::move(goes.records), now}, std::move(goes.load), goes.expires})
+          .emplace(id, InFlight{{std::move(sent.records), now}, std::move(sent.load), sent.expires})
           .first;
   return Sent{id, &flight->second.flight.records};
 }
@@ -110,8 +110,8 @@ const RequestWindow::Flight* RequestWindow::Find(std::uint64_t id) const {
 
 void RequestWindow::ReportOverdue(Instant by, std::vector<Overdue>& out) {
   while (!expiries_.empty() && expiries_.begin()->first <= by) {
-    // A request is in expiries_ with its earliest expiry that is not reported, and returns there
-    // with the next one.
+    // For each request, expiries_ has the earliest expiry of a user record that is not reported.
+    // The request is inserted again with the next such expiry.
     const std::uint64_t id = expiries_.extract(expiries_.begin()).value().second;
     InFlight& late = in_flight_.at(id);
     late.expires = ReportRequest(late.flight, by, out);
@@ -143,18 +143,18 @@ std::optional<Instant> RequestWindow::OverdueWake() const {
 
 void RequestWindow::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   if (!expires_ || *expires_ > now) return;
-  // Append computes it again from the remaining requests.
+  // Append computes expires_ again from the remaining requests.
   expires_.reset();
   for (Waiting& waiting : std::exchange(waiting_, {})) {
     if (waiting.expires > now) {
       Append(std::move(waiting));
       continue;
     }
-    Request good;
+    Request unexpired;
     for (KinesisRecord& record : waiting.records) {
-      (record.expires > now ? good : out).push_back(std::move(record));
+      (record.expires > now ? unexpired : out).push_back(std::move(record));
     }
-    if (!good.empty()) Append(MakePending(std::move(good)));
+    if (!unexpired.empty()) Append(MakePending(std::move(unexpired)));
   }
 }
 

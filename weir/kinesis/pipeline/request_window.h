@@ -28,8 +28,8 @@ struct RequestWindowOptions {
 };
 
 /// A state machine without I/O; not thread-safe. Requests leave in the order in which they came,
-/// except that a request whose shards have max_shard_requests in flight lets others pass. No
-/// request passes one that waits for bytes, since smaller requests could do so without end. A
+/// except that a request with a shard that has max_shard_requests in flight lets others pass. No
+/// request passes one that waits for bytes: otherwise smaller requests could pass it without end. A
 /// request larger than max_bytes leaves when no other is in flight.
 class RequestWindow {
  public:
@@ -40,11 +40,11 @@ class RequestWindow {
   };
   struct Sent {
     std::uint64_t id = 0;              ///< never 0
-    const Request* records = nullptr;  ///< until Take
+    const Request* records = nullptr;  ///< valid until Take
   };
   /// A user record in flight that has expired.
   struct Overdue {
-    const UserRecord* record = nullptr;  ///< until Take
+    const UserRecord* record = nullptr;  ///< valid until Take
     Instant began;                       ///< when its request was sent
   };
 
@@ -73,7 +73,8 @@ class RequestWindow {
   /// Takes the expired records out of the pending requests. The cost is proportional to the number
   /// of pending requests, and to the size of those that have such a record.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
-  /// Returns when the first pending record expires, or earlier; nothing if no record is pending.
+  /// Returns when the first pending record expires, or an earlier time; nothing if no record is
+  /// pending.
   std::optional<Instant> NextWake() const { return expires_; }
 
   std::size_t in_flight() const { return in_flight_.size(); }
@@ -115,17 +116,17 @@ class RequestWindow {
   void Append(Waiting waiting);
   /// Notes that a record in waiting_ expires at this time.
   void LowerExpires(Instant expires);
-  /// Returns whether none of its shards has max_shard_requests in flight.
+  /// Returns whether no shard of a request has max_shard_requests in flight.
   bool HasShardsFor(const Load& load) const;
-  /// Returns whether its bytes fit; always if no request is in flight.
+  /// Returns whether the bytes of a request fit; they always do if no request is in flight.
   bool HasBytesFor(const Load& load) const;
-  /// Adds the load to, or takes it off, the sums of the requests in flight.
+  /// Adds the load to the sums of the requests in flight, or subtracts it from them.
   void AddLoad(const Load& load);
   void RemoveLoad(const Load& load);
 
   RequestWindowOptions options_;
   std::deque<Waiting> waiting_;
-  // The earliest expiry of a record in waiting_, or earlier.
+  // The earliest expiry of a record in waiting_, or an earlier time.
   std::optional<Instant> expires_;
   std::map<std::uint64_t, InFlight> in_flight_;
   std::set<Expiry> expiries_;  // of the requests in in_flight_ with an expiry

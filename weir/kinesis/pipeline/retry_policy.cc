@@ -7,7 +7,7 @@
 namespace weir::kinesis {
 namespace {
 
-// Codes of entries are classified as those of a response with this HTTP status.
+// The codes of entries are classified like the code of a response with this HTTP status.
 constexpr int kServerError = 500;
 
 bool IsRetriable(FailureClass kind) {

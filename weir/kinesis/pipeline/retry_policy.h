@@ -16,7 +16,8 @@ struct RetryOptions {
   bool fail_if_throttled = false;
   /// The maximum number of attempts of a user record; 0: until it expires.
   std::uint32_t max_attempts = 0;
-  /// The k-th wait is random, up to base * 2^k and up to cap. REQUIRES: 0 < base <= cap.
+  /// The k-th wait, counted from 0, is random: up to base * 2^k and up to cap. REQUIRES: 0 < base
+  /// <= cap.
   nanoseconds base = milliseconds(50);
   nanoseconds cap = std::chrono::seconds(5);
   /// How long a record is retried after the first attempt that failed for missing credentials or a
@@ -30,7 +31,7 @@ struct RetryOptions {
 };
 
 /// Returns the failure class of one entry of a PutRecords response, or of a whole request, by its
-/// code. An error of the server, and an unknown code, may have been applied.
+/// code. A server error and an unknown code are ambiguous: the entry may have been stored.
 FailureClass ClassOfEntry(std::string_view code);
 
 /// Returns whether an attempt failed because the stream or credentials that the service accepts do
@@ -44,7 +45,7 @@ struct FailedAttempt {
   Instant expires;             ///< the expiry of the record
   bool is_over_budget = false;
   std::string_view code{};  ///< the service's error code
-  /// When the first attempt began that failed for a cause that may pass (IsTemporaryAbsence).
+  /// When the first attempt that failed for a temporary absence (IsTemporaryAbsence) began.
   Instant held_since{};
 };
 
@@ -52,14 +53,14 @@ struct FailedAttempt {
 bool IsSpent(const RetryOptions& options, const FailedAttempt& failed, Instant now);
 
 /// The budget of RetryOptions::budget, so that a service in trouble does not get several times the
-/// load. A retry takes from it; a record that is stored after a retry gives the same amount back,
-/// and one that is stored at once a fifth of it. A stored record gives back whatever its earlier
-/// attempts failed for: without stored records, nothing is given back.
+/// load. A retry takes an amount from the budget. A record that is stored after a retry gives this
+/// amount back, whatever its earlier attempts failed for; a record that is stored at once gives
+/// back a fifth of the amount. While no record is stored, nothing is given back.
 class RetryBudget {
  public:
   explicit RetryBudget(std::int64_t records);
   /// Takes the budget for the retry of a Kinesis record that failed with `kind`. Returns false if
-  /// it is over the budget. Throttled records, and failures that are retried only within
+  /// the retry is over the budget. Throttled records, and failures that are retried only within
   /// RetryOptions::hold_time or not at all, take nothing.
   bool TakeForRetry(FailureClass kind);
   /// Gives budget back for a Kinesis record that was stored in its `attempts`-th attempt.

@@ -9,13 +9,14 @@
 namespace weir::kinesis {
 namespace {
 
-Attempts::Shared LastOf(const Attempts::Shared& attempt, std::uint32_t max_attempts) {
+Attempts::Shared WithLastAttemptNote(const Attempts::Shared& attempt, std::uint32_t max_attempts) {
   Attempt last = *attempt;
   last.message += fmt::format(" (the last of {} attempts: max_attempts)", max_attempts);
   return std::make_shared<const Attempt>(std::move(last));
 }
 
-/// Returns the number of attempts, with the one that ended now and is not in the list yet.
+/// Returns the number of attempts without halvings, including the one that has just ended and is
+/// not in the list yet.
 std::uint32_t AttemptsOf(const UserRecord& user) {
   return user.attempts.count() - user.halvings + 1;
 }
@@ -39,15 +40,16 @@ void MarkFailure(std::vector<UserRecord>& records, const AttemptFailure& failure
 
 }  // namespace
 
-// Each user record draws the same random number, so that their waits are equal.
+// All user records use copies of the same random state, so that their waits are equal.
 RetryQueue::Decision RetryQueue::Put(RetryGroup group, const AttemptFailure& failure, Instant now,
                                      Rng& rng) {
-  const Rng drawn = rng;
+  const Rng shared_rng = rng;
   rng.Next();
   MarkFailure(group.records, failure);
-  // A record that is not retried takes nothing from the budget, since it could not give it back.
-  const bool is_over_budget =
-      WouldBeSentAgain(group.records, failure, now, drawn) && !budget_.TakeForRetry(failure.kind);
+  // If no record of the group is sent again, the group takes no budget, since it could never give
+  // the budget back.
+  const bool is_over_budget = WouldBeSentAgain(group.records, failure, now, shared_rng) &&
+                              !budget_.TakeForRetry(failure.kind);
   Decision decision;
   RetryGroup retried{.ticket = group.ticket};
   std::optional<Instant> earliest;
@@ -57,12 +59,12 @@ RetryQueue::Decision RetryQueue::Put(RetryGroup group, const AttemptFailure& fai
       decision.ended.push_back(std::move(user));
       continue;
     }
-    Rng same = drawn;
+    Rng rng_copy = shared_rng;
     FailedAttempt failed = FailureOf(user, failure);
     failed.is_over_budget = is_over_budget;
-    const auto at = RetryAt(options_, failed, now, same);
+    const auto at = RetryAt(options_, failed, now, rng_copy);
     const bool is_spent = IsSpent(options_, failed, now);
-    if (is_spent && !last) last = LastOf(failure.attempt, options_.max_attempts);
+    if (is_spent && !last) last = WithLastAttemptNote(failure.attempt, options_.max_attempts);
     user.attempts.Add(is_spent ? last : failure.attempt);
     if (!at) {
       decision.ended.push_back(std::move(user));
@@ -82,8 +84,8 @@ bool RetryQueue::WouldBeSentAgain(const std::vector<UserRecord>& records,
                                   const Rng& rng) const {
   return std::ranges::any_of(records, [&](const UserRecord& user) {
     if (user.is_reported) return false;
-    Rng same = rng;
-    const auto at = RetryAt(options_, FailureOf(user, failure), now, same);
+    Rng rng_copy = rng;
+    const auto at = RetryAt(options_, FailureOf(user, failure), now, rng_copy);
     return at && *at < user.expires;
   });
 }

@@ -37,16 +37,16 @@ class RetryQueue {
   explicit RetryQueue(const RetryOptions& options) : options_(options), budget_(options.budget) {}
 
   struct Decision {
-    /// The records that are not retried, with the attempt among their attempts, and those that had
-    /// their results before (UserRecord::is_reported).
+    /// The records that are not retried, with the failed attempt added, and the records that
+    /// already have their results (UserRecord::is_reported).
     std::vector<UserRecord> ended;
-    bool is_queued = false;  ///< the other records are queued; false: there are none
+    bool is_queued = false;  ///< the other records are queued; false: there are no others
   };
-  /// Queues the records that may be retried, all at one time: the earliest of their retries. Draws
-  /// one number from `rng`.
+  /// Queues the records that may be retried, all for the same time: the earliest of their retry
+  /// times. Draws one number from `rng`.
   Decision Put(RetryGroup group, const AttemptFailure& failure, Instant now, Rng& rng);
-  /// Gives budget back for a Kinesis record that was stored. REQUIRES: it does not have the attempt
-  /// that stored it yet.
+  /// Gives budget back for a Kinesis record that was stored. REQUIRES: the attempt that stored it
+  /// is not in its attempts yet.
   void OnStored(const KinesisRecord& record);
 
   /// Removes and returns a group whose retry is due; nothing if there is none. A retry that would
@@ -62,7 +62,7 @@ class RetryQueue {
 
  private:
   /// Returns whether one of the user records is retried before it expires, if the retry is within
-  /// the budget. `rng` is a copy: the retry draws the same number.
+  /// the budget. `rng` does not change, so that the retry draws the same number.
   bool WouldBeSentAgain(const std::vector<UserRecord>& records, const AttemptFailure& failure,
                         Instant now, const Rng& rng) const;
 

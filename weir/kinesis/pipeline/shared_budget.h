@@ -13,7 +13,7 @@ class SharedBudget {
   virtual ~SharedBudget() = default;
   /// Requests an amount of a shard's budget. `done` runs exactly once, on any thread, by
   /// `ask.until` or soon after it. An error is not a refusal: the store did not respond, and the
-  /// producer goes on with its own limiter alone.
+  /// producer continues with its own limiter alone.
   virtual void RequestBudget(const StreamAddress& stream, const BudgetRequest& ask,
                              Done<BudgetDecision> done) = 0;
 };

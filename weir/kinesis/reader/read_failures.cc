@@ -19,7 +19,7 @@ ReadFailures::ReadFailures(const ReaderOptions& options, std::uint64_t seed)
 Result<Instant> ReadFailures::RetryAt(FailureSeries& series, const AwsFailure& failure,
                                       Instant now) {
   if (!MayRetryRead(failure.kind)) return Fail(ToError(failure));
-  // Throttles are retried without an end and do not count as failures.
+  // Throttles are retried without end and do not count as failures.
   if (failure.kind != FailureClass::kThrottle && series.failures++ == 0 && failing_++ == 0) {
     first_ = ToError(failure);
   }

@@ -13,7 +13,7 @@
 
 namespace weir::kinesis {
 
-/// Consecutive failures of one kind of request.
+/// Consecutive failures of one series of requests: those for a shard, or for the listing.
 struct FailureSeries {
   Backoff backoff;
   std::uint32_t failures = 0;
@@ -29,14 +29,14 @@ class ReadFailures {
   /// Counts a failure, unless it is a throttle. Returns when to retry; an error if a retry cannot
   /// succeed, or after max_tries consecutive failures.
   Result<Instant> RetryAt(FailureSeries& series, const AwsFailure& failure, Instant now);
-  /// Ends the failures of a series; its waits go on from their present length.
+  /// Sets the number of failures of a series to 0. Does not reset its backoff.
   void End(FailureSeries& series);
-  /// Returns the next random wait of a series, without a failure.
+  /// Returns the next random wait of a series, without counting a failure.
   nanoseconds NextWait(FailureSeries& series) { return series.backoff.Next(rng_); }
 
-  /// Returns whether a series has failures.
+  /// Returns whether any series has failures.
   bool any() const { return failing_ > 0; }
-  /// Removes and returns the first failure since all series had none.
+  /// Removes and returns the first failure since the last time that no series had failures.
   std::optional<Error> TakeFirst() { return std::exchange(first_, std::nullopt); }
 
  private:
@@ -48,7 +48,7 @@ class ReadFailures {
   std::optional<Error> first_;
 };
 
-/// Returns the failure of a request whose response cannot be read: it counts as lost.
+/// Returns the failure of a request whose response cannot be read: the response counts as lost.
 AwsFailure UnreadableResponse(const Error& error);
 
 }  // namespace weir::kinesis

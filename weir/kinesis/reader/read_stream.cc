@@ -24,7 +24,7 @@ struct Event {
 /// them.
 class Mailbox {
  public:
-  /// Announces a response.
+  /// Notes that a response will come.
   void Expect() {
     const std::lock_guard lock(mutex_);
     ++expected_;
@@ -35,7 +35,7 @@ class Mailbox {
     events_.push_back(std::move(event));
     arrived_.notify_one();
   }
-  /// Returns nothing if there is no event for this time.
+  /// Waits for the next event; returns nothing if none has come after `wait`.
   std::optional<Event> Take(milliseconds wait) {
     std::unique_lock lock(mutex_);
     if (!arrived_.wait_for(lock, wait, [this] { return !events_.empty(); })) return std::nullopt;
@@ -43,7 +43,7 @@ class Mailbox {
     events_.pop_front();
     return event;
   }
-  /// Blocks until all announced responses have come.
+  /// Blocks until all responses that were noted by Expect have come.
   void AwaitAnswers() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [this] { return expected_ == 0; });

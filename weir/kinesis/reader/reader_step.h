@@ -14,24 +14,25 @@
 namespace weir::kinesis {
 
 struct ReaderOptions {
-  /// Where to begin in the shards that exist when the reading begins. REQUIRES: a sequence number
-  /// belongs to `only`.
+  /// Where to begin in the shards that exist when the reading begins. REQUIRES: if `from` has a
+  /// sequence number, `only` is the shard of this number.
   Position from{};
   /// False: the reading ends when the ends of the open shards are reached. True: it does not end.
   bool follow = false;
   std::optional<ShardId> only{};    ///< read this shard only, without its children
   std::size_t page_records = 1000;  ///< the most Kinesis records of one request: 1 to 10000
-  /// Requests in flight. A response may take up to 14 MB.
+  /// The maximum number of requests in flight. A response may take up to 14 MB.
   std::size_t max_in_flight = 8;
-  /// Between two requests for the records of one shard: the service accepts five per second, from
-  /// all readers together.
+  /// The least time between two requests for the records of one shard: the service accepts five per
+  /// second, from all readers together.
   nanoseconds least_gap = milliseconds(200);
-  /// After a page without records at the end of a shard.
+  /// The least time from a page without records, at the end of a shard, to the next request for the
+  /// shard.
   nanoseconds idle_gap = std::chrono::seconds(1);
   nanoseconds first_backoff = milliseconds(200);
   nanoseconds longest_backoff = std::chrono::seconds(10);  ///< REQUIRES: >= first_backoff > 0
-  /// After this number of consecutive failures a request ends the reading; 0: only if it cannot
-  /// succeed. Throttles do not count.
+  /// A request that has failed this number of times in a row ends the reading; 0: a request ends
+  /// the reading only if a retry cannot succeed. Throttles do not count.
   std::uint32_t max_tries = 6;
 };
 

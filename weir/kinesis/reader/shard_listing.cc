@@ -35,12 +35,12 @@ Result<std::optional<ShardListing::Shards>> ShardListing::OnAnswer(const Answer&
                                                                    Instant now,
                                                                    ReadFailures& failures) {
   id_ = 0;
-  std::optional<Shards> all;
+  std::optional<Shards> all_shards;
   auto page = answer ? ReadListAllShards(*answer) : Result<ReadShards>();
   if (!answer || !page) {
     WEIR_RETURN_IF_ERROR(
         OnFailed(answer ? UnreadableResponse(page.error()) : answer.error(), now, failures));
-    return all;
+    return all_shards;
   }
   failures.End(series_);
   if (++pages_ > kMaxPages) {
@@ -49,8 +49,8 @@ Result<std::optional<ShardListing::Shards>> ShardListing::OnAnswer(const Answer&
   std::ranges::move(page->shards, std::back_inserter(found_));
   token_ = std::move(page->next_token);
   wanted_ |= !token_.empty();
-  if (token_.empty()) all = std::exchange(found_, {});
-  return all;
+  if (token_.empty()) all_shards = std::exchange(found_, {});
+  return all_shards;
 }
 
 Status ShardListing::OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures) {

@@ -1,6 +1,6 @@
 // The listing of all shards of a stream for a reader, page by page.
 //
-//             Want, or due            Begin                 OnAnswer: last page
+//                Want                 Begin                 OnAnswer: last page
 //   idle -------------------> wanted ------> page in flight -------------------> Finish --> idle
 //                               ^                  |                                |
 //                               |                  | further page, or failed        | wanted again
@@ -18,16 +18,16 @@
 namespace weir::kinesis {
 
 /// A state machine without I/O; not thread-safe. One page is requested at a time, and a listing
-/// begins at least a second after the end of the one before it.
+/// begins at least a second after the end of the previous one.
 class ShardListing {
  public:
   using Answer = tl::expected<std::string, AwsFailure>;
   using Shards = std::vector<ReadShard>;
 
-  /// The first listing is due at once. `series` is the series of its failures.
+  /// The first listing is due at once. `series`: the failures of the requests for listings.
   explicit ShardListing(FailureSeries series) : series_(series) {}
 
-  /// Requests a listing that begins after this call: the pages of a listing that runs may be older
+  /// Requests a listing that begins after this call: the pages of a running listing may be older
   /// than the shards that are needed.
   void Want();
   /// Returns whether a page is due or in flight.
@@ -49,7 +49,7 @@ class ShardListing {
  private:
   Status OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures);
 
-  bool wanted_ = true;    ///< its first or next page must be requested
+  bool wanted_ = true;    ///< the first or the next page must be requested
   bool again_ = false;    ///< another listing must follow this one
   std::uint64_t id_ = 0;  ///< the id of the request in flight; 0: none
   Instant due_{};

@@ -40,7 +40,7 @@ void ShardReadings::Add(const ReadShard& shard, Instant now) {
   ShardReading reading{.shard = shard, .failures = options_.failures};
   // Shards that are found after the first listing are read from their beginning.
   if (!is_listed_) reading.position = options_.from;
-  // A closed shard gets no records behind its present end.
+  // A closed shard gets no records after its current end.
   if (reading.position.at == Position::At::kLatest && shard.closed) {
     reading.stage = Stage::kEnded;
     ++ended_;
@@ -48,7 +48,7 @@ void ShardReadings::Add(const ReadShard& shard, Instant now) {
   readings_.emplace(shard.id, std::move(reading));
 }
 
-// Its children wait until the shard is read to its end for good.
+// The children of the shard wait until it is read to its end for good.
 void ShardReadings::MarkClosed(ShardReading& reading, Instant now) {
   reading.shard.closed = true;
   if (reading.stage == Stage::kCaughtUp) Schedule(reading, Stage::kReads, now);
@@ -63,8 +63,8 @@ void ShardReadings::BeginReady(Instant now) {
 bool ShardReadings::IsReady(const ShardReading& reading) const {
   return std::ranges::all_of(reading.shard.parents, [&](ShardId parent) {
     const auto at = readings_.find(parent);
-    // Only parents with a lower number count: shards that name each other as parents would never
-    // begin.
+    // Only parents with a lower number count: otherwise shards that name each other as parents
+    // would never begin.
     return at == readings_.end() || parent >= reading.shard.id ||
            at->second.stage == Stage::kEnded || reading.position.at == Position::At::kLatest;
   });

@@ -12,8 +12,8 @@
 //                   |     or not found           |     v
 //                   +------------> kEnded <------+   kCaughtUp --closed meanwhile--> kReads
 //
-// A reading that begins at the end of the stream (kLatest) waits for no parents, and skips closed
-// shards.
+// If the reading begins at the end of the stream (kLatest), the shards of the first listing wait
+// for no parents, and the closed ones among them are skipped.
 #pragma once
 
 #include <map>
@@ -55,8 +55,9 @@ class ShardReadings {
   };
   explicit ShardReadings(Options options) : options_(std::move(options)) {}
 
-  /// Adds the shards of a listing that was read to its end, and notes which of the others are
-  /// closed. kNotFound: an open shard is listed and cannot be read, or the only one is not listed.
+  /// Adds the shards of a listing that was read to its end, and notes which of the known shards are
+  /// closed. kNotFound: an open shard is listed and cannot be read, or the shard `only` is not
+  /// listed.
   Status OnListed(const std::vector<ReadShard>& shards, Instant now);
   /// Begins the shards whose parents are read to their ends.
   void BeginReady(Instant now);

@@ -40,10 +40,10 @@ ReaderStep StreamReader::OnAnswer(std::uint64_t id, const Answer& answer, Instan
 Status StreamReader::HandleAnswer(std::uint64_t id, const Answer& answer, Instant now,
                                   ReaderStep& step) {
   if (listing_.IsInFlight(id)) return OnListing(answer, now);
-  const auto asked = in_flight_.find(id);
-  if (asked == in_flight_.end()) return {};
-  ShardReading& reading = readings_.at(asked->second);
-  in_flight_.erase(asked);
+  const auto request = in_flight_.find(id);
+  if (request == in_flight_.end()) return {};
+  ShardReading& reading = readings_.at(request->second);
+  in_flight_.erase(request);
   return OnShard(reading, answer, now, step);
 }
 
@@ -84,7 +84,7 @@ std::optional<Instant> StreamReader::NextShardWake() const {
 bool StreamReader::is_done() const {
   const bool has_requests =
       listing_.is_pending() || !in_flight_.empty() || readings_.NextWake().has_value();
-  // With `only`, the reading ends with this shard, even if it follows.
+  // With `only`, the reading ends with this shard, even with `follow`.
   const bool is_over =
       options_.only && readings_.is_listed() && !listing_.is_pending() && readings_.HaveAllEnded();
   return is_over || (!options_.follow && !has_requests);
@@ -95,7 +95,7 @@ Status StreamReader::OnListing(const Answer& answer, Instant now) {
                         listing_.OnAnswer(answer, now, failures_));
   if (!shards) return {};
   WEIR_RETURN_IF_ERROR(readings_.OnListed(*shards, now));
-  // If no shard is open, new shards must come.
+  // If all shards have ended, new shards must appear: the listing is repeated.
   const bool is_repeated = options_.follow && !options_.only && readings_.HaveAllEnded();
   listing_.Finish(is_repeated, now, failures_);
   return {};
@@ -157,7 +157,8 @@ void StreamReader::OnPage(ShardReading& reading, RecordPage page, Instant now, R
 }
 
 void StreamReader::ReadOn(ShardReading& reading, const RecordPage& page, Instant now) {
-  // Some engines always respond that no record is behind a page; a full page shows the contrary.
+  // Some engines always respond that no records follow a page. After a full page, records may
+  // follow all the same.
   const bool at_end = page.behind.count() == 0 && page.records.size() < options_.page_records;
   if (at_end && !reading.shard.closed && !options_.follow) {
     reading.stage = Stage::kCaughtUp;

@@ -19,8 +19,8 @@
 
 namespace weir::kinesis {
 
-/// Returns each record once, the records of a shard in their order, and those of a shard's parents
-/// before its own. Not thread-safe.
+/// The steps return each record once: the records of a shard in their order, after those of its
+/// parents. Not thread-safe.
 class StreamReader {
  public:
   using Answer = ShardListing::Answer;
@@ -45,8 +45,8 @@ class StreamReader {
   /// Returns whether the reading has ended.
   bool is_done() const;
 
-  /// Passes a response to the handler of its request. An error ends the reading, as in all of
-  /// these.
+  /// Passes a response to the handler of its request. An error of this function, or of a handler
+  /// below, ends the reading.
   Status HandleAnswer(std::uint64_t id, const Answer& answer, Instant now, ReaderStep& step);
   Status OnListing(const Answer& answer, Instant now);
   Status OnShard(ShardReading& reading, const Answer& answer, Instant now, ReaderStep& step);

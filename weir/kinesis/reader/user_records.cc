@@ -20,8 +20,8 @@ void AppendUserRecords(const ReadShard& shard, const StoredRecord& stored, Reade
     return;
   }
   if (views->empty()) ++stats.dropped;
-  for (std::uint64_t place = 0; const UserRecordView& view : *views) {
-    out.push_back({shard.id, stored.sequence_number, place++, std::string(view.partition_key),
+  for (std::uint64_t index = 0; const UserRecordView& view : *views) {
+    out.push_back({shard.id, stored.sequence_number, index++, std::string(view.partition_key),
                    std::string(view.data)});
   }
   stats.records += views->size();

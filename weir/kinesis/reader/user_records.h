@@ -7,8 +7,8 @@
 
 namespace weir::kinesis {
 
-/// Appends the user records of a Kinesis record of this shard to `out`, by the consumer's rule
-/// (deaggregate.h), and counts them, or the aggregate that is dropped or damaged.
+/// Appends the user records of a Kinesis record of this shard to `out` and counts them, by the
+/// consumer's rule (deaggregate.h). An aggregate that is dropped or damaged is counted as such.
 void AppendUserRecords(const ReadShard& shard, const StoredRecord& stored, ReaderStats& stats,
                        std::vector<StreamRecord>& out);
 

@@ -26,7 +26,7 @@ void ShardLanes::OnThrottled(ExpectedShard expected, Instant now) {
   LaneOf(expected, now).limiter.OnThrottled(now);
 }
 
-// The shards cannot be listed: the shards that have responded are the only known ones.
+// If the shards cannot be listed, only the shards that have responded are known.
 ShardLanes::Drained ShardLanes::UpdateRateWithoutShard(Instant now) {
   const auto lane = lanes_.find(std::nullopt);
   if (lane == lanes_.end()) return {};

@@ -1,5 +1,5 @@
 // The limiters of all shards of a stream. Each shard has a lane; the records whose shard is not
-// known share one.
+// known share one lane.
 #pragma once
 
 #include <map>
@@ -45,7 +45,7 @@ class ShardLanes {
   /// lately. Returns the records that leave their lane because of this.
   Drained UpdateRateWithoutShard(Instant now);
 
-  /// Takes all records without a shard, expired or not, without a charge.
+  /// Takes all records without a shard, expired or not, without charging them to the rate.
   void TakeWithoutShard(std::vector<KinesisRecord>& out);
   /// Removes the lanes without records whose shard's range is not known any more.
   void RemoveClosed(const ShardMap& map);

@@ -10,12 +10,13 @@ std::int64_t MillisBetween(Instant from, Instant to) {
   return std::chrono::floor<milliseconds>(to - from).count();
 }
 
-// Scales the period as well, since a percentage of a small amount would be rounded. `shards` is
-// bounded so that the products do not overflow.
+// Multiplies the period by 100 instead of dividing the amount, since a percentage of a small amount
+// would be rounded. Bounds the number of shards so that the products do not overflow.
 Quota RatedAt(const Quota& quota, std::int64_t percent, std::int64_t shards) {
-  const std::int64_t most = kMaxMillitokens / std::max(quota.capacity, quota.amount * 100);
-  const std::int64_t times = std::clamp<std::int64_t>(shards, 1, std::max<std::int64_t>(1, most));
-  return {quota.capacity * times, quota.amount * percent * times, quota.period * 100};
+  const std::int64_t max_scale = kMaxMillitokens / std::max(quota.capacity, quota.amount * 100);
+  const std::int64_t scale =
+      std::clamp<std::int64_t>(shards, 1, std::max<std::int64_t>(1, max_scale));
+  return {quota.capacity * scale, quota.amount * percent * scale, quota.period * 100};
 }
 
 std::int64_t CostIn(const KinesisRecord& record) {
@@ -59,9 +60,9 @@ ShardLimiter::Drained ShardLimiter::Drain(Instant now) {
 ShardLimiter::Queue::iterator ShardLimiter::NextToLeave(Instant now) {
   const auto first = queue_.begin();
   if (first->second.record.expires > now + lead_) return first;
-  // Of the records that expire after the lead, the one that expires first.
-  const auto living = expiries_.upper_bound(now + lead_);
-  return living == expiries_.end() ? first : living->second;
+  // Of the records that expire after the lead, the one that expires first leaves next.
+  const auto after_lead = expiries_.upper_bound(now + lead_);
+  return after_lead == expiries_.end() ? first : after_lead->second;
 }
 
 ShardLimiter::Drained ShardLimiter::DrainAll(Instant now) {
@@ -78,8 +79,8 @@ ShardLimiter::Drained ShardLimiter::DrainAll(Instant now) {
 std::optional<Instant> ShardLimiter::NextWake(Instant now) {
   if (queue_.empty()) return std::nullopt;
   const milliseconds wait = WaitFor(NextToLeave(now)->second.record);
-  // Meters are refilled in whole milliseconds since origin_, so the wait counts from the last of
-  // these.
+  // Meters are refilled in whole milliseconds since origin_, so the wait counts from the last
+  // refill.
   const Instant fits = origin_ + milliseconds(millis_) + wait;
   return std::max(now, std::min(fits, expiries_.begin()->first));
 }
@@ -89,10 +90,10 @@ void ShardLimiter::OnThrottled(Instant now) {
   AdvanceTo(now);
   slowed_ = now;
   recovered_ = now;
-  // The limiter of n shards may slow down to n times less of its rate: to the least rate of one
-  // shard, and at least 1 %.
-  const std::int64_t least = std::max<std::int64_t>(1, options_.least_percent / shards_);
-  SetPercent(std::max(percent_ * options_.after_throttle / 100, least));
+  // The limiter of n shards may slow down to 1 / n of least_percent, which is the least rate of one
+  // shard, but not below 1 %.
+  const std::int64_t min_percent = std::max<std::int64_t>(1, options_.least_percent / shards_);
+  SetPercent(std::max(percent_ * options_.after_throttle / 100, min_percent));
 }
 
 void ShardLimiter::AdvanceTo(Instant now) {
@@ -102,7 +103,7 @@ void ShardLimiter::AdvanceTo(Instant now) {
     Refill(bytes_, millis - millis_);
     millis_ = millis;
   }
-  // The rate comes back in whole steps. The rest of the time counts for the next step.
+  // The rate comes back in whole steps. The time that is left over counts for the next step.
   const std::int64_t steps = (now - recovered_) / options_.recovery;
   if (steps <= 0) return;
   recovered_ = recovered_ + steps * options_.recovery;

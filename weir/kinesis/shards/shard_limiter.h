@@ -23,15 +23,15 @@ struct ShardLimiterOptions {
   /// Throttles within this time after one that lowered the rate do not count: they are responses to
   /// requests that were sent before.
   nanoseconds throttle_blackout = milliseconds(250);
-  /// A hundredth of the full rate comes back in this time.
+  /// After a throttle, a hundredth of the full rate comes back in each interval of this length.
   nanoseconds recovery = std::chrono::seconds(1);
 };
 
 /// A queue in front of one bucket with two limits, without I/O; not thread-safe. Records leave in
 /// the order of their deadlines, and of their puts if these are equal; a record that does not fit
 /// holds back the later ones. A record that would expire within the lead lets records pass that
-/// would not. A record larger than a capacity leaves when the bucket is full, on debt. Times are
-/// rounded down to whole milliseconds since the limiter was created.
+/// would not. A record larger than a capacity leaves when the bucket is full, and puts it into
+/// debt. Times are rounded down to whole milliseconds since the limiter was created.
 class ShardLimiter {
  public:
   ShardLimiter(const ShardLimiterOptions& options, Instant now);
@@ -45,19 +45,20 @@ class ShardLimiter {
   };
   /// Takes the records that are expired, then the records that fit.
   Drained Drain(Instant now);
-  /// Sets how long a record still takes after it has left, for a request to a shared budget.
+  /// Sets the lead: the time that a record still needs after it has left, for a request to a shared
+  /// budget.
   void SetLead(nanoseconds lead) { lead_ = lead; }
   /// Takes all records: those that are not expired count as admitted, whether they fit or not, and
-  /// the bucket is left with the debt.
+  /// are charged to the bucket, which may go into debt.
   Drained DrainAll(Instant now);
   /// Returns when the next record fits or expires, and not before `now`; nothing if no record
   /// waits.
   std::optional<Instant> NextWake(Instant now);
 
-  /// Takes all records, expired or not, without a charge.
+  /// Takes all records, expired or not, without charging them to the bucket.
   void TakeAll(std::vector<KinesisRecord>& out);
 
-  /// Makes it the limiter of this number of shards together, from now on. REQUIRES: >= 1.
+  /// Makes this the limiter of this number of shards together. REQUIRES: >= 1.
   void SetShards(std::int64_t shards, Instant now);
 
   /// Handles a throttle of the service for a record of this shard: lowers the rate.
@@ -79,14 +80,14 @@ class ShardLimiter {
 
   /// Refills the bucket up to `now`, and restores the part of the rate that is due.
   void AdvanceTo(Instant now);
-  /// Sets the percentage, and the rates of both limits by it.
+  /// Sets the percentage, and the rates of both limits accordingly.
   void SetPercent(std::int64_t percent);
   /// Returns the quota at the present rate and number of shards.
   Quota AtPresentRate(const Quota& quota) const;
   /// Takes a record out of both queues.
   KinesisRecord RemoveRecord(Queue::iterator waiting);
-  /// Returns the next record to leave: the first that does not expire within the lead or, if all
-  /// do, the first. REQUIRES: not empty.
+  /// Returns the next record to leave: the first in the queue, unless it expires within the lead
+  /// and others do not. Then it is the first to expire of those others. REQUIRES: not empty.
   Queue::iterator NextToLeave(Instant now);
   void DrainExpired(Instant now, Drained& drained);
   /// Returns how long until the bucket holds the cost of the record, or is full.

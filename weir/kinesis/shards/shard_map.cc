@@ -26,19 +26,19 @@ std::optional<HashRange> ShardMap::RangeOf(ShardId id) const {
 }
 
 void ShardMap::Doubt(Instant requested) {
-  // A listing that runs is newer than the one in use.
-  const bool under_way = asked_ || !next_token_.empty();
-  const std::optional<Instant> newest = under_way ? std::optional(begins_) : began_;
+  // A running listing is newer than the one in use.
+  const bool is_running = asked_ || !next_token_.empty();
+  const std::optional<Instant> newest = is_running ? std::optional(begins_) : began_;
   if (!newest || requested >= *newest) wanted_ = true;
 }
 
 ShardMap::Step ShardMap::Next(Instant now) {
   if (asked_) return {};
-  const bool goes_on = !next_token_.empty();
-  if (!goes_on && !wanted_) return {};
+  const bool has_next_page = !next_token_.empty();
+  if (!has_next_page && !wanted_) return {};
   // Only the first page waits for its time; the others follow at once.
-  if (now < begins_ && !goes_on) return {.wake = begins_};
-  if (!goes_on) {
+  if (now < begins_ && !has_next_page) return {.wake = begins_};
+  if (!has_next_page) {
     wanted_ = false;
     begins_ = now;
   }
@@ -48,9 +48,9 @@ ShardMap::Step ShardMap::Next(Instant now) {
 
 void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
   asked_ = false;
-  Status taken = page ? Take(std::move(*page), now) : Status(Fail(std::move(page.error())));
-  if (!taken) {
-    error_ = std::move(taken.error());
+  Status status = page ? Take(std::move(*page), now) : Status(Fail(std::move(page.error())));
+  if (!status) {
+    error_ = std::move(status.error());
     // The next try begins at the first page. The ranges in use stay.
     listing_.clear();
     pages_ = 0;
@@ -97,7 +97,7 @@ void ShardMap::Finish(Instant now) {
   for (auto& [number, known] : known_) {
     if (!known.closed) known.closed = now;
   }
-  // From the youngest shard to the oldest: keys of a child do not go to its parent.
+  // From the youngest shard to the oldest, so that keys of a child do not go to its parent.
   std::ranges::sort(listing_, std::ranges::greater(), &Shard::id);
   const auto ranges = std::make_shared<ShardRanges>();
   for (const Shard& shard : listing_) {

@@ -34,7 +34,7 @@ struct ShardPage {
 };
 
 struct ShardMapOptions {
-  /// From the beginning of a listing to that of the next.
+  /// The least time from the beginning of a listing to the beginning of the next one.
   nanoseconds least_gap = std::chrono::seconds(1);
   nanoseconds first_backoff = std::chrono::seconds(1);
   nanoseconds longest_backoff = std::chrono::seconds(30);  ///< REQUIRES: >= first_backoff > 0
@@ -42,7 +42,8 @@ struct ShardMapOptions {
   nanoseconds keep_closed = std::chrono::seconds(60);
   std::size_t max_shards = 100'000;  ///< a listing with more shards fails
   std::size_t max_pages = 1'000;     ///< a listing with more pages fails; a page may be empty
-  /// A listing that takes longer fails: records that are put before the first listing wait for it.
+  /// A listing that takes longer fails, since records that are put before the end of the first
+  /// listing wait for it.
   nanoseconds longest_listing = std::chrono::seconds(10);
 };
 
@@ -54,8 +55,8 @@ class ShardMap {
  public:
   ShardMap(const ShardMapOptions& options, std::uint64_t seed);
 
-  /// Returns the shard that holds `key` by the last listing. If a parent was listed together with
-  /// its child, it is the child. Returns nothing before the first listing has ended, and for keys
+  /// Returns the shard that holds `key` by the last listing. If both a parent and its child were
+  /// listed, this is the child. Returns nothing before the first listing has ended, and for keys
   /// that no listed shard holds.
   std::optional<ShardId> ShardOf(HashKey key) const { return ranges_->ShardOf(key); }
   /// Returns the ranges that ShardOf uses. They are immutable, so that other threads may keep them:
@@ -82,7 +83,7 @@ class ShardMap {
   Step Next(Instant now);
   /// Handles the response to ListShards for one page.
   void OnListed(Result<ShardPage> page, Instant now);
-  /// Returns why the last listing failed; nothing if it did not.
+  /// Returns why the last listing failed; nothing if it did not fail.
   const std::optional<Error>& last_error() const { return error_; }
 
  private:

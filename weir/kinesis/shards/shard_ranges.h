@@ -33,7 +33,7 @@ struct Shard {
 /// The hash keys of a stream by shard, as of one listing.
 class ShardRanges {
  public:
-  /// Gives the shard the keys of its range that no shard has yet.
+  /// Assigns to the shard the keys of its range that no shard has yet.
   void PutUncovered(const Shard& shard);
   /// Returns the shard that holds the key; nothing if no shard does.
   std::optional<ShardId> ShardOf(HashKey key) const;

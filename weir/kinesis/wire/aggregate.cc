@@ -98,15 +98,15 @@ void AggregateWriter::Add(const UserRecordView& record) {
 }
 
 std::string AggregateWriter::Take() {
-  const AggregateWriter full = std::exchange(*this, {});
-  if (full.count_ <= 1) return full.records_.substr(full.first_data_end_ - full.first_data_size_);
-  const Md5 sum = Md5Of({full.keys_.bytes, full.hashes_.bytes, full.records_});
+  const AggregateWriter old = std::exchange(*this, {});
+  if (old.count_ <= 1) return old.records_.substr(old.first_data_end_ - old.first_data_size_);
+  const Md5 sum = Md5Of({old.keys_.bytes, old.hashes_.bytes, old.records_});
   std::string data;
-  data.reserve(full.size());
+  data.reserve(old.size());
   data += kAggregateMagic;
-  data += full.keys_.bytes;
-  data += full.hashes_.bytes;
-  data += full.records_;
+  data += old.keys_.bytes;
+  data += old.hashes_.bytes;
+  data += old.records_;
   data.append(sum.begin(), sum.end());
   return data;
 }

@@ -21,7 +21,7 @@ namespace weir::kinesis {
 
 inline constexpr std::string_view kAggregateMagic = "\xF3\x89\x9A\xC2";
 inline constexpr std::size_t kAggregateFrame = 4 + 16;  ///< bytes around the message
-/// The partition key of an aggregate. Its explicit hash key decides its shard.
+/// The partition key of an aggregate. The explicit hash key of the aggregate decides its shard.
 inline constexpr std::string_view kAggregateKey = "a";
 
 /// The parts of a user record. The views do not own their text.

@@ -21,13 +21,13 @@ bool IsBlankText(std::string_view text) { return text.find_first_not_of(' ') == 
 }  // namespace
 
 bool IsMetricsNamespace(std::string_view name) {
-  const auto is_good = [](char letter) {
+  const auto is_allowed = [](char letter) {
     constexpr std::string_view kOthers = ".-_/#: ";
     return absl::ascii_isalnum(static_cast<unsigned char>(letter)) ||
            kOthers.find(letter) != kOthers.npos;
   };
   return name.size() <= kLongestMetricName && !IsBlankText(name) && !name.starts_with("AWS/") &&
-         name.front() != ':' && std::ranges::all_of(name, is_good);
+         name.front() != ':' && std::ranges::all_of(name, is_allowed);
 }
 
 std::string DimensionValue(std::string_view text) {

@@ -28,20 +28,21 @@ struct MetricDimension {
 /// Returns whether CloudWatch accepts this namespace from a customer: 1 to 255 letters, digits and
 /// ".-_/#: ", not only blanks, and neither "AWS/" nor ':' first.
 bool IsMetricsNamespace(std::string_view name);
-/// Returns the text as CloudWatch accepts it as the value of a dimension: printable ASCII, at most
-/// 1024 characters. Other bytes become '?'; a longer text is cut.
+/// Converts a text to a value of a dimension that CloudWatch accepts: printable ASCII, at most 1024
+/// characters. Other bytes become '?'; a longer text is cut.
 std::string DimensionValue(std::string_view text);
 /// Returns whether CloudWatch accepts this name of a dimension: 1 to 255 printable ASCII
 /// characters, not only blanks, and not ':' first.
 bool IsDimensionName(std::string_view name);
 
 /// Returns a metric as JSON: name, unit and dimensions, the first members of a MetricDatum, without
-/// the closing brace. Equal parts have equal text. Dimensions with a blank value are left out.
-/// REQUIRES: at most kMaxDimensions.
+/// the closing brace. Metrics with equal parts have equal text. Dimensions with a blank value are
+/// left out. REQUIRES: at most kMaxDimensions.
 std::string MetricIdentity(std::string_view name, std::string_view unit,
                            std::span<const MetricDimension> dimensions);
 
-/// Returns a MetricDatum: the samples of one metric at a time. `identity`: of MetricIdentity.
+/// Returns a MetricDatum: the samples of one metric, dated `at`. `identity`: a result of
+/// MetricIdentity.
 std::string MetricDatum(std::string_view identity, UnixMillis at, const Statistic& samples);
 
 /// Builds the body of one request.

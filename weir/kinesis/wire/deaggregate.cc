@@ -11,9 +11,9 @@
 namespace weir::kinesis {
 namespace {
 
-constexpr std::size_t kChecksum = 16;
+constexpr std::size_t kChecksumSize = 16;
 
-/// One field of a protobuf message: its bytes, or its number.
+/// One field of a protobuf message: its bytes or, if it is a varint, its value.
 struct Field {
   std::uint64_t number = 0;  ///< the number of the field
   bool is_bytes = false;
@@ -105,9 +105,9 @@ Result<Indexed> ParseRecord(std::string_view body, std::size_t at) {
 }
 
 Result<UserRecordView> Resolve(const Indexed& record, const Tables& tables) {
-  const bool known =
+  const bool is_in_tables =
       *record.key < tables.keys.size() && (!record.hash || *record.hash < tables.hashes.size());
-  if (!known) {
+  if (!is_in_tables) {
     return Fail(
         Code::kDataLoss,
         fmt::format("aggregated record, byte {}: an index goes beyond its table", record.at));
@@ -149,7 +149,7 @@ bool IsAggregate(std::string_view data) {
   const std::string_view message =
       data.substr(kAggregateMagic.size(), data.size() - kAggregateFrame);
   const Md5 sum = Md5Of({message});
-  return std::memcmp(sum.data(), data.data() + data.size() - kChecksum, kChecksum) == 0;
+  return std::memcmp(sum.data(), data.data() + data.size() - kChecksumSize, kChecksumSize) == 0;
 }
 
 Result<std::vector<UserRecordView>> ParseAggregate(std::string_view data) {

@@ -40,8 +40,8 @@ Result<HashKey> ParseHashKey(std::string_view decimal) {
 }
 
 std::string FormatHashKey(HashKey key) {
-  // Dividing 128 bits is slow: it is done once for each 19 digits, and their digits are divided in
-  // 64 bits.
+  // Dividing 128 bits is slow, so it is done only once for each piece of 19 digits. The digits of a
+  // piece come from divisions of 64 bits.
   std::array<char, 39> digits;
   auto at = digits.end();
   do {

@@ -79,8 +79,8 @@ Result<std::vector<ReadShard>> ParseShards(std::string_view operation,
   return shards;
 }
 
-// Sets `good` to false if the record has no sequence number, or no data in base64.
-StoredRecord ReadStored(JsonObject fields, bool& good) {
+// Sets `is_valid` to false if the record has no sequence number, or no data in base64.
+StoredRecord ReadStored(JsonObject fields, bool& is_valid) {
   StoredRecord record;
   bool has_data = false;
   ForMembers(fields, [&](std::string_view name, JsonValue json) {
@@ -88,11 +88,11 @@ StoredRecord ReadStored(JsonObject fields, bool& good) {
     if (name == "PartitionKey") record.partition_key = TextOf(json);
     if (name == "Data") {
       const std::string_view text = json.get_string();
-      good &= absl::Base64Unescape({text.data(), text.size()}, &record.data);
+      is_valid &= absl::Base64Unescape({text.data(), text.size()}, &record.data);
       has_data = true;
     }
   });
-  good &= has_data && !record.sequence_number.empty();
+  is_valid &= has_data && !record.sequence_number.empty();
   return record;
 }
 
@@ -171,11 +171,11 @@ Result<std::string> ReadGetShardIterator(std::string_view body) {
 }
 
 std::string GetRecordsBody(const StreamAddress& stream, std::string_view iterator,
-                           std::size_t most) {
+                           std::size_t limit) {
   return JsonBody([&](auto& out) {
     WriteMember(out, "ShardIterator", iterator);
     out.Name("Limit");
-    out.Number(most);
+    out.Number(limit);
     if (!stream.arn.empty()) WriteStream(out, stream);
   });
 }
@@ -183,8 +183,8 @@ std::string GetRecordsBody(const StreamAddress& stream, std::string_view iterato
 Result<RecordPage> ReadGetRecords(std::string_view body) {
   RecordPage page;
   std::vector<ShardFields> children;
-  bool there = false;
-  bool good = true;
+  bool has_records = false;
+  bool is_valid = true;
   WEIR_RETURN_IF_ERROR(ReadResponse("GetRecords", body, [&](std::string_view name, JsonValue json) {
     if (name == "NextShardIterator") page.next_iterator = TextOf(json);
     if (name == "MillisBehindLatest" && !json.is_null()) {
@@ -192,13 +192,13 @@ Result<RecordPage> ReadGetRecords(std::string_view body) {
     }
     if (name == "ChildShards") ReadFieldsOfShards(json, children);
     if (name != "Records") return;
-    there = true;
+    has_records = true;
     for (auto record : json.get_array()) {
-      page.records.push_back(ReadStored(record.get_object(), good));
+      page.records.push_back(ReadStored(record.get_object(), is_valid));
     }
   }));
-  if (!there) return MalformedResponse("GetRecords", "it has no Records");
-  if (!good) {
+  if (!has_records) return MalformedResponse("GetRecords", "it has no Records");
+  if (!is_valid) {
     return MalformedResponse("GetRecords", "a record has no sequence number, or no data in base64");
   }
   WEIR_ASSIGN_OR_RETURN(page.children, ParseShards("GetRecords", children));

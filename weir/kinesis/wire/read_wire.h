@@ -33,17 +33,18 @@ struct ReadShards {
   std::string next_token;  ///< empty: this is the last page
 };
 
-/// Returns the request for the page of this token, or the first page if it is empty. Closed shards
-/// are listed, too.
+/// Returns the request for the page of this token or, if the token is empty, for the first page.
+/// Closed shards are listed, too.
 std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next_token);
-/// Parses the response. kDataLoss, as for all functions below: it is not such a response.
+/// Parses the response. kDataLoss, also of all Read functions below: the body is not such a
+/// response.
 [[nodiscard]] Result<ReadShards> ReadListAllShards(std::string_view body);
 
 /// Where to begin in a shard.
 struct Position {
   enum class At { kTrimHorizon, kLatest, kTime, kAt, kAfter };
   At at = At::kTrimHorizon;
-  /// Of the first record for kAt; of the record before it for kAfter.
+  /// For kAt, that of the first record to read; for kAfter, that of the record before it.
   std::string sequence_number{};
   /// For kTime, not negative: records that arrived at this time or later.
   UnixMillis time{};
@@ -63,15 +64,15 @@ struct StoredRecord {
 struct RecordPage {
   std::vector<StoredRecord> records;
   std::string next_iterator;  ///< empty: the end of the shard
-  /// At the end of the shard; the service may leave them out.
+  /// Set at the end of the shard; the service may omit the children.
   std::vector<ReadShard> children;
-  /// From the end of the page to the newest record of the shard.
+  /// The time from the end of the page to the newest record of the shard.
   milliseconds behind{0};
 };
 
-/// REQUIRES: 1 <= most <= 10000.
+/// REQUIRES: 1 <= limit <= 10000.
 std::string GetRecordsBody(const StreamAddress& stream, std::string_view iterator,
-                           std::size_t most);
+                           std::size_t limit);
 [[nodiscard]] Result<RecordPage> ReadGetRecords(std::string_view body);
 
 }  // namespace weir::kinesis

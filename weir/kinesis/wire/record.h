@@ -25,12 +25,12 @@ struct UserRecord {
   Instant deadline;  ///< the latest time at which the record should be sent
   Instant expires;   ///< after this time it is not sent again
   Attempts attempts{};
-  /// The number of attempts that were requests refused for the content of one of their entries, and
-  /// then sent again in halves. They say nothing about this record.
+  /// The number of attempts in requests that were refused for the content of one entry and then
+  /// sent again in halves. These attempts say nothing about this record.
   std::uint32_t halvings = 0;
   bool maybe_duplicate = false;  ///< an attempt that did not succeed may have stored it
   bool is_reported = false;      ///< it expired in flight and its result was returned
-  /// When the first attempt began that failed for a cause that may pass (IsTemporaryAbsence).
+  /// When the first attempt that failed for a temporary absence (IsTemporaryAbsence) began.
   std::optional<Instant> held_since{};
 
   UserRecordView View() const { return {partition_key, explicit_hash_key, data}; }

@@ -31,16 +31,16 @@ struct StreamAddress {
 /// Returns the body, in one allocation of its size. REQUIRES: the partition keys are UTF-8.
 WEIR_API std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
                                     const std::vector<KinesisRecord>& records);
-/// Returns one response for each entry, in order. kDataLoss, with the position: it is not such a
-/// response.
+/// Returns one response for each entry, in order. kDataLoss, with the position: the body is not
+/// such a response.
 [[nodiscard]] WEIR_API Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format,
                                                                        std::string_view body);
 
-/// Returns the request for the page of this token, or the first page if it is empty.
+/// Returns the request for the page of this token or, if the token is empty, for the first page.
 WEIR_API std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
                                     std::string_view next_token);
-/// Parses the response. kDataLoss, with the position: it is not such a response, or it names a
-/// shard or a hash key that is not valid.
+/// Parses the response. kDataLoss, with the position: the body is not such a response, or it names
+/// a shard or a hash key that is not valid.
 [[nodiscard]] WEIR_API Result<ShardPage> ReadListShards(WireFormat format, std::string_view body);
 
 }  // namespace weir::kinesis

@@ -26,9 +26,9 @@ struct ShardListText {
   std::string next_token;
 };
 
-/// kDataLoss, with the byte at fault: the body is not of that format, or a member that is read is
-/// not of its type. A member that is null counts as missing; of equal members the last one counts;
-/// other members are skipped.
+/// The functions return kDataLoss, with the byte at fault, if the body is not of their format, or a
+/// member that is read is not of its type. A member that is null counts as missing; of equal
+/// members the last one counts; other members are skipped.
 [[nodiscard]] Result<EntryList> ReadJsonEntries(std::string_view body);
 [[nodiscard]] Result<EntryList> ReadCborEntries(std::string_view body);
 [[nodiscard]] Result<ShardListText> ReadJsonShards(std::string_view body);

@@ -13,7 +13,7 @@ void WriteMember(Writer& out, std::string_view name, std::string_view text) {
   out.Text(text);
 }
 
-/// The member that names the stream.
+/// Writes the member that names the stream.
 template <class Writer>
 void WriteStream(Writer& out, const StreamAddress& stream) {
   if (stream.arn.empty()) {

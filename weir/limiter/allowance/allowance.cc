@@ -16,8 +16,8 @@ constexpr Instant kLongAgo{INT64_MIN / 2};
 constexpr int kAhead = 8;
 /// A request is one of many if the demand in a window is at least this many times its amount.
 constexpr std::int64_t kMany = 4;
-/// No debit is sent in turn for this time after a refusal, so that the requests that waited for its
-/// result are decided by it, however late it came.
+/// When a debit was refused, no debit is sent in turn for this time after the result arrives. So
+/// the requests that waited for the result are decided by it, however late it arrives.
 constexpr milliseconds kPause{1};
 /// After this many consecutive refusals, the balance that they reported causes no debit out of
 /// turn: a store may refuse tokens that it shows as available.
@@ -115,10 +115,10 @@ bool Allowance::BeginDebit(View need, const Millis& held, Instant now) {
   const bool in_turn = now >= NextDebit();
   for (std::size_t i = 0; i < quotas_.size(); ++i) {
     const std::int64_t missing = need.empty() ? 0 : std::max<std::int64_t>(need[i] - held[i], 0);
-    const std::int64_t more = std::max(DemandFor(i, now) - held[i], missing);
+    const std::int64_t wanted = std::max(DemandFor(i, now) - held[i], missing);
     const std::int64_t seen = in_turn || left_[i] == kNotSeen ? seen_[i] : left_[i];
-    const std::int64_t most = seen == kNotSeen ? missing : std::max(seen / 2, missing);
-    debit_[i] = std::min({more, most, quotas_[i].capacity});
+    const std::int64_t max_debit = seen == kNotSeen ? missing : std::max(seen / 2, missing);
+    debit_[i] = std::min({wanted, max_debit, quotas_[i].capacity});
   }
   if (SumOf(debit_) == 0) return false;
   sent_ = now;
@@ -131,9 +131,10 @@ Instant Allowance::NextDebit() const {
   return std::max(not_before_, paid_until_ - (kAhead - 1) * spacing_);
 }
 
-// A debit may be sent in turn, or out of turn if the last result left the missing tokens in the
-// bucket, and more than the debits in turn would take: a refusal would then hold back available
-// tokens. After a refusal, only the balances that it reported are taken as known.
+// A debit may be sent in turn. It may be sent out of turn if the bucket had the missing tokens
+// after the last result, and more than the debits in turn would take: to refuse the request would
+// then hold back available tokens. A balance that is not known counts as sufficient, except after a
+// refused debit.
 bool Allowance::MayDebit(View need, View held, Instant now) const {
   if (now >= NextDebit()) return true;
   const bool refused = now < not_before_;
@@ -148,8 +149,8 @@ bool Allowance::MayDebit(View need, View held, Instant now) const {
   return true;
 }
 
-// Returns the time of the next debit in turn, or, if that is later, the time at which the rate has
-// refilled the tokens that the bucket lacked in the last result.
+// Returns the later of two times: that of the next debit in turn, and the time at which a bucket
+// with the last known balance has refilled the missing tokens.
 Instant Allowance::RetryAt(View need, View held) const {
   milliseconds wait{0};
   for (std::size_t i = 0; i < need.size(); ++i) {
@@ -200,12 +201,12 @@ void Allowance::OnFailed(Instant now) {
 
 Allowance::Departures Allowance::Wake(Instant now) {
   Departures departures;
-  const bool unused = now - last_request_ >= quarter();
-  const auto left = std::ranges::remove_if(lots_, [&](const Lot& lot) {
-    const bool over = !IsUsable(lot, now) || SumOf(lot.left) == 0;
-    return (over || unused) && AddReturn(lot, over, now, departures);
+  const bool is_unused = now - last_request_ >= quarter();
+  const auto removed = std::ranges::remove_if(lots_, [&](const Lot& lot) {
+    const bool is_over = !IsUsable(lot, now) || SumOf(lot.left) == 0;
+    return (is_over || is_unused) && AddReturn(lot, is_over, now, departures);
   });
-  lots_.erase(left.begin(), left.end());
+  lots_.erase(removed.begin(), removed.end());
   return departures;
 }
 
@@ -216,20 +217,21 @@ Allowance::Departures Allowance::Drop(Instant now) {
   return departures;
 }
 
-// The deadline of the return is a quarter of the lifetime from now. The refill until then is
-// subtracted, because the return may take effect as late as that.
-bool Allowance::AddReturn(const Lot& lot, bool over, Instant now, Departures& departures) const {
+// The deadline of the return is a quarter of the lifetime from now. The refill from the debit to
+// this deadline is subtracted, because the return may take effect as late as that.
+bool Allowance::AddReturn(const Lot& lot, bool must_end, Instant now,
+                          Departures& departures) const {
   Return back{.amounts = lot.left, .deadline = now + quarter(), .paid_by = lot.paid_by};
   const auto age = std::chrono::ceil<milliseconds>(back.deadline - lot.sent);
-  bool worth = false;
+  bool is_worth_it = false;
   for (std::size_t i = 0; i < quotas_.size(); ++i) {
     std::int64_t& amount = back.amounts[i];
     amount = std::max<std::int64_t>(amount - RateTimes(quotas_[i], age), 0);
-    worth = worth || amount >= kMillitokens;
+    is_worth_it = is_worth_it || amount >= kMillitokens;
   }
-  if (!worth && !over) return false;
-  departures.forfeited += SumOf(lot.left) - (worth ? SumOf(back.amounts) : 0);
-  if (worth) departures.returns.push_back(std::move(back));
+  if (!is_worth_it && !must_end) return false;
+  departures.forfeited += SumOf(lot.left) - (is_worth_it ? SumOf(back.amounts) : 0);
+  if (is_worth_it) departures.returns.push_back(std::move(back));
   return true;
 }
 
@@ -249,11 +251,11 @@ bool Allowance::idle(Instant now) const {
 void Allowance::RollDemandWindow(Instant now) {
   const nanoseconds passed = now - window_began_;
   if (passed < window_) return;
-  const bool next = passed < 2 * window_;
-  window_began_ = next ? window_began_ + window_ : now;
+  const bool is_adjacent = passed < 2 * window_;
+  window_began_ = is_adjacent ? window_began_ + window_ : now;
   std::swap(wanted_before_, wanted_);
   std::ranges::fill(wanted_, 0);
-  if (!next) std::ranges::fill(wanted_before_, 0);
+  if (!is_adjacent) std::ranges::fill(wanted_before_, 0);
 }
 
 // The sliding window that ends now covers all of the current window and the last part of the window

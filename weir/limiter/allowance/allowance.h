@@ -31,7 +31,7 @@
 namespace weir {
 
 /// The allowance of a group of limits. Its inputs are requests, results of the store and `now`; its
-/// outputs are the amounts to debit and to return, and the time of the next call. Not thread-safe.
+/// outputs are decisions, and the amounts to debit and to return. Not thread-safe.
 /// Amounts are millitokens, one for each limit in the order of construction; every span has this
 /// size.
 ///
@@ -93,8 +93,9 @@ class Allowance {
   /// The debit was made. `paid_by` is kept for the returns of this debit; it is empty if the store
   /// does not divide buckets.
   void OnDebited(View available, Instant now, Shards paid_by = {});
-  /// The debit was refused. The same debit would be refused before `until`; this is used for at
-  /// most kLongestSpacing, because other processes may return tokens.
+  /// The debit was refused. The same debit would be refused before `until`, so no debit is sent in
+  /// turn before then, or for kLongestSpacing if that is shorter: other processes may return
+  /// tokens.
   void OnRefused(View available, Instant until, Instant now);
   /// The debit was refused by no limit, because other processes wrote to the buckets. No debit is
   /// sent before `until`, or for kLongestSpacing if that is shorter.
@@ -103,8 +104,8 @@ class Allowance {
   void OnFailed(Instant now);
 
   /// A return to the bucket, which must take effect by `deadline` or never. `amounts` are the
-  /// unspent tokens less the refill since the debit: the bucket must not hold more than if the
-  /// debit had not been made.
+  /// unspent tokens less the refill from the debit to `deadline`: the bucket must not hold more
+  /// than if the debit had not been made.
   struct Return {
     Millis amounts;
     Instant deadline;
@@ -114,9 +115,9 @@ class Allowance {
     std::vector<Return> returns;
     std::int64_t forfeited = 0;  ///< sum over all limits
   };
-  /// Removes expired tokens. If no request came for a quarter of the lifetime, also removes the
-  /// tokens of which at least one whole token can be returned. Call it every quarter of the
-  /// lifetime while not idle().
+  /// Removes the lots that are expired or spent. If no request came for a quarter of the lifetime,
+  /// also removes the lots of which at least one whole token can be returned. Call it every quarter
+  /// of the lifetime while not idle().
   Departures Wake(Instant now);
   /// Removes all held tokens. If a debit is in flight, call it again after its result.
   Departures Drop(Instant now);
@@ -124,7 +125,7 @@ class Allowance {
   /// Returns the tokens that can be spent at `now`.
   Millis Held(Instant now) const;
   /// Returns the balance of the bucket after the last result; kNotSeen for limits that are not in
-  /// it.
+  /// that result.
   View left() const { return left_; }
   /// Returns true if no tokens are held, no debit is in flight, and no request came for two
   /// lifetimes.
@@ -157,9 +158,9 @@ class Allowance {
   void RollDemandWindow(Instant now);
   /// Returns the amount of one limit that was requested in the last `window_`.
   std::int64_t DemandFor(std::size_t limit, Instant now) const;
-  /// Adds the return of a lot to `departures`. Returns false if the lot is not over and less than a
-  /// token of each limit could be returned: the lot then stays.
-  bool AddReturn(const Lot& lot, bool over, Instant now, Departures& departures) const;
+  /// Adds the return of a lot, which the caller then removes, to `departures`. Returns false if the
+  /// lot is to stay: `must_end` is false and less than a token of each limit could be returned.
+  bool AddReturn(const Lot& lot, bool must_end, Instant now, Departures& departures) const;
 
   const nanoseconds lifetime_;
   const nanoseconds usable_;   ///< debited tokens may be spent for this time
@@ -170,12 +171,12 @@ class Allowance {
   Millis debit_;                      ///< amounts of the last debit
   std::optional<Instant> sent_;       ///< start of the debit in flight
   Millis seen_;                       ///< balance before the last debit that had a decision
-  Millis left_;                       ///< balance after it
+  Millis left_;                       ///< balance after that debit
   Millis out_of_turn_threshold_;      ///< with more than this left, a debit may go out of turn
-  Instant seen_at_;                   ///< time of that result
-  Instant paid_until_;                ///< each debit moves this by one spacing
-  Instant not_before_;                ///< from refusals: no debit in turn before this time
-  int refusals_ = 0;                  ///< consecutive
+  Instant seen_at_;                   ///< time of the result that set `seen_`
+  Instant paid_until_;                ///< each debit advances this by one spacing
+  Instant not_before_;                ///< after a refusal: no debit in turn before this time
+  int refusals_ = 0;                  ///< consecutive refused debits
   Instant direct_until_;              ///< after a failure: requests call the store until then
   Instant last_request_;              ///< time of the last request
   Instant window_began_;

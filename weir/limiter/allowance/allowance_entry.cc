@@ -32,8 +32,8 @@ std::int64_t LeftOf(std::int64_t left) {
   return left == Allowance::kNotSeen ? 0 : std::max<std::int64_t>(left, 0);
 }
 
-// Marks the limits that show less than was requested. If no limit does, marks those of which the
-// process held less.
+// Marks the limits with fewer available than requested tokens. If there are none, marks the limits
+// of which this process held fewer than requested.
 void MarkExceeded(Decision& refusal, const Millis& held) {
   const auto is_short = [](const LimitStatus& one) { return one.requested > one.available; };
   const bool any_short = std::ranges::any_of(refusal.limits, is_short);
@@ -122,7 +122,7 @@ std::optional<Millis> AllowanceEntry::NeedOf(const std::vector<Charge>& charges)
     std::ranges::copy(charge.amounts, need.begin() + static_cast<std::ptrdiff_t>(first));
   }
   if (next != charges.size()) return std::nullopt;
-  // The charges cover all targets, so later reads have found the same limits for all of them.
+  // The charges cover all targets, so the limits of all of them were read again and are the same.
   if (next == targets.size()) resolved_at = std::max(resolved_at, charges.front().resolved_at);
   return need;
 }
@@ -133,11 +133,11 @@ Millis AllowanceEntry::AvailableOf(const std::vector<Charge>& charges,
   std::size_t next = 0;
   auto status = decision.limits.begin();
   for (const TargetPtr& target : targets) {
-    const bool charged = next < charges.size() && SameBucket(*charges[next].target, *target);
-    next += charged;
+    const bool is_charged = next < charges.size() && SameBucket(*charges[next].target, *target);
+    next += is_charged;
     for (std::size_t i = 0; i < target->limits.size(); ++i) {
-      const bool told = charged && status != decision.limits.end();
-      available.push_back(told ? (status++)->available : Allowance::kNotSeen);
+      const bool is_in_decision = is_charged && status != decision.limits.end();
+      available.push_back(is_in_decision ? (status++)->available : Allowance::kNotSeen);
     }
   }
   return available;

@@ -31,15 +31,16 @@ struct AllowanceEntry {
   /// Returns, for each target, the shard that paid its part of `charges`. Returns an empty vector
   /// if the store does not divide buckets.
   Allowance::Shards PaidBy(const std::vector<Charge>& charges, const Decision& decision) const;
-  /// Returns the amount that the charges need of each limit, and keeps their targets. Returns
-  /// nullopt if a charge is on another bucket or under other limits than this entry has.
+  /// Returns the amount that the charges need of each limit, and stores their targets in `targets`.
+  /// Returns nullopt if a charge is on a bucket or under limits that this entry does not have.
   std::optional<Allowance::Millis> NeedOf(const std::vector<Charge>& charges);
   /// Returns the balance of each limit in the decision on `charges`, or Allowance::kNotSeen if the
   /// decision does not contain the limit.
   Allowance::Millis AvailableOf(const std::vector<Charge>& charges, const Decision& decision) const;
   /// Returns the decision on `charges`: admitted if `wait` is 0, refused otherwise. The available
-  /// tokens are `held`, those that the process held before, plus those that the last result of the
-  /// store left in the bucket. REQUIRES: NeedOf(charges) was not nullopt, under the same lock.
+  /// tokens are `held`, which the process held before the decision, plus the balance of the bucket
+  /// after the last result of the store. REQUIRES: NeedOf(charges) was not nullopt, under the same
+  /// lock.
   Decision DecisionOf(const std::vector<Charge>& charges, const Allowance::Millis& held,
                       milliseconds wait) const;
 

@@ -13,8 +13,8 @@ std::uint64_t SumOfAmounts(Allowance::View amounts) {
   return static_cast<std::uint64_t>(SumOf(amounts));
 }
 
-// A debit that no request waits for must not have the deadline of the request that caused it. It
-// has the whole time for which its tokens could be spent (BeginDebit).
+// Returns the deadline of the request that waits for the debit. If no request waits, the debit has
+// the whole time for which its tokens could be spent, to which BeginDebit bounds the deadline.
 Deadline DebitDeadline(const Allowance::Step& step, Deadline of_request) {
   return step.verdict == Allowance::Verdict::kWait ? of_request : Deadline::Never();
 }
@@ -78,8 +78,8 @@ bool Allowances::TryTake(CallPtr& call) {
   return taken;
 }
 
-// If the entry of the pair has other limits, it is removed and its tokens are returned: requests
-// under the new limits must not spend tokens of the old ones.
+// If the entry of the pair has other limits, the entry is removed and its tokens are returned:
+// requests under the new limits must not spend tokens of the old ones.
 Allowances::EntryPtr Allowances::FindOrMake(Entries& entries, const std::vector<Charge>& charges,
                                             Instant now, PendingActions& actions) {
   if (closed_) return nullptr;
@@ -101,13 +101,13 @@ Allowances::EntryPtr Allowances::FindOrMake(Entries& entries, const std::vector<
   return actions.made;
 }
 
-// A call that may wait for tokens must keep its order among waiting calls, which only the wait
-// queue does. A call whose deadline has passed would leave its debit no time. Both are decided here
-// only if their tokens are held.
+// Two kinds of calls are decided here only if their tokens are held: a call that may wait for
+// tokens, because only the wait queue preserves the order of waiting calls; and a call whose
+// deadline has passed, because its debit would have no time.
 bool Allowances::MayDecide(AllowanceEntry& entry, const PendingAcquire& call,
                            const AllowanceRequest& request) {
-  const bool only_covered = call.wait != nullptr || call.deadline.ExpiredAt(request.now);
-  if (only_covered && !Covers(request.held, request.need)) return false;
+  const bool must_be_held = call.wait != nullptr || call.deadline.ExpiredAt(request.now);
+  if (must_be_held && !Covers(request.held, request.need)) return false;
   entry.allowance.Want(request.need, request.now);
   return true;
 }
@@ -143,8 +143,8 @@ Decision Allowances::MakeDecision(const AllowanceEntry& entry, const std::vector
   return entry.DecisionOf(charges, request.held, wait);
 }
 
-// The deadline of the debit is the earliest deadline of the calls that wait for it, so that none of
-// them waits beyond its own.
+// The deadline of the debit is not after that of any call that waits for it, so that no call waits
+// beyond its own deadline.
 Allowances::Debit Allowances::BeginDebit(const EntryPtr& entry, Deadline deadline, Instant now) {
   const Allowance& allowance = entry->allowance;
   entry->deadline = std::min(deadline, Deadline::At(allowance.debit_ends()));
@@ -154,8 +154,8 @@ Allowances::Debit Allowances::BeginDebit(const EntryPtr& entry, Deadline deadlin
   return {entry, entry->ChargesOf(allowance.debit()), now, entry->deadline};
 }
 
-// Tokens of a debit that is in flight for a removed entry are returned when it has its result
-// (OnDebitResult).
+// If the entry is removed while a debit is in flight, the tokens of that debit are returned when
+// its result arrives (OnDebitResult).
 void Allowances::RecordReturns(const EntryPtr& entry, const Allowance::Departures& departures,
                                PendingActions& actions) {
   forfeited_.Add(static_cast<std::uint64_t>(departures.forfeited));
@@ -222,7 +222,7 @@ void Allowances::Close() {
 }
 
 AllowanceStats Allowances::stats() const {
-  // The tokens that have left are read before the debited tokens, so that `out` is not negative.
+  // spent_, returned_ and forfeited_ are read before debited_, so that `out` is not negative.
   AllowanceStats stats{.decisions = decisions_.Value(),
                        .debits = debits_.Value(),
                        .refused = refused_.Value(),

@@ -1,5 +1,5 @@
-// The driver of allowances: keeps one for each pair, sends debits and returns, and queues the calls
-// that wait for a debit. Mechanism: docs/design/allowances.md.
+// The driver of allowances: stores one allowance for each pair, sends debits and returns, and
+// queues the calls that wait for a debit. Mechanism: docs/design/allowances.md.
 //
 //   TryDecide --> decision           (most requests; without a PendingAcquire)
 //     | nothing
@@ -8,8 +8,7 @@
 //             +--> Host::Serve             decided from the held tokens
 //             +--> AllowanceEntry::waiting --> OnDebitResult --+--> Host::Serve      decided
 //                       |                      ^               +--> Host::AskStore   debit failed
-//                       |    debit in flight   |               +--> Host::RenewCall  outdated
-//                       limits
+//                       |    debit in flight   |               +--> Host::RenewCall  old limits
 //                       +----------------------+
 //
 // Functions with a PendingActions parameter run under the lock of the entry's stripe and only
@@ -67,8 +66,8 @@ class Allowances {
   /// pass it to TryTake.
   std::optional<Decision> TryDecide(const std::vector<Charge>& charges, Deadline deadline);
   /// Returns true and takes the call if it is decided now or by a debit. Returns false, and leaves
-  /// the call, if the store must decide it: because one of its limits has no allowance, or because
-  /// a bound is reached. A call that may wait for tokens is taken only if they are held.
+  /// the call, if the store must decide it, for example because one of its limits has no allowance
+  /// or a bound is reached. A call that may wait for tokens is taken only if its tokens are held.
   bool TryTake(CallPtr& call);
   /// Returns the held tokens to the store, without waiting for the results. Later calls of
   /// TryDecide and TryTake leave the decision to the store.
@@ -89,7 +88,8 @@ class Allowances {
 
   // Under the lock of the entry's stripe.
 
-  /// Returns the entry for these charges; makes one if necessary. Returns null at a bound.
+  /// Returns the entry for these charges; makes one if necessary. Returns null if there are `max`
+  /// entries already, or after Close.
   EntryPtr FindOrMake(Entries& entries, const std::vector<Charge>& charges, Instant now,
                       PendingActions& actions);
   /// Returns whether the entry may decide the call, and records its demand if so.

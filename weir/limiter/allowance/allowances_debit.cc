@@ -54,7 +54,7 @@ void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answe
       if (answer->contended) {
         allowance.OnContended(now + wait, now);
       } else {
-        // The store counted the wait from its own `now`, a moment after `sent`.
+        // The store counted the wait from the `now` of SendDebit, a moment after `sent`.
         allowance.OnRefused(entry->AvailableOf(debit.charges, *answer), debit.sent + wait, now);
       }
     }
@@ -77,7 +77,8 @@ void Allowances::RenewWaiting(const Debit& debit, PendingActions& actions) {
   if (actions.outdated.empty()) actions.outdated_debit = debit;
 }
 
-// In the order of arrival. A call may cause the next debit, for which it and those behind it wait.
+// Decides the calls in the order of arrival. If a call causes the next debit, this call and the
+// calls behind it wait for that debit.
 void Allowances::DecideWaiting(const EntryPtr& entry, Instant now, PendingActions& actions) {
   std::vector<CallPtr> waiting = std::exchange(entry->waiting, {});
   waiting_ -= waiting.size();

@@ -37,7 +37,7 @@ struct Allowances::PendingActions {
   std::vector<std::pair<CallPtr, Decision>> decided;
   std::vector<CallPtr> for_store;
   std::vector<CallPtr> outdated;
-  std::optional<Debit> outdated_debit;  ///< set if no call waited for it
+  std::optional<Debit> outdated_debit;  ///< set if no call waited for this debit
   std::optional<Debit> debit;
   std::vector<std::pair<std::vector<Charge>, Deadline>> returns;
   EntryPtr made;

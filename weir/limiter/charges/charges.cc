@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-enum class Sign { kTakes, kSigned };
+enum class Sign { kNotNegative, kSigned };
 
 Status CheckAmounts(const Amounts& amounts, Sign sign) {
   if (amounts.empty()) {
@@ -38,7 +38,8 @@ Error NeverPossible(const Target& target, const Limit& limit, Tokens tokens) {
   return {Code::kInvalidArgument, std::move(message)};
 }
 
-// Fails if `amount`, of one part, or the sum of the parts so far is out of bounds.
+// Fails if `amount`, the amount of one part, is out of bounds. If amounts are signed, also fails if
+// the sum of the parts so far is.
 Status CheckAmount(const Charge& charge, std::size_t index, Tokens amount, const PartView& part,
                    Sign sign) {
   const Target& target = *charge.target;
@@ -83,7 +84,7 @@ Status AddPart(std::vector<Charge>& charges, const PartView& part, Sign sign) {
     Charge& charge = FindOrAdd(charges, target, part.resolved_at);
     const bool is_own = &target == &part.targets.front();
     WEIR_RETURN_IF_ERROR(AddAmounts(charge, part, is_own, sign));
-    if (charge.amounts.empty()) charges.pop_back();  // it was added, and has none of the limits
+    if (charge.amounts.empty()) charges.pop_back();  // just added; has none of the limits
   }
   return {};
 }
@@ -107,7 +108,7 @@ Result<std::vector<Charge>> AddParts(std::span<const PartView> parts, Sign sign)
 }  // namespace
 
 Result<std::vector<Charge>> MakeCharges(std::span<const PartView> parts) {
-  return AddParts(parts, Sign::kTakes);
+  return AddParts(parts, Sign::kNotNegative);
 }
 
 Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,

@@ -21,7 +21,7 @@ struct PartView {
   std::span<const TargetPtr> targets;  ///< at least one; the part's own bucket first
   const Amounts& amounts;
   Instant resolved_at{INT64_MAX};  ///< Charge::resolved_at
-  /// Whether more than a capacity is left to the decision, which refuses it, and no error.
+  /// Whether an amount over the capacity is refused by the decision instead of being an error.
   bool may_exceed_capacity = false;
 };
 /// `resolved` and `amounts` must outlive the view.
@@ -29,31 +29,31 @@ inline PartView PartOf(const Resolved& resolved, const Amounts& amounts) {
   return {.targets = resolved.targets, .amounts = amounts, .resolved_at = resolved.began};
 }
 
-/// Returns one charge for each target that has any of the limits that a part on it names, other
-/// than those that block; amounts of several parts are added up. The first target of a part must
-/// have all limits that the part names. Fails with kInvalidArgument if a part has no amounts, if a
-/// name is unknown or given twice, or if an amount is negative or more than the capacity of a
-/// charged bucket (PartView::may_exceed_capacity); if there are several parts, the message names
-/// the part. Also fails if there would be more than kMaxCharges charges. A sum of amounts may be
-/// more than the capacity.
+/// Returns one charge for each target that has a limit named by a part on it; limits that block do
+/// not count. Amounts of several parts are added up. The first target of a part must have all
+/// limits that the part names. Fails with kInvalidArgument if a part has no amounts, if a name is
+/// unknown or given twice, or if an amount is negative or more than the capacity of a charged
+/// bucket (PartView::may_exceed_capacity); if there are several parts, the message names the part.
+/// Also fails if there would be more than kMaxCharges charges. A sum of amounts may be more than
+/// the capacity.
 [[nodiscard]] Result<std::vector<Charge>> MakeCharges(std::span<const PartView> parts);
 [[nodiscard]] Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
                                                       const Amounts& amounts);
 [[nodiscard]] Result<std::vector<Charge>> MakeCharges(const Resolved& resolved,
                                                       const Amounts& amounts);
-/// Like MakeCharges, but for an adjust: amounts are signed and bounded by kMaxMillitokens instead
-/// of the capacity, also their sums. Charges of nothing are left out.
+/// Like MakeCharges, but for an adjust: amounts and their sums are signed and bounded by
+/// kMaxMillitokens instead of the capacity. Charges that change nothing are left out.
 [[nodiscard]] Result<std::vector<Charge>> MakeSignedCharges(std::span<const PartView> parts);
 
 /// Returns whether a charge is more than the capacity of its bucket, so that the request can never
 /// be admitted.
 bool IsOverCapacity(std::span<const Charge> charges);
 
-/// Returns a charge of nothing for each target without a charge in `charges` that blocks a named
-/// limit. A lease holds these, so that it knows the names that its request had.
+/// Returns a charge of 0 tokens for each target that blocks a named limit and has no charge in
+/// `charges`. A lease holds these charges, so that its adjusts may name the limits that block.
 std::vector<Charge> MakeUncharged(std::span<const PartView> parts, std::span<const Charge> charges);
 
-/// Returns whether the target has one of the named limits, perhaps one that blocks.
+/// Returns whether the target has one of the named limits, including those that block.
 bool HasAnyOf(const Target& target, const Amounts& amounts);
 /// Puts the number and the pair of a part before a message about it, if there are several parts.
 Error NamePart(Error error, std::size_t index, std::size_t count, const BucketKey& pair);

@@ -26,7 +26,7 @@ auto& ChargeOf(Held& held, const TargetPtr& target) {
   return *std::ranges::find(held, target, &Charge::target);
 }
 
-// Adds part(delta) for each delta.
+// Adds part(delta) to the held amount for each delta.
 template <class Part>
 void AddShares(std::vector<Charge>& held, std::span<const Charge> deltas, Part part) {
   for (const Charge& delta : deltas) {
@@ -84,8 +84,8 @@ void RestoreNegative(std::vector<Charge>& held, std::span<const Charge> deltas) 
 std::vector<Charge> OppositeOf(std::span<const Charge> held) {
   std::vector<Charge> deltas(held.begin(), held.end());
   for (Charge& charge : deltas) {
-    // An adjust is bounded by kMaxMillitokens. Held tokens beyond it, which only positive adjusts
-    // can have taken, stay taken.
+    // An adjust is bounded by kMaxMillitokens. Held tokens beyond this bound, which only positive
+    // adjusts can have taken, stay taken.
     for (std::int64_t& amount : charge.amounts) amount = -std::min(amount, kMaxMillitokens);
   }
   std::erase_if(deltas, ChangesNothing);

@@ -12,7 +12,7 @@ namespace weir {
 
 /// Returns signed charges for the buckets of `held` that have the named limits. Buckets without a
 /// change are left out, and so are limits that block. Fails with kInvalidArgument if a name is
-/// given twice, if no bucket has it, or if the absolute value of an amount is more than
+/// given twice, if no bucket has such a limit, or if the absolute value of an amount is more than
 /// kMaxMillitokens.
 [[nodiscard]] Result<std::vector<Charge>> MakeDeltas(std::span<const Charge> held,
                                                      const Amounts& amounts);

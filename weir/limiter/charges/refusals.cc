@@ -12,7 +12,8 @@
 namespace weir {
 namespace {
 
-// Adds the status of a limit that blocks to those of other parts.
+// Adds the status of a limit that blocks, or merges it with the status that another part has added
+// for the same limit.
 void AddStatus(std::vector<LimitStatus>& statuses, LimitStatus&& status) {
   for (LimitStatus& other : statuses) {
     if (other.entity != status.entity || other.resource != status.resource ||
@@ -27,8 +28,8 @@ void AddStatus(std::vector<LimitStatus>& statuses, LimitStatus&& status) {
   statuses.push_back(std::move(status));
 }
 
-// Returns the time by which `now` is behind the meter's time: nothing is refilled before that. A
-// meter that is too far ahead is set to `now` by the next request, so it adds no wait.
+// Returns the time by which `now` is behind the meter's time; nothing is refilled until `now` has
+// caught up. A meter that is too far ahead is set to `now` by the next request, so it adds no wait.
 milliseconds BehindOf(const MeterView& view) {
   return view.behind > kMaxAhead ? milliseconds(0) : view.behind;
 }
@@ -83,9 +84,9 @@ std::size_t LongestRefusal(std::span<const Charge> charges, const Decision& refu
 
 Decision RefusalOf(std::span<const Charge> charges,
                    std::span<const std::optional<BucketRecord>> records, UnixMillis now,
-                   milliseconds at_least) {
+                   milliseconds min_wait) {
   Decision refusal{
-      .admitted = false, .retry_after = std::max(at_least, milliseconds(1)), .limits = {}};
+      .admitted = false, .retry_after = std::max(min_wait, milliseconds(1)), .limits = {}};
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const Target& target = *charges[i].target;
     for (std::size_t j = 0; j < target.limits.size(); ++j) {

@@ -15,10 +15,10 @@
 
 namespace weir {
 
-/// Returns the statuses of the limits of these targets that block, in their order.
+/// Returns the statuses of the limits that block in these targets, in the order of the targets.
 std::vector<LimitStatus> BlockedLimits(std::span<const TargetPtr> targets, const Amounts& amounts);
-/// Returns the refusal by a limit that blocks; nothing if the amounts are 0 for all of these. It
-/// has one status for each limit that blocks, with the sum of the amounts.
+/// Returns the refusal by limits that block; nullopt if the amounts of all such limits are 0. The
+/// refusal has one status for each limit that blocks, with the sum of its amounts.
 std::optional<Decision> BlockedRefusal(std::span<const PartView> parts);
 
 /// Returns the index of the charge whose bucket has the longest wait. REQUIRES: `refusal` is a
@@ -26,10 +26,10 @@ std::optional<Decision> BlockedRefusal(std::span<const PartView> parts);
 std::size_t LongestRefusal(std::span<const Charge> charges, const Decision& refusal);
 
 /// Returns a refusal that was decided here and not by the store. Its statuses show the buckets at
-/// `now`; its wait is at least `at_least`. `records[i]` is the bucket of `charges[i]` as read, or
+/// `now`; its wait is at least `min_wait`. `records[i]` is the bucket of `charges[i]` as read, or
 /// nullopt for a bucket that does not exist, which is full.
 Decision RefusalOf(std::span<const Charge> charges,
                    std::span<const std::optional<BucketRecord>> records, UnixMillis now,
-                   milliseconds at_least);
+                   milliseconds min_wait);
 
 }  // namespace weir

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// The store has already retried each send, so few further ones are useful.
+// The store has already retried each send, so few further sends are useful.
 constexpr int kMaxSends = 4;
 constexpr milliseconds kFirstPause{50};
 
@@ -64,11 +64,11 @@ void Debits::Send(PendingPtr debit) {
 }
 
 void Debits::OnResult(PendingPtr debit, Status answer) {
-  const Instant again = scheduler_.clock().Now() + kFirstPause * (1 << (debit->sends - 1));
+  const Instant retry_at = scheduler_.clock().Now() + kFirstPause * (1 << (debit->sends - 1));
   const bool in_doubt = debit->adjustment->state == Adjustment::State::kDoubt;
-  if (!in_doubt || debit->sends == kMaxSends || debit->deadline.ExpiredAt(again))
+  if (!in_doubt || debit->sends == kMaxSends || debit->deadline.ExpiredAt(retry_at))
     return debit->done(std::move(answer));
-  scheduler_.At(again, [this, debit = std::move(debit)]() mutable { Send(std::move(debit)); });
+  scheduler_.At(retry_at, [this, debit = std::move(debit)]() mutable { Send(std::move(debit)); });
 }
 
 }  // namespace weir

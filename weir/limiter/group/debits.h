@@ -1,7 +1,8 @@
 // Charges without a decision (Limiter::Debit).
 //
-//   Debit --> FindParts --+--> Start --> Send --+--> done
-//                         +--> ResolvePairs     +--> in doubt: Send again, under the same id
+//   Debit --> FindParts --+------------------+--> Start --> Send --+--> done
+//                         +--> ResolvePairs -+                     +--> in doubt: Send again,
+//                              (not cached)                             under the same id
 #pragma once
 
 #include <memory>

@@ -22,7 +22,7 @@ std::size_t IndexOfPair(PairResults& pairs, std::string_view entity, std::string
   return index;
 }
 
-// Returns the result that is reported for all; `pairs.end()` if there is no error.
+// Returns the pair whose error is reported for the whole group; `pairs.end()` if no pair has one.
 PairResults::iterator FindError(PairResults& pairs) {
   const auto is_final = [](const PairResult& pair) {
     return !pair.found && !IsUnavailable(pair.found.error().code);
@@ -64,7 +64,8 @@ Error DifferentLimits(const Target& target) {
                       target.key.entity, target.key.resource)};
 }
 
-// Adds the target of a bucket, or compares it with the existing one.
+// Adds the target of a bucket to `chosen`. If the bucket has a target there, keeps the one whose
+// limits were read last; fails if the two differ and one of them is given.
 Status Choose(std::vector<Chosen>& chosen, const TargetPtr& target, Instant resolved_at) {
   const auto same = [&](const Chosen& one) { return SameBucket(*one.target, *target); };
   const auto found = std::ranges::find_if(chosen, same);
@@ -138,8 +139,8 @@ Status ChooseTargets(const GroupParts& parts, std::vector<PartTargets>& targets)
     for (const TargetPtr& target : targets[i])
       WEIR_RETURN_IF_ERROR(Choose(chosen, target, ResolvedAt(parts[i])));
   }
-  for (PartTargets& of_part : targets) {
-    for (TargetPtr& target : of_part) {
+  for (PartTargets& part_targets : targets) {
+    for (TargetPtr& target : part_targets) {
       const auto same = [&](const Chosen& one) { return SameBucket(*one.target, *target); };
       target = std::ranges::find_if(chosen, same)->target;
     }

@@ -22,13 +22,13 @@ struct GroupPart {
   Amounts amounts;
   TargetPtr given{};
   ResolvedPtr resolved{};  ///< null if a target is given, or until the limits have been read
-  std::size_t pair = 0;    ///< while the limits are read: the index of the pair
+  std::size_t pair = 0;    ///< while the limits are read: the index in PairResults
 
   bool is_resolved() const { return given != nullptr || resolved != nullptr; }
 };
 using GroupParts = absl::InlinedVector<GroupPart, 1>;
 
-/// The state of a group, beyond that of every request.
+/// The state of a group, in addition to that of every request.
 struct PendingGroup {
   Done<GroupOutcome> done;
   GroupParts parts{};
@@ -50,12 +50,12 @@ struct PairError {
   std::string resource;
   Error error;  ///< if there are several parts, the message names the first one on this pair
 };
-/// Sets the limits of the parts that have none. Returns an error if there is any; of several, one
-/// that is not IsUnavailable, if possible.
+/// Sets the limits of the parts that are not resolved. If the limits of a pair could not be read,
+/// returns its error and sets nothing; errors for which IsUnavailable is false are preferred.
 std::optional<PairError> TakeResults(GroupParts& parts, PairResults pairs);
 
 /// Sets `targets` to the buckets of each part: its own, and the ancestors that have one of its
-/// limits. Targets of the same bucket become one: if their limits differ, those that were read
+/// limits. Targets of the same bucket are replaced by one of them, the one whose limits were read
 /// last. Fails with kInvalidArgument if they differ and one of them is given.
 /// REQUIRES: all parts are resolved.
 [[nodiscard]] Status ChooseTargets(const GroupParts& parts, std::vector<PartTargets>& targets);

@@ -40,7 +40,7 @@ struct GroupRequest {
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
 };
 
-/// The buckets of one part, its own first. Compared by address, they are the targets of the lease's
+/// The buckets of one part, its own first. The pointers are equal to the targets of the lease's
 /// charges.
 using PartTargets = absl::InlinedVector<TargetPtr, 2>;
 

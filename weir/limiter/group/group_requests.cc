@@ -7,7 +7,8 @@
 namespace weir {
 namespace {
 
-// Returns the policy of the system level, as read last by any part; nothing if no part has read it.
+// Returns the policy of the system level as the latest read of any part found it, or `by_default`
+// if the level sets none. Returns nullopt if no part has read it.
 std::optional<OnUnavailable> PolicyOfLimits(const GroupParts& parts, OnUnavailable by_default) {
   const Resolved* last = nullptr;
   for (const GroupPart& part : parts) {

@@ -1,7 +1,7 @@
 // Starts requests on several pairs.
 //
-//   Acquire --> FindParts --+--> Start --> AcquireAttempt::Enter; then as every Acquire
-//                           +--> ResolvePairs (those that are not cached) --> Start
+//   Acquire --> FindParts --+--> Start --> AcquireAttempt::Enter; then like every Acquire
+//                           +--> ResolvePairs (pairs that are not cached) --> Start
 #pragma once
 
 #include "weir/limiter/acquire_attempt.h"
@@ -24,7 +24,7 @@ class GroupRequests {
   void Acquire(const GroupRequest& request, Deadline deadline, Done<GroupOutcome> done);
 
  private:
-  /// Charges a group whose parts are resolved, then enters.
+  /// Sets the charges of a group whose parts are resolved, then calls AcquireAttempt::Enter.
   void Start(CallPtr call);
 
   Resolver& resolver_;

@@ -7,12 +7,12 @@
 namespace weir {
 namespace {
 
-// The reads in flight. Each result has an index of its own, so they need no lock. If the store
-// drops a read, `done` is dropped with the last reference.
+// The reads in flight. Each read writes to an index of its own, so no lock is needed. If the store
+// drops a read, `done` is not called, but destroyed with the last reference.
 struct PairsInFlight {
   PairResults pairs;
   std::move_only_function<void(PairResults)> done;
-  std::atomic<std::size_t> left;  ///< reads, and one for the loop that starts them
+  std::atomic<std::size_t> left;  ///< pending reads, plus one for the loop that starts them
 
   void EndOne() {
     if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) done(std::move(pairs));
@@ -27,14 +27,14 @@ void ResolvePairs(Resolver& resolver, PairResults pairs, PairReads reads, Deadli
   const auto state = std::make_shared<PairsInFlight>(std::move(pairs), std::move(done), count + 1);
   for (std::size_t i = 0; i < count; ++i) {
     PairResult& pair = state->pairs[i];
-    Done<ResolvedPtr> keep = [state, i](Result<ResolvedPtr> found) {
+    Done<ResolvedPtr> on_resolved = [state, i](Result<ResolvedPtr> found) {
       state->pairs[i].found = std::move(found);
       state->EndOne();
     };
     if (reads == PairReads::kCached) {
-      resolver.Resolve(pair.entity, pair.resource, deadline, std::move(keep));
+      resolver.Resolve(pair.entity, pair.resource, deadline, std::move(on_resolved));
     } else {
-      resolver.Renew(pair.entity, pair.resource, deadline, std::move(keep));
+      resolver.Renew(pair.entity, pair.resource, deadline, std::move(on_resolved));
     }
   }
   state->EndOne();

@@ -22,8 +22,8 @@ enum class PairReads {
   kRenewed,  ///< Resolver::Renew
 };
 
-/// Starts all reads, and passes the pairs in their order to `done` when all have ended, once, on
-/// the thread on which the last one ends. `pairs` is not empty; each pair is in it once.
+/// Starts all reads. When all have ended, calls `done` once with the pairs in their order, on the
+/// thread on which the last read ends. `pairs` is not empty and contains each pair once.
 void ResolvePairs(Resolver& resolver, PairResults pairs, PairReads reads, Deadline deadline,
                   std::move_only_function<void(PairResults)> done);
 

@@ -83,11 +83,11 @@ Result<Resolved> ChooseLimits(const std::vector<std::string>& chain, const std::
 
 AffectedPairs PairsAffectedBetween(const Resolution& old, const Resolution& now) {
   AffectedPairs affected;
-  const auto [last, last_now] = std::ranges::mismatch(old.chain, now.chain);
-  if (last != old.chain.end() || last_now != now.chain.end()) {
-    affected.entities.push_back(*std::prev(last));  // its parent or `cascade` changed
+  const auto [common_end, now_common_end] = std::ranges::mismatch(old.chain, now.chain);
+  if (common_end != old.chain.end() || now_common_end != now.chain.end()) {
+    affected.entities.push_back(*std::prev(common_end));  // its parent or `cascade` changed
   }
-  for (auto entity = old.chain.begin(); entity != last; ++entity) {
+  for (auto entity = old.chain.begin(); entity != common_end; ++entity) {
     const EntityTarget before = TargetOfEntity(old, *entity);
     const EntityTarget after = TargetOfEntity(now, *entity);
     if (before == after) continue;
@@ -102,28 +102,28 @@ AffectedPairs PairsAffectedBetween(const Resolution& old, const Resolution& now)
 
 AffectedPairs PairsAffectedBy(std::span<const ConfigChange> changes) {
   AffectedPairs affected;
-  const auto level = [&](const Level& at) {
-    if (at.entity.empty()) {
+  const auto add_pairs_of = [&](const Level& level) {
+    if (level.entity.empty()) {
       affected.all = true;
     } else {
-      affected.entities.push_back(at.entity);
+      affected.entities.push_back(level.entity);
     }
   };
   for (const ConfigChange& change : changes) {
-    if (const auto* put = std::get_if<PutLimits>(&change)) level(put->level);
-    if (const auto* gone = std::get_if<DeleteLimits>(&change)) level(gone->level);
-    if (const auto* made = std::get_if<CreateEntity>(&change)) {
-      affected.entities.push_back(made->record.entity.id);
+    if (const auto* put = std::get_if<PutLimits>(&change)) add_pairs_of(put->level);
+    if (const auto* deleted = std::get_if<DeleteLimits>(&change)) add_pairs_of(deleted->level);
+    if (const auto* created = std::get_if<CreateEntity>(&change)) {
+      affected.entities.push_back(created->record.entity.id);
     }
     if (const auto* put = std::get_if<PutEntity>(&change)) {
       affected.entities.push_back(put->record.entity.id);
     }
-    if (const auto* gone = std::get_if<DeleteEntity>(&change))
-      affected.entities.push_back(gone->id);
+    if (const auto* deleted = std::get_if<DeleteEntity>(&change))
+      affected.entities.push_back(deleted->id);
   }
   std::ranges::sort(affected.entities);
-  const auto twice = std::ranges::unique(affected.entities);
-  affected.entities.erase(twice.begin(), twice.end());
+  const auto duplicates = std::ranges::unique(affected.entities);
+  affected.entities.erase(duplicates.begin(), duplicates.end());
   if (affected.entities.size() > kMaxEntities) affected.all = true;
   return affected;
 }

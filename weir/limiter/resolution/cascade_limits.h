@@ -11,8 +11,8 @@
 
 namespace weir {
 
-/// The result of a fetch, as it is cached. The errors that no limits are set and that a chain of
-/// parents is broken are results too. Immutable.
+/// The result of a fetch, as it is cached. Two errors are results, too: that no limits are set, and
+/// that the chain of parents is broken. Immutable.
 struct Resolution {
   std::vector<std::string> chain;  ///< the entity and the ancestors that were read
   Result<Resolved> answer;

@@ -11,7 +11,7 @@ namespace {
 
 // A small cache has one stripe: several would divide its capacity unevenly.
 constexpr std::size_t kStripes = 64;
-constexpr std::size_t kRoomForStripes = 64 * kStripes;
+constexpr std::size_t kMinStripedCapacity = 64 * kStripes;
 
 std::uint64_t BitOf(std::string_view entity) {
   return std::uint64_t{1} << (std::hash<std::string_view>{}(entity) % 64);
@@ -23,7 +23,7 @@ PairKey::PairKey(std::string_view entity_id, std::string_view resource_name)
     : entity(entity_id), resource(resource_name), hash(HashNames(entity_id, resource_name)) {}
 
 ResolutionCache::ResolutionCache(std::size_t capacity) {
-  const std::size_t stripes = capacity >= kRoomForStripes ? kStripes : 1;
+  const std::size_t stripes = capacity >= kMinStripedCapacity ? kStripes : 1;
   for (std::size_t i = 0; i < stripes; ++i) stripes_.emplace_back();
   capacity_ = capacity / stripes;
 }
@@ -68,7 +68,7 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
   Stripe& stripe = StripeOf(pair);
   const MutexLock lock(stripe.mutex);
   // The epoch is compared under the stripe's lock: DropEntity increases the epoch before it locks
-  // the stripe, so either it sees this pair or the epochs differ.
+  // the stripe, so either DropEntity sees this pair or the epochs differ.
   if (epoch != this->epoch()) return;
   const auto found = stripe.index.find(pair);
   const bool is_known = found != stripe.index.end();

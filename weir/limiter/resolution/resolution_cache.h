@@ -63,9 +63,9 @@ class ResolutionCache {
   void Clear();
   /// Drops every pair whose chain includes the entity. Scans the whole cache.
   void EvictEntity(std::string_view entity);
-  /// Does what Clear or EvictEntity do, as `affected` requires. Returns the epoch with which a
-  /// fetch that began in epoch `since` and saw the change may call Put: the current epoch, or
-  /// `since` if other pairs were dropped after `since`.
+  /// Drops the affected pairs, as Clear or EvictEntity do. Returns the epoch with which a fetch
+  /// that began in epoch `since` and saw the change must call Put: the current epoch, or `since`,
+  /// with which Put has no effect, if other pairs were dropped after `since`.
   std::uint64_t DropAffected(const AffectedPairs& affected, std::uint64_t since = 0);
 
   /// Returns the number of occupied slots, including expired pairs and pairs that Clear dropped.
@@ -82,7 +82,7 @@ class ResolutionCache {
     Instant expires;
     std::uint64_t epoch = 0;    ///< valid unless it is below floor_
     std::uint64_t members = 0;  ///< a bit for each member of the chain, to skip most slots
-    bool used = false;          ///< since the hand last passed
+    bool used = false;          ///< used since the hand last passed
   };
   struct SlotHash {
     using is_transparent = void;
@@ -99,8 +99,8 @@ class ResolutionCache {
   };
 
   /// Evicts by second chance: a hand moves around the slots and evicts the first pair that was not
-  /// used since it last passed. `used` is written on the first use only, so later hits do not write
-  /// to the cache line.
+  /// used since the hand last passed. `used` is written on the first use only, so later hits do not
+  /// write to the cache line.
   struct alignas(kCacheLine) Stripe {
     mutable Mutex mutex;
     absl::flat_hash_set<Slot*, SlotHash, SlotEqual> index WEIR_GUARDED_BY(mutex);

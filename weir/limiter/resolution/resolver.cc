@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-constexpr int kSaysNothing = -1;
+constexpr int kNoPolicy = -1;
 
 Status CheckPair(std::string_view entity, std::string_view resource) {
   WEIR_RETURN_IF_ERROR(CheckEntityId(entity));
@@ -139,7 +139,7 @@ void Resolver::ChooseFromLevels(const FetchPtr& fetch) {
   const CascadeWalk& walk = fetch->walk;
   const auto& system = walk.found().back();
   const auto policy = system ? system->on_unavailable : std::nullopt;
-  last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kSaysNothing,
+  last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kNoPolicy,
                              std::memory_order_relaxed);
   auto answer = ChooseLimits(walk.chain(), walk.resource(), walk.found());
   if (answer) {
@@ -168,7 +168,7 @@ void Resolver::CacheResult(const Fetch& fetch, const ResolutionPtr& resolution) 
   }
   // The time to live counts from the start of the fetch: the data may be as old as that.
   cache.Put(pair, resolution, AddSaturated(fetch.started, options_.ttl), epoch);
-  // A new result does not change the epoch, so the copies of the previous one are still valid.
+  // A new result does not change the epoch, so the thread cache would still return the old one.
   caches_->thread_cache.DropPair(pair);
 }
 
@@ -191,7 +191,7 @@ void Resolver::EndFetch(const FetchPtr& fetch, const Result<ResolutionPtr>& resu
       waiter.done(result.and_then(ResultOf));
     }
   }
-  // Earliest deadline first, so that the other callers can join its fetch.
+  // The caller with the earliest deadline begins the fetch, so that the others can join it.
   std::ranges::sort(next_fetch_waiters, {}, &Waiter::deadline);
   for (Waiter& waiter : next_fetch_waiters)
     JoinOrFetch(fetch->entity(), fetch->walk.resource(), std::move(waiter));
@@ -205,7 +205,7 @@ void Resolver::ForgetAll() { caches_->cache.Clear(); }
 
 std::optional<OnUnavailable> Resolver::last_on_unavailable() const {
   const int last = last_on_unavailable_.load(std::memory_order_relaxed);
-  if (last == kSaysNothing) return std::nullopt;
+  if (last == kNoPolicy) return std::nullopt;
   return static_cast<OnUnavailable>(last);
 }
 

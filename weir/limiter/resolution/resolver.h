@@ -29,7 +29,7 @@ struct Resolved {
   /// long as `cascade` is set, at most kMaxCascade. Ancestors to which no limits apply are left
   /// out.
   absl::InlinedVector<TargetPtr, 2> targets;
-  absl::InlinedVector<Level::Kind, 2> kinds;  ///< the kind of level that each target's limits have
+  absl::InlinedVector<Level::Kind, 2> kinds;  ///< the kind of level that sets each target's limits
   Level source;                               ///< the level that the entity's own limits come from
   Instant began;                              ///< start of the first read, by Clock::Now
   /// The value of the system level; unset if it sets none.
@@ -65,7 +65,7 @@ WEIR_API AffectedPairs PairsAffectedBy(std::span<const ConfigChange> changes);
 /// Thread-safe. The store and the clock must outlive it. It may be destroyed only when no call is
 /// in flight.
 ///
-/// Errors are those of the store, which are not cached, and two that are: kInvalidArgument if no
+/// Errors are those of the store, which are not cached, and two cached ones: kInvalidArgument if no
 /// limits apply to the entity, and kFailedPrecondition if its chain of parents is a cycle or longer
 /// than kMaxCascade. Resolve also fails with kInvalidArgument if a name is not valid.
 class WEIR_API Resolver {
@@ -83,7 +83,7 @@ class WEIR_API Resolver {
                Done<ResolvedPtr> done);
   /// Like Resolve, but with reads that begin after this call. The result replaces the cached one;
   /// if the two differ, other pairs that the same change may have affected are dropped. Calls for
-  /// one pair during a fetch that began too early for them share the next fetch.
+  /// one pair during a fetch that began before these calls share the next fetch.
   void Renew(std::string_view entity, std::string_view resource, Deadline deadline,
              Done<ResolvedPtr> done);
 
@@ -114,7 +114,7 @@ class WEIR_API Resolver {
   bool JoinFetch(const FetchPtr& fetch, Waiter& waiter, ResolutionPtr& found);
   /// Reads the last member of the chain: its record and its levels.
   void ReadMember(FetchPtr fetch);
-  /// Takes both results, then reads the parent or concludes.
+  /// Takes both results, then reads the parent or chooses the limits.
   void TakeMember(MemberReads& reading);
   /// Chooses the limits from the levels of the whole chain.
   void ChooseFromLevels(const FetchPtr& fetch);

@@ -5,6 +5,7 @@
 //                 +--> ReadMember --> TakeMember --+--> ReadMember (the parent)
 //                        (two reads)               +--> ChooseFromLevels --> FinishFetch
 //                                                  |      --> CacheResult --> EndFetch
+//                                                  +--> FinishFetch (the chain is broken)
 //                                                  +--> EndFetch (an error of the store)
 #pragma once
 
@@ -50,7 +51,7 @@ struct Resolver::Fetch {
   std::uint64_t epoch = 0;      ///< the epoch of the cache when the fetch began
   std::vector<Waiter> waiters;  ///< guarded by Caches::mutex, like `next_fetch_waiters`
   std::vector<Waiter>
-      next_fetch_waiters;  ///< callers for which it began too early; they share the next fetch
+      next_fetch_waiters;  ///< callers for which this fetch began too early; they share the next
 };
 
 inline bool Resolver::Waiter::Accepts(const Fetch& fetch) const {
@@ -59,7 +60,7 @@ inline bool Resolver::Waiter::Accepts(const Fetch& fetch) const {
 
 /// The two reads of one member of a chain. The second one to complete continues the fetch.
 struct Resolver::MemberReads {
-  explicit MemberReads(FetchPtr whose) : fetch(std::move(whose)) {}
+  explicit MemberReads(FetchPtr of_fetch) : fetch(std::move(of_fetch)) {}
   bool IsLast() { return answers.fetch_add(1, std::memory_order_acq_rel) == 1; }
 
   FetchPtr fetch;

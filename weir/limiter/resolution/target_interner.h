@@ -10,11 +10,12 @@ namespace weir {
 
 /// Each pair below a parent is resolved separately, with a target of its own for the parent.
 /// Sharing one target saves memory, and a store that gets the same target as last time need not
-/// compare its limits. Keeps at most kSlots targets; of two on one slot, the later one.
+/// compare its limits. Stores at most kSlots targets: a new target replaces another in its slot.
 /// Thread-safe.
 class TargetInterner {
  public:
-  /// Returns the target with this key and these limits that was shared last, or `target` itself.
+  /// Returns the stored target with the same key and limits. If there is none, stores and returns
+  /// `target`.
   TargetPtr Share(TargetPtr target);
 
  private:

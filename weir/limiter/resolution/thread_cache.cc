@@ -29,31 +29,31 @@ ResolvedPtr ThreadCache::Find(const PairKey& pair, Instant now, std::uint64_t ep
   const MutexLock lock(lane.mutex);
   if (lane.entries.empty()) return nullptr;
   const Entry& entry = lane.entries[pair.hash % kEntries];
-  const bool believed = entry.resolved != nullptr && entry.epoch == epoch && now < entry.expires;
-  if (!believed || !IsOf(*entry.resolved, pair)) return nullptr;
+  const bool is_valid = entry.resolved != nullptr && entry.epoch == epoch && now < entry.expires;
+  if (!is_valid || !IsOf(*entry.resolved, pair)) return nullptr;
   return entry.resolved;
 }
 
 void ThreadCache::Offer(const PairKey& pair, const ResolvedPtr& resolved, Instant expires,
                         std::uint64_t epoch) {
   Lane& lane = lanes_[ThreadNumber() % kLanes];
-  ResolvedPtr left;  // destroyed after the lock is released
+  ResolvedPtr old;  // destroyed after the lock is released
   const MutexLock lock(lane.mutex);
   if (lane.entries.empty()) lane.entries.resize(kEntries);
   Entry& entry = lane.entries[pair.hash % kEntries];
   if (std::exchange(entry.offered, pair.hash) != pair.hash) return;
-  left = std::exchange(entry.resolved, OwnCopy(*resolved));
+  old = std::exchange(entry.resolved, OwnCopy(*resolved));
   entry.expires = expires;
   entry.epoch = epoch;
 }
 
 void ThreadCache::DropPair(const PairKey& pair) {
   for (Lane& lane : lanes_) {
-    ResolvedPtr left;  // destroyed after the lock is released
+    ResolvedPtr old;  // destroyed after the lock is released
     const MutexLock lock(lane.mutex);
     if (lane.entries.empty()) continue;
     Entry& entry = lane.entries[pair.hash % kEntries];
-    if (entry.resolved != nullptr && IsOf(*entry.resolved, pair)) left.swap(entry.resolved);
+    if (entry.resolved != nullptr && IsOf(*entry.resolved, pair)) old.swap(entry.resolved);
   }
 }
 

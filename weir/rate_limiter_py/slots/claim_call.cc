@@ -98,7 +98,8 @@ ClaimCall::Step ClaimCall::OnRead(const Items& items) {
   if (items[1]) return OnExistingSlot(items[1]);
   auto roster = RosterIn(items[0]);
   if (!roster) return Fail(std::move(roster.error()));
-  // Slots that have expired by every clock are not reported as in use. The item stays as it is.
+  // Slots that have expired by every clock are not reported as in use. The roster's item is not
+  // changed.
   roster->DropExpired(LastGone());
   return RefuseClaim(*roster);
 }
@@ -116,7 +117,8 @@ ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) 
     return ClaimAnswer{.slot = slot_, .in_use = 0};
   }
   const dynamo::WriteFailure& failure = outcome.error();
-  // Action 1 is the slot: its id exists, so an earlier call has put it. Action 0 is the roster.
+  // Action 1 puts the slot: if it is refused, the id exists, so an earlier call has put the slot.
+  // Action 0 changes the roster.
   if (IsRefusedBy(failure, 1)) return OnExistingSlot(failure.reasons[1].item);
   if (!IsRefusedBy(failure, 0)) return Fail(failure.error);
   if (++rounds_ > kMaxRounds) {
@@ -139,7 +141,7 @@ ClaimCall::Step ClaimCall::PlanClaim(Roster seen, UnixMillis now) {
     recount_ = QueryOfOurs(key());
     return *recount_;
   }
-  // If nothing is to be dropped, the slot may be counted in whatever roster there is by then.
+  // If nothing is to be dropped, TakeSlot may count the slot in the roster as it is by then.
   if (after == seen_ && !seen_.IsSweepDue()) {
     return TakeSlot();
   }
@@ -148,16 +150,16 @@ ClaimCall::Step ClaimCall::PlanClaim(Roster seen, UnixMillis now) {
 
 ClaimCall::Step ClaimCall::ReplaceRoster(const Roster& after) const {
   return Transaction([slot = slot_, seen = seen_, after](UnixMillis now) {
-    Roster taken = after;
-    taken.Take(SecondOf(slot), now);
-    return Writes{ReplaceWrite(slot.key, seen, taken), PutWrite(slot)};
+    Roster with_slot = after;
+    with_slot.Take(SecondOf(slot), now);
+    return Writes{ReplaceWrite(slot.key, seen, with_slot), PutWrite(slot)};
   });
 }
 
 // A query is not part of DynamoDB's order of transactions: it may miss a row that a transaction
-// wrote a moment ago. A try is dated when it is made and written up to one skew later, and its
-// writer's clock may differ by one skew. So the last date must be at least three times the skew
-// old.
+// wrote a moment ago. The roster's time of writing is set when a try is made. The try may be
+// applied up to one skew later, and the writer's clock may differ from ours by one skew. So that
+// time must be at least three skews ago.
 bool ClaimCall::MayRecount(UnixMillis now) const {
   const auto ago = [now](UnixMillis time) {
     return now >= time ? now - time : time - now;  // the writer's clock may be ahead
@@ -198,9 +200,10 @@ ClaimCall::Step ClaimCall::OnExistingSlot(const std::optional<dynamo::Item>& ite
 ClaimCall::Step ClaimCall::RefuseClaim(const Roster& roster) const {
   ClaimAnswer refusal{.slot = {}, .in_use = roster.held + theirs_, .next_expiry = theirs_expire_};
   if (const auto second = roster.Earliest()) {
-    // Our slots are given to another holder one skew after they expire, theirs at once.
-    const UnixMillis free = AtSecond(*second) + options_.skew;
-    refusal.next_expiry = std::min(refusal.next_expiry.value_or(free), free);
+    // A slot of ours is given to another holder one skew after it expires, a slot of theirs at
+    // once.
+    const UnixMillis free_at = AtSecond(*second) + options_.skew;
+    refusal.next_expiry = std::min(refusal.next_expiry.value_or(free_at), free_at);
   }
   // A slot on a page that was not read may expire earlier.
   if (!saw_all_theirs_) refusal.next_expiry.reset();

@@ -1,23 +1,27 @@
 // One Claim in rate-limiter-py's non-fungible table: a protocol without I/O.
 //
-//   state         event                         next
-//   CountTheirs   no room for ours              LookOnly, then refused
-//                 otherwise                     TakeSlot
-//   TakeSlot      written                       claimed
-//                 the roster refuses            PlanClaim
-//   PlanClaim     room                          TakeSlot, or ReplaceRoster if expired slots leave
-//   it
-//                 full, and a recount is due    CountOurs
-//                 full                          refused
-//   CountOurs     room                          ReplaceRoster
-//                 full                          the recount is written, then refused
+//   state           event                         next
+//   Begin           the limit is 0                LookOnly
+//                   otherwise                     CountTheirs
+//   CountTheirs     no room for ours              LookOnly
+//                   otherwise                     TakeSlot
+//   LookOnly        read                          refused
+//   TakeSlot,       written                       claimed
+//   ReplaceRoster   the roster refuses            PlanClaim
+//   PlanClaim       room                          TakeSlot, or ReplaceRoster if expired slots are
+//                                                 dropped or a sweep is due
+//                   full, and a recount is due    CountOurs
+//                   full                          refused
+//   CountOurs       room                          ReplaceRoster
+//                   full                          the recount is written, then refused
 //
-// The slots of rate-limiter-py's clients are counted first. Then one transaction counts the new
-// slot in the roster, if there is room, and puts the slot. A refused transaction returns the
-// roster: expired slots are dropped from it with the next attempt. Before the claim is refused, a
-// roster that was not recounted for some time is compared with the items of our slots, because
-// others delete our slots without changing the roster. If the id of the claim has an item, the
-// claim returns its slot.
+// "Theirs" are the slots of rate-limiter-py's clients, "ours" those of Weir's clients. Theirs are
+// counted first. Then one transaction counts the new slot in the roster, if there is room, and puts
+// the slot. A refused transaction returns the roster; the next attempt drops expired slots from the
+// roster. Before the claim is refused, a roster that was not recounted for some time is compared
+// with the items of our slots, because others delete our slots without changing the roster. If
+// LookOnly, TakeSlot or ReplaceRoster finds an item with the id of the claim, the claim returns the
+// slot in that item, or fails if the slot is no longer held.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +37,8 @@ namespace weir::rate_limiter_py {
 struct SlotStoreOptions {
   /// The largest difference between the clocks of the processes that share the table. A slot of
   /// ours is given to another holder this long after it has expired; if clocks differ by more, two
-  /// holders may have it at once. It is also the time limit of one try of a claim, a binding or a
-  /// renewal. Positive.
+  /// holders may have it at once. `skew` is also the time limit of one try of a claim, a binding or
+  /// a renewal. Positive.
   milliseconds skew{1000};
   /// The time after which a full roster is recounted. If a slot was deleted by another program, its
   /// capacity becomes free after up to this time.
@@ -67,11 +71,11 @@ class ClaimCall {
   Step CountOurs(dynamo::QueryAnswer page);
   /// Reads the roster for a refusal, and the slot, which an earlier call may have put.
   Step LookOnly() const;
-  /// Puts the slot, and counts it in whatever roster there is, if that has room.
+  /// Puts the slot, and counts it in the roster as it is by then, if that roster has room.
   Step TakeSlot() const;
   /// Continues after the roster has refused the transaction.
   Step PlanClaim(Roster seen, UnixMillis now);
-  /// Puts the slot, and replaces the roster that was seen by `after` with the slot.
+  /// Puts the slot, and replaces the roster `seen_` with `after`, in which it counts the slot.
   Step ReplaceRoster(const Roster& after) const;
   bool MayRecount(UnixMillis now) const;
   /// Returns the slot of an item with the id of the claim.

@@ -31,7 +31,8 @@ ReleaseResourceCall::ReleaseResourceCall(EndedResource ended, std::string index,
   query_.limit = kPage;
 }
 
-// First of all: if it fails, no slot is released yet that the answer would not count.
+// The tombstone is written first: if that fails, no slot has been released without being counted in
+// the answer.
 ReleaseResourceCall::Step ReleaseResourceCall::Begin() {
   return ended_.remember_until <= now_ ? Step(query_) : RememberEnd(std::nullopt);
 }
@@ -65,24 +66,24 @@ ReleaseResourceCall::Step ReleaseResourceCall::OnReleaseStep(ReleaseCall::Step s
   });
 }
 
-// If a tombstone exists, the later end and the longer time are kept, so that no call undoes
-// another.
+// If an unexpired tombstone exists, the later end and the later expiry are stored, so that no call
+// undoes another.
 ReleaseResourceCall::Step ReleaseResourceCall::RememberEnd(
-    const std::optional<dynamo::Item>& there) {
+    const std::optional<dynamo::Item>& existing) {
   std::int64_t ended_at = ended_.ended_at.value;
   std::int64_t until = dynamo::WholeSeconds(ended_.remember_until) + 1;
   Write tombstone{.key = EndedKey(ended_.resource_id), .item = {}, .expression = {}};
   dynamo::Expression& e = tombstone.expression;
-  if (there) {
-    const auto ended_before = GetNumber(*there, kEndedAt);
-    const auto until_before = GetNumber(*there, kExpirationTime);
+  if (existing) {
+    const auto ended_before = GetNumber(*existing, kEndedAt);
+    const auto until_before = GetNumber(*existing, kExpirationTime);
     if (until_before.value_or(0) > dynamo::WholeSeconds(now_)) {
       ended_at = std::max(ended_at, ended_before.value_or(0));
       until = std::max(until, *until_before);
     }
     if (ended_at == ended_before && until == until_before) return query_;
-    e.RequireSame(kEndedAt, ValueIn(*there, kEndedAt));
-    e.RequireSame(kExpirationTime, ValueIn(*there, kExpirationTime));
+    e.RequireSame(kEndedAt, ValueIn(*existing, kEndedAt));
+    e.RequireSame(kExpirationTime, ValueIn(*existing, kExpirationTime));
   } else {
     e.RequireAbsent(kReservationId);
   }

@@ -5,9 +5,9 @@
 //                                +--------(next page)-----------+    +-OnReleaseStep
 //                                              (no more pages)--+--> done
 //
-// First a tombstone records the end of the resource, for bindings that come later. Then the index
-// returns the keys of slots that may be bound to the resource; each is read and released
-// separately.
+// First a tombstone records the end of the resource, for bindings that come later. (Begin skips
+// RememberEnd if the tombstone would have expired.) Then the index returns the keys of slots that
+// may be bound to the resource; each of these slots is read and released separately.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class ReleaseResourceCall {
   Step OnReleaseStep(ReleaseCall::Step step);
   /// Begins the release of the next slot, or reads the next page.
   Step ReleaseNext();
-  /// Writes the tombstone. `there` is the present one.
-  Step RememberEnd(const std::optional<dynamo::Item>& there);
+  /// Writes the tombstone. `existing` is the present tombstone.
+  Step RememberEnd(const std::optional<dynamo::Item>& existing);
 
   EndedResource ended_;
   UnixMillis now_;

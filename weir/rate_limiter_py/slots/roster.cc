@@ -48,7 +48,8 @@ Write ChangeOf(const AccountKey& key) {
   return {.kind = Write::Kind::kUpdate, .key = RosterKey(key), .item = {}, .expression = {}};
 }
 
-// Requires that a slot that expires at `second` would be counted, and that no sweep is due.
+// Requires that `second` has not been dropped and that no sweep is due. Sets the time of the write
+// and increments the version.
 void PrepareFor(Write& write, std::int64_t second, UnixMillis now) {
   dynamo::Expression& e = write.expression;
   e.Require(
@@ -160,8 +161,8 @@ Write GiveBackWrite(const AccountKey& key, std::int64_t second) {
   return write;
 }
 
-// A put of the whole item: an expression that removes hundreds of seconds could exceed DynamoDB's
-// limit.
+// Puts the whole item: an expression that removes the attributes of hundreds of seconds could
+// exceed DynamoDB's limit.
 Write ReplaceWrite(const AccountKey& key, const Roster& seen, const Roster& after) {
   Write put{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
   put.item = ToItem(RosterKey(key), {std::string(kCoordinate), std::string(kReservationId), ""});

@@ -1,5 +1,5 @@
-// The roster of a key: an item next to the key's slots that counts those of ours that are held, by
-// the time at which they expire. Every transaction on one of these slots changes the roster too.
+// The roster of a key: an item next to the key's slots. It counts the slots that our clients hold,
+// by the time at which they expire. Every transaction on a counted slot changes the roster too.
 //
 // Attributes: w_held; w_v; w_e<second>, one for each second at which slots expire; w_gone; w_at;
 // w_counted; w_sweep (see the members of Roster). A roster has neither resourceId nor
@@ -16,8 +16,8 @@ namespace weir::rate_limiter_py {
 
 /// The contents of a roster. Its member functions and the writes below make the same changes.
 ///
-/// Seconds without slots and seconds that are over stay in the item until a sweep, which is due
-/// after kSweepEvery versions; so the item stays small.
+/// Seconds without slots and past seconds stay in the item until a sweep (a ReplaceWrite). A sweep
+/// is due after kSweepEvery versions, so the item stays small.
 struct Roster {
   std::int64_t held = 0;     ///< the sum of `expiring`
   std::int64_t version = 0;  ///< incremented by each write
@@ -54,8 +54,8 @@ dynamo::TableKey RosterKey(const AccountKey& key);
 /// Returns kDataLoss if a number is invalid.
 [[nodiscard]] Result<Roster> ReadRoster(const dynamo::Item& item);
 
-/// Counts a slot that expires at `second`, if fewer than `room` are held. Also fails if a sweep is
-/// due, or `second` has been dropped.
+/// TakeWrite counts a slot that expires at `second`, if fewer than `room` slots are held. It also
+/// fails if a sweep is due, or if `second` has been dropped.
 struct TakeArgs {
   std::int64_t second = 0;
   std::int64_t room = 0;
@@ -63,8 +63,8 @@ struct TakeArgs {
 };
 dynamo::Write TakeWrite(const AccountKey& key, const TakeArgs& taking);
 
-/// Moves a slot that expires at `from` to the second `to`. Fails if no slot that expires at `from`
-/// is counted, if a sweep is due, or if `to` has been dropped.
+/// MoveWrite moves a slot that expires at `from` to the second `to`. It fails if no slot that
+/// expires at `from` is counted, if a sweep is due, or if `to` has been dropped.
 struct MoveArgs {
   std::int64_t from = 0;
   std::int64_t to = 0;
@@ -72,10 +72,11 @@ struct MoveArgs {
 };
 dynamo::Write MoveWrite(const AccountKey& key, const MoveArgs& moving);
 
-/// Removes a slot that expires at `second` from the count. Fails if none is counted there.
+/// Removes a slot that expires at `second` from the count. Fails if no such slot is counted.
 dynamo::Write GiveBackWrite(const AccountKey& key, std::int64_t second);
 
-/// Replaces the roster `seen` by `after`, swept, if its version has not changed.
+/// Replaces the roster `seen` with `after`, without seconds that have no slots, if the version of
+/// the item has not changed.
 dynamo::Write ReplaceWrite(const AccountKey& key, const Roster& seen, const Roster& after);
 
 }  // namespace weir::rate_limiter_py

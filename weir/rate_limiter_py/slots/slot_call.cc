@@ -60,13 +60,13 @@ ReleaseCall::Step ReleaseCall::PlanStep(const std::optional<dynamo::Item>& item)
     if ((*slot)->claimed > fence->claimed_until) return false;
     if (fence->spares_undated && (*slot)->claimed == UnixMillis{0}) return false;
   }
-  const bool was_bound = rounds_ == 0 || slot_.bound();
+  const bool allows_bound = rounds_ == 0 || slot_.bound();
   slot_ = **slot;
   is_counted_ = IsOurs(slot_.id);
   if (is_counted_) return SendWrite();
-  // One of theirs that has expired: DynamoDB deletes it.
+  // An expired slot of rate-limiter-py's clients: DynamoDB deletes it.
   if (!IsHeld()) return false;
-  if (was_bound || !slot_.bound()) return SendWrite();
+  if (allows_bound || !slot_.bound()) return SendWrite();
   return Fail(
       Code::kAborted,
       fmt::format("slot {}: it was bound to {} meanwhile; release it again if that is to go",
@@ -123,15 +123,15 @@ UpdateSlotCall::Step UpdateSlotCall::PlanStep(const std::optional<dynamo::Item>&
   return SendWithoutRoster();
 }
 
-// `roster` makes the write of the roster, for the time at which the transaction is sent.
+// `make(now)` returns the write of the roster; `now` is the time at which the transaction is sent.
 template <class MakeRoster>
-UpdateSlotCall::Step UpdateSlotCall::SendWrite(MakeRoster roster) const {
+UpdateSlotCall::Step UpdateSlotCall::SendWrite(MakeRoster make) const {
   Writes others = {UpdateWrite(seen_, moved_)};
   if (binds_) others.push_back(NotEndedCheck(moved_, now_));
   if (!is_ours()) return AnyTime(std::move(others));
-  return Transaction([others = std::move(others), roster = std::move(roster)](UnixMillis now) {
+  return Transaction([others = std::move(others), make = std::move(make)](UnixMillis now) {
     Writes writes = others;
-    writes.insert(writes.begin() + kRosterAction, roster(now));
+    writes.insert(writes.begin() + kRosterAction, make(now));
     return writes;
   });
 }
@@ -147,9 +147,9 @@ UpdateSlotCall::Step UpdateSlotCall::OnWrite(const WriteOutcome& outcome, UnixMi
   if (outcome) return moved_;
   const dynamo::WriteFailure& failure = outcome.error();
   // The index of the check of the tombstone, the last action.
-  const std::size_t end = is_ours() ? kRosterAction + 1 : kRosterAction;
+  const std::size_t end_check = is_ours() ? kRosterAction + 1 : kRosterAction;
   const bool has_changed = IsRefusedBy(failure, kSlot);
-  if (!has_changed && binds_ && IsRefusedBy(failure, end)) {
+  if (!has_changed && binds_ && IsRefusedBy(failure, end_check)) {
     // The resource has ended: the slot is released, if it is still as it was read.
     release_.emplace(ReleaseTarget{.place = SlotKey(move_.slot),
                                    .key = move_.slot.key,
@@ -168,7 +168,7 @@ UpdateSlotCall::Step UpdateSlotCall::OnRoster(const std::optional<dynamo::Item>&
   const auto roster = item ? ReadRoster(*item) : Roster{};
   if (!roster) return Fail(roster.error());
   const std::int64_t from = SecondOf(seen_);
-  // The slot's second was dropped, so another holder may have its capacity.
+  // The second at which the slot expires was dropped, so another holder may have its capacity.
   if (from <= roster->dropped_until) return NotHeld();
   const std::int64_t to = SecondOf(moved_);
   // A slot must not move to a second that was dropped.
@@ -177,7 +177,7 @@ UpdateSlotCall::Step UpdateSlotCall::OnRoster(const std::optional<dynamo::Item>&
   if (roster->Counts(from) && !roster->IsSweepDue()) return SendWithoutRoster();
   return SendWrite([key = seen_.key, seen = *roster, from, to = SecondOf(moved_)](UnixMillis now) {
     Roster after = seen;
-    // A second that is not dropped and not counted: the roster was lost. Then the slot is counted
+    // If the second `from` is neither dropped nor counted, the roster was lost: the slot is counted
     // again.
     if (after.Counts(from)) {
       after.Move(from, to, now);

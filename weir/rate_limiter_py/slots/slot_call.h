@@ -8,7 +8,7 @@
 //   Bind,     Begin --> PlanStep --> SendWithoutRoster --(written)--> moved
 //   Renew:               ^         |
 //                        |         +--(the roster refuses)--> OnRoster --> SendWithoutRoster, or
-//                        Send |         |                                       with a new roster
+//                        |         |                                   SendWrite, with a new roster
 //                        |         +--(the resource has ended)--> ReleaseCall --> OnEnded
 //                        +---------+--(the slot has changed)
 //
@@ -29,7 +29,7 @@ namespace weir::rate_limiter_py {
 /// Conditions under which a slot is released.
 struct ReleaseFence {
   std::string resource_id;      ///< the slot is bound to this; the slot's own id: not bound
-  UnixMillis claimed_until;     ///< it was not claimed later
+  UnixMillis claimed_until;     ///< the slot was not claimed later
   bool spares_undated = false;  ///< as in EndedResource
 };
 
@@ -42,8 +42,9 @@ struct ReleaseTarget {
 /// Call Begin once; then exactly one event follows each step. The answer is false if the slot was
 /// not held.
 ///
-/// A slot of theirs that was read as unbound and has been bound meanwhile is kept (kAborted),
-/// because another client made a token of it. An expired one is left to DynamoDB.
+/// A slot of rate-limiter-py's clients that was read as unbound and has been bound meanwhile is not
+/// released (kAborted), because another client made a token of it. DynamoDB deletes their expired
+/// slots.
 class ReleaseCall {
  public:
   using Answer = bool;
@@ -58,7 +59,7 @@ class ReleaseCall {
  private:
   /// Decides, by the slot's item, whether to release it.
   Step PlanStep(const std::optional<dynamo::Item>& item);
-  /// Deletes the slot, and removes it from the roster if that counts it.
+  /// Deletes the slot, and removes it from the roster if the roster counts it.
   Step SendWrite() const;
   Result<std::optional<HeldSlot>> ReadTarget(const dynamo::Item& item) const;
   bool IsHeld() const { return slot_.expires > now_; }
@@ -95,7 +96,7 @@ class UpdateSlotCall {
   /// Continues after the roster has refused the transaction.
   Step OnRoster(const std::optional<dynamo::Item>& item);
   template <class MakeRoster>
-  Step SendWrite(MakeRoster roster) const;
+  Step SendWrite(MakeRoster make) const;
   /// Sends the move without having read the roster.
   Step SendWithoutRoster() const;
   /// Carries out a step of the release of a slot whose resource has ended.

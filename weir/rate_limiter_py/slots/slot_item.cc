@@ -17,7 +17,7 @@ using dynamo::Item;
 using dynamo::Of;
 
 constexpr std::string_view kTombstone = "w_ended";
-constexpr std::string_view kNoSlots = "w_";            // the prefix of ids of other items
+constexpr std::string_view kOtherItemPrefix = "w_";    // of the ids of items that are not slots
 constexpr std::int64_t kLastSecond = 253'402'300'799;  // of the year 9999
 
 constexpr std::int64_t DivideUp(std::int64_t number, std::int64_t by) {
@@ -70,7 +70,7 @@ Item SlotItem(const HeldSlot& slot) {
 
 Result<std::optional<HeldSlot>> ReadSlot(const Item& item) {
   const std::string* id = GetText(item, kReservationId);
-  if (id == nullptr || id->starts_with(kNoSlots) || !item.contains(kExpirationTime)) {
+  if (id == nullptr || id->starts_with(kOtherItemPrefix) || !item.contains(kExpirationTime)) {
     return std::nullopt;
   }
   const std::optional<std::int64_t> expires = GetNumber(item, kExpirationTime);
@@ -98,7 +98,7 @@ Result<std::optional<HeldSlot>> ReadHeld(const Item& item, const AccountKey& key
 dynamo::Expression AsSeen(const HeldSlot& slot) {
   dynamo::Expression seen;
   seen.Require(kExpirationTime, "=", SecondOf(slot));
-  // A row may lack resourceId; then it must not have got one since.
+  // An unbound slot has its own id as resourceId, or its row lacks the attribute.
   const std::string name = seen.Name(kResourceId);
   const std::string is_same = fmt::format("{} = {}", name, seen.Of(Of(slot.resource_id)));
   if (slot.bound()) return std::move(seen.Require(is_same));

@@ -1,7 +1,8 @@
 // Slots as items of rate-limiter-py's non-fungible table, and the times at which they expire.
 //
 // Format: rate-limiter-py 0.3.0, its NonFungibleTokenManager and TokenReservation. Attributes whose
-// names begin with "w_" are ours. Its clients count our slots, and its event manager deletes them.
+// names begin with "w_" are ours. rate-limiter-py's clients count our slots, and its event manager
+// deletes them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ inline constexpr std::string_view kClaimed = "w_claimed";   ///< ms since 1970
 inline constexpr std::string_view kEndedAt = "w_ended_at";  ///< ms since 1970; only in tombstones
 
 /// The prefix of ids of NewSlotId. The ids of rate-limiter-py's clients are UUIDs, which sort
-/// before it.
+/// before this prefix.
 inline constexpr std::string_view kOurs = "w-";
 inline bool IsOurs(std::string_view id) { return id.starts_with(kOurs); }
 
@@ -29,16 +30,17 @@ dynamo::TableKey SlotKey(const SlotRef& slot);
 dynamo::TableKey EndedKey(std::string_view resource_id);
 
 /// Returns the step, in seconds, to which expiries of slots with this time to live are rounded: the
-/// largest power of two in a 32nd of it, at least 1. So slots of one ttl that are held at a time
-/// expire at no more than 66 different seconds.
+/// largest power of two that is not greater than a 32nd of `ttl`, at least 1. So slots of one ttl
+/// that are held at the same time expire at no more than 66 different seconds.
 std::int64_t ExpiryStep(milliseconds ttl);
-/// Returns the second at which a slot expires that lives for `ttl` from now: the first multiple of
-/// the step that is not earlier, and later than the second `after`. REQUIRES: CheckSlotLife.
+/// Returns the second at which a slot that lives for `ttl` from `now` expires: the first multiple
+/// of ExpiryStep(ttl) that is not earlier than now + ttl, and is later than the second `after`.
+/// REQUIRES: CheckSlotLife.
 std::int64_t ExpirySecond(UnixMillis now, milliseconds ttl, std::int64_t after);
 
 inline UnixMillis AtSecond(std::int64_t second) { return {second * 1000}; }
-/// Returns the second at which a slot expires; exact if it was read from an item, or is an
-/// ExpirySecond.
+/// Returns the second at which a slot expires, rounded down: exact if the expiry was read from an
+/// item or is an ExpirySecond.
 inline std::int64_t SecondOf(const HeldSlot& slot) { return slot.expires.value / 1000; }
 
 dynamo::Item SlotItem(const HeldSlot& slot);

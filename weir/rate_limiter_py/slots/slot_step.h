@@ -20,12 +20,13 @@ namespace weir::rate_limiter_py {
 using Reads = std::vector<dynamo::TableKey>;
 using Items = std::vector<std::optional<dynamo::Item>>;
 using Writes = std::vector<dynamo::Write>;
-/// One transaction; OnWrite gets its outcome. `make` is called for each try, because a roster has
-/// the time at which a slot was last claimed, and a try may be made long after its call began.
+/// One transaction; OnWrite gets its outcome. `make` is called for each try, because a roster
+/// stores the time at which a slot was last claimed or moved, and a try may be made long after the
+/// call began.
 struct Transaction {
   std::function<Writes(UnixMillis now)> make;
-  /// The writes contain the time at which they were made, so a try must be sent soon. A try of
-  /// unknown outcome is repeated: its conditions refuse writes that an earlier try made.
+  /// The writes contain the time at which they were made, so a try must be sent soon. After a try
+  /// of unknown outcome another is made: its conditions fail if the earlier try was applied.
   bool is_dated = true;
 };
 /// A transaction whose writes do not depend on the time.
@@ -35,13 +36,13 @@ inline Transaction AnyTime(Writes writes) {
 using WriteOutcome = tl::expected<dynamo::WriteAnswer, dynamo::WriteFailure>;
 
 /// The result of a call, or one request. (After a dynamo::QueryRequest, OnQuery gets the page.)
-template <class Answer, class... Asked>
-using SlotStep = std::variant<Result<Answer>, Asked...>;
+template <class Answer, class... Requests>
+using SlotStep = std::variant<Result<Answer>, Requests...>;
 
-/// Converts a step of an inner call to one of the outer call: its requests are passed on, its
-/// result is passed to `next`.
-template <class Outer, class Answer, class... Asked, class Next>
-Outer ForwardStep(SlotStep<Answer, Asked...> step, Next next) {
+/// Converts a step of an inner call to a step of the outer call: a request is passed on, the result
+/// is passed to `next`.
+template <class Outer, class Answer, class... Requests, class Next>
+Outer ForwardStep(SlotStep<Answer, Requests...> step, Next next) {
   return std::visit(
       [&next](auto&& part) -> Outer {
         if constexpr (std::is_same_v<std::decay_t<decltype(part)>, Result<Answer>>) {
@@ -58,8 +59,8 @@ inline bool IsRefusedBy(const dynamo::WriteFailure& failure, std::size_t action)
   return failure.ReasonOf(action) == "ConditionalCheckFailed";
 }
 
-/// The number of times that a call starts again because others changed the items that it read; then
-/// it ends with kUnavailable.
+/// The number of times that a call starts again because others changed the items that it read.
+/// After that, the call fails with kUnavailable.
 inline constexpr int kMaxRounds = 10;
 
 }  // namespace weir::rate_limiter_py

@@ -84,33 +84,34 @@ void SlotStore::StartCall(Call call, UnixMillis now, Deadline deadline,
 
 template <class Call>
 void SlotStore::ExecuteStep(std::unique_ptr<Running<Call>> running, typename Call::Step step) {
-  std::visit([&](auto& asked) { SendStep(std::move(running), asked); }, step);
+  std::visit([&](auto& part) { SendStep(std::move(running), part); }, step);
 }
 
-template <class Call, class Asked>
-void SlotStore::SendStep(std::unique_ptr<Running<Call>> running, Asked& asked) {
+template <class Call, class Part>
+void SlotStore::SendStep(std::unique_ptr<Running<Call>> running, Part& part) {
   const Deadline deadline = running->deadline;
   Call& call = running->call;
-  if constexpr (std::is_same_v<Asked, dynamo::QueryRequest>) {
-    table_.Query(asked, deadline, [this, &call, running = std::move(running)](auto page) mutable {
+  if constexpr (std::is_same_v<Part, dynamo::QueryRequest>) {
+    table_.Query(part, deadline, [this, &call, running = std::move(running)](auto page) mutable {
       if (!page) return running->done(Fail(std::move(page.error())));
       this->ExecuteStep(std::move(running), call.OnQuery(*std::move(page)));
     });
-  } else if constexpr (std::is_same_v<Asked, Reads>) {
-    table_.BatchGet(std::move(asked), deadline,
+  } else if constexpr (std::is_same_v<Part, Reads>) {
+    table_.BatchGet(std::move(part), deadline,
                     [this, &call, running = std::move(running)](auto items) mutable {
                       if (!items) return running->done(Fail(std::move(items.error())));
                       this->ExecuteStep(std::move(running), call.OnRead(*items));
                     });
-  } else if constexpr (std::is_same_v<Asked, Transaction>) {
-    // `running` is moved into the second lambda; no transaction is made after that has run.
+  } else if constexpr (std::is_same_v<Part, Transaction>) {
+    // `running` is moved into the second lambda. No transaction is made after this lambda has run,
+    // so `timed` stays valid.
     const Running<Call>& timed = *running;
-    const nanoseconds longest_try = asked.is_dated ? options_.skew : nanoseconds::max();
+    const nanoseconds longest_try = part.is_dated ? options_.skew : nanoseconds::max();
     table_.TransactPatiently(
-        [this, &timed, make = std::move(asked.make)]() -> dynamo::Transaction {
-          Writes now = make(timed.Now(clock_));
-          std::string token = TokenOf(now);
-          return {std::move(now), std::move(token)};
+        [this, &timed, make = std::move(part.make)]() -> dynamo::Transaction {
+          Writes writes = make(timed.Now(clock_));
+          std::string token = TokenOf(writes);
+          return {std::move(writes), std::move(token)};
         },
         longest_try, deadline,
         [this, &call, running = std::move(running)](const auto& outcome) mutable {
@@ -118,14 +119,15 @@ void SlotStore::SendStep(std::unique_ptr<Running<Call>> running, Asked& asked) {
           this->ExecuteStep(std::move(running), call.OnWrite(outcome, now));
         });
   } else {
-    running->done(std::move(asked));
+    running->done(std::move(part));
   }
 }
 
-// The token is derived from the writes, so that transactions with the same token make the same
-// writes, which counts once; from the number of earlier transactions, so that the same writes can
-// be made again later; and from the seed, so that the same writes of another process, for example
-// two releases of one slot, are not taken for a repetition.
+// DynamoDB applies transactions with the same token once. The token is derived from the writes, so
+// that transactions with the same token make the same writes; from the number of earlier
+// transactions, so that the same writes can be made again later; and from the seed, so that the
+// same writes of another process, for example another release of the same slot, are not taken for a
+// repetition.
 std::string SlotStore::TokenOf(const Writes& writes) {
   const std::string text = fmt::format("{:016x} {}", options_.seed, TextOf(writes));
   const std::uint64_t before = transactions_.fetch_add(1, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
-// ReservationStore in rate-limiter-py's non-fungible table. Its clients and ours hold slots of the
-// same keys at the same time: each side counts the other's, and its event manager releases ours.
+// ReservationStore in rate-limiter-py's non-fungible table. rate-limiter-py's clients and ours hold
+// slots of the same keys at the same time: each side counts the slots of the other, and
+// rate-limiter-py's event manager releases ours.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ namespace weir::rate_limiter_py {
 /// Contract: store/reservation_store.h, among our clients. rate-limiter-py's clients count and put
 /// in two steps, so they may exceed the limit among themselves and next to ours. Their slots may be
 /// bound, renewed and released here by their ids. Expiries are rounded up, by at most a 32nd of the
-/// time to live or a second.
+/// time to live, or by at most a second if that is more.
 ///
 /// Errors: kInvalidArgument for invalid arguments; kDataLoss, with the row, for rows that no client
 /// writes; kUnavailable if others change the same slots all the time.
@@ -52,8 +53,8 @@ class SlotStore final : public ReservationStore {
   /// Carries out a step, and passes its event to the call.
   template <class Call>
   void ExecuteStep(std::unique_ptr<Running<Call>> running, typename Call::Step step);
-  template <class Call, class Asked>
-  void SendStep(std::unique_ptr<Running<Call>> running, Asked& asked);
+  template <class Call, class Part>
+  void SendStep(std::unique_ptr<Running<Call>> running, Part& part);
   /// Returns the client request token of a transaction.
   std::string TokenOf(const Writes& writes);
 

@@ -18,7 +18,7 @@ class TokenImages {
 
   std::optional<TokenImage> Find(const AccountKey& key);
   /// Stores an image. Responses may arrive out of order: an image of an earlier refill, or of the
-  /// same refill with more tokens, is ignored, unless `is_newest`.
+  /// same refill and quota with more tokens, is ignored, unless `is_newest`.
   void Put(const AccountKey& key, const TokenImage& image, bool is_newest);
   void Forget(const AccountKey& key);
 

@@ -1,15 +1,16 @@
 // The item of an account's bucket in the table of tokens, as it was last read.
 //
 // Format: rate-limiter-py 0.3.0: `tokens` (whole ones) as of `lastRefill`; `lastToken`, the time of
-// the last take. The following attributes are ours; its clients ignore them:
+// the last take. The following attributes are ours; rate-limiter-py's clients ignore them:
 //
 //   w_refill            the lastRefill to which the next four belong
 //   w_limit, w_window   limit and window (ms) of the bucket at that time
 //   w_part, w_parts     the part of a token, in addition to `tokens`, earned then: part / parts
-//   w_take              the last take of ours: 32 hex digits, drawn for it
+//   w_take              the id of our last take: 32 random hex digits
 //
-// With another lastRefill the four are invalid: one of its clients has refilled, and discarded the
-// part of a token. A client that only takes from `tokens` leaves them valid.
+// If lastRefill differs from w_refill, these four are invalid: a client of rate-limiter-py has
+// refilled the bucket, and discarded the part of a token. A client that only takes from `tokens`
+// leaves them valid.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,8 @@ struct TokenImage {
 };
 
 /// Parses an item. Returns nothing if there are no `tokens`: such a bucket is full. Returns
-/// kFailedPrecondition, with the bucket and the attribute, for numbers that neither its clients nor
-/// ours write.
+/// kFailedPrecondition, with the bucket and the attribute, for numbers that neither
+/// rate-limiter-py's clients nor ours write.
 [[nodiscard]] Result<std::optional<TokenImage>> ReadImage(const AccountKey& key,
                                                           const dynamo::Item& item);
 
@@ -60,11 +61,11 @@ Quota QuotaOf(const AccountLimit& limit);
 bool KnowsQuota(const TokenImage& image);
 
 /// Returns the time up to which the bucket is refilled. Without a lastRefill this is the time of
-/// the last take; without either it is 1970, as its clients read it.
+/// the last take; without either it is 1970, as rate-limiter-py's clients assume.
 UnixMillis TimeOf(const TokenImage& image);
 
-/// Returns the number to add to `tokens` for the bucket's tokens. Without a lastRefill `tokens`
-/// were counted down from 0, and a full bucket has `quota.capacity`.
+/// Returns the number to add to the attribute `tokens` to get the bucket's tokens. Without a
+/// lastRefill, `tokens` were counted down from 0, although a full bucket has `quota.capacity`.
 std::int64_t OffsetOf(const TokenImage& image, const Quota& quota);
 
 /// Returns the balance as of TimeOf(image), under the limit of the image, or under `quota` if the

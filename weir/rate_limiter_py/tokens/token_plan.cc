@@ -13,8 +13,8 @@ namespace {
 using dynamo::Expression;
 using dynamo::Of;
 
-// rate-limiter-py's clients read only `tokens`, so at most this part of the limit is left unstored
-// for a later refill.
+// rate-limiter-py's clients read only `tokens`. So at most this part (an eighth) of the limit may
+// be earned and not yet stored by a refill.
 constexpr std::int64_t kUnseenPart = 8;
 
 // The changes of a bucket between its image and the request.
@@ -56,11 +56,11 @@ void SetTake(Expression& e, const TokenRequest& request, UnixMillis time) {
   e.Set(kLastToken, Of(time.value)).Set(kOurTake, Of(request.take));
 }
 
-// Moves lastRefill to `time`; `left` is the bucket then, except for its whole tokens.
-void SetRefill(Expression& e, UnixMillis time, const Meter& left) {
+// Sets lastRefill to `time`, and all but the whole tokens of `meter`, the bucket at that time.
+void SetRefill(Expression& e, UnixMillis time, const Meter& meter) {
   e.Set(kLastRefill, Of(time.value)).Set(kOurRefill, Of(time.value));
-  e.Set(kOurLimit, Of(left.quota.capacity)).Set(kOurWindow, Of(left.quota.period));
-  e.Set(kOurPart, Of(left.remainder)).Set(kOurParts, Of(left.remainder_period));
+  e.Set(kOurLimit, Of(meter.quota.capacity)).Set(kOurWindow, Of(meter.quota.period));
+  e.Set(kOurPart, Of(meter.remainder)).Set(kOurParts, Of(meter.remainder_period));
 }
 
 std::optional<dynamo::Value> SeenValue(const std::optional<std::int64_t>& number) {
@@ -78,7 +78,7 @@ void RequireSeen(Expression& e, const TokenImage& image) {
 
 bool MayAdd(const TokenImage& image, const TokenRequest& request, const Projection& course) {
   // An `add` leaves the refill to a later write, so the limit must not change, the refill must not
-  // reach it, and the tokens must suffice without the refill.
+  // reach the limit, and the tokens must suffice without the refill.
   return KnowsQuota(image) && course.before.quota == QuotaOf(request.limit) && !course.overflows &&
          course.before.tokens >= request.count &&
          course.earned.whole <= course.before.quota.capacity / kUnseenPart;
@@ -107,16 +107,17 @@ dynamo::Write MoveWrite(const TokenImage& image, const TokenRequest& request,
   if (count > 0) SetTake(e, request, course.time);
   RequireSeen(e, image);
   SetRefill(e, course.time, course.conformed);
-  const std::int64_t left = course.conformed.tokens - count;
-  const std::int64_t full_from = course.before.quota.capacity - course.offset;
+  const std::int64_t remaining = course.conformed.tokens - count;
+  const std::int64_t full_tokens = course.before.quota.capacity - course.offset;
   if (course.overflows) {
-    // For any number of tokens that satisfies this, the refill reaches the limit: the same result.
-    e.Require(kTokens, ">=", full_from - course.earned.whole).Set(kTokens, Of(left));
+    // For any number of tokens that satisfies this condition, the refill reaches the limit, so the
+    // result is the same.
+    e.Require(kTokens, ">=", full_tokens - course.earned.whole).Set(kTokens, Of(remaining));
     return write;
   }
-  const std::int64_t change = left - (course.before.tokens - course.offset);
+  const std::int64_t change = remaining - (course.before.tokens - course.offset);
   // The refill does not reach the limit, so the change does not depend on the number of tokens.
-  e.Require(kTokens, "<=", full_from - course.earned.rounded_up);
+  e.Require(kTokens, "<=", full_tokens - course.earned.rounded_up);
   if (count > 0) e.Require(kTokens, ">=", -change);
   e.Add(kTokens, change);
   return write;
@@ -144,7 +145,7 @@ TokenPlan PlanTake(const TokenImage& image, const TokenRequest& request) {
 
 TokenPlan PlanBlind(const TokenRequest& request) {
   const Quota quota = QuotaOf(request.limit);
-  const std::int64_t left = quota.capacity - request.count;
+  const std::int64_t remaining = quota.capacity - request.count;
   dynamo::Write write = WriteOf(request);
   Expression& e = write.expression;
   SetTake(e, request, request.now);
@@ -154,8 +155,8 @@ TokenPlan PlanBlind(const TokenRequest& request) {
       e.Name(kTokens), e.Of(Of(0)), e.Name(kLastRefill), e.Of(Of(request.now.value - quota.period)),
       e.Name(kOurWindow), e.Of(Of(quota.period))));
   SetRefill(e, request.now, FullMeter(quota));
-  e.Set(kTokens, Of(left));
-  return {.answer = {.taken = true, .available = left}, .write = std::move(write)};
+  e.Set(kTokens, Of(remaining));
+  return {.answer = {.taken = true, .available = remaining}, .write = std::move(write)};
 }
 
 std::int64_t AvailableAt(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {

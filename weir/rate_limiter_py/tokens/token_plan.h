@@ -5,13 +5,13 @@
 //
 //   add      lastRefill does not change: taking now and refilling later give the same result while
 //            the refill does not reach the limit. Any number of such writes may be made at once.
-//   refill   lastRefill moves to now, from the one that was read.
+//   refill   lastRefill changes from the value that was read to now.
 //   full     the same, if the refill reaches the limit.
-//   blind    for a bucket that was never read: it is full if it does not exist, or was without debt
+//   blind    for a bucket that was not read: it is full if it does not exist, or was without debt
 //            for a whole window.
 //
-// No write requires the exact number of tokens that was read, so a write that only takes, of ours
-// or the first request of a client of rate-limiter-py, does not conflict with it.
+// No write requires the exact number of tokens that was read. So a write that only takes (one of
+// ours, or the first request of a client of rate-limiter-py) does not conflict with another write.
 #pragma once
 
 #include <optional>
@@ -39,16 +39,16 @@ struct TokenPlan {
   std::optional<dynamo::Write> write{};
 };
 
-/// Plans a take from a bucket with this image. A clock that is behind the bucket's time neither
-/// adds nor removes tokens: the request has the later time of both, and waits are relative to the
-/// caller's.
+/// Plans a take from a bucket with this image. If the clock is behind the bucket's time, tokens are
+/// neither added nor removed: the request is planned for the bucket's time, and the wait is
+/// relative to the clock.
 TokenPlan PlanTake(const TokenImage& image, const TokenRequest& request);
 
 /// Plans a take from a bucket that was not read, or does not exist. If the condition fails, the
 /// response has the image for PlanTake.
 TokenPlan PlanBlind(const TokenRequest& request);
 
-/// Returns the whole tokens that are available at `now`, by an image.
+/// Returns the whole tokens that a bucket with this image has available at `now`.
 std::int64_t AvailableAt(const TokenImage& image, const AccountLimit& limit, UnixMillis now);
 
 }  // namespace weir::rate_limiter_py

@@ -38,19 +38,19 @@ void TokenTable::Take(const AccountKey& key, const AccountLimit& limit, std::int
 }
 
 void TokenTable::FollowStep(std::unique_ptr<Running> running, TakeStep step) {
-  Running& now = *running;
-  const AccountKey& key = now.take.request().key;
+  Running& call = *running;
+  const AccountKey& key = call.take.request().key;
   if (step.forget) images_.Forget(key);
   if (step.learned) images_.Put(key, *step.learned, step.is_newest);
-  if (step.answer) return now.done(*std::move(step.answer));
+  if (step.answer) return call.done(*std::move(step.answer));
   if (step.read) {
-    return table_.Get(TableKeyOf(key), now.deadline,
+    return table_.Get(TableKeyOf(key), call.deadline,
                       [this, running = std::move(running)](auto item) mutable {
                         TakeStep next = running->take.OnRead(std::move(item));
                         FollowStep(std::move(running), std::move(next));
                       });
   }
-  table_.Apply(*step.write, false, now.deadline,
+  table_.Apply(*step.write, false, call.deadline,
                [this, running = std::move(running)](auto outcome) mutable {
                  TakeStep next = running->take.OnWrite(std::move(outcome));
                  FollowStep(std::move(running), std::move(next));

@@ -1,9 +1,9 @@
 // TokenStore on rate-limiter-py's table of fungible tokens.
 //
 // rate-limiter-py's clients and ours may take from one bucket at the same time, and each sees the
-// other's takes. The decisions of ours are exact; its published release refills the whole limit
-// with each take (it reads an attribute that no client writes), and no bound holds while it is in
-// use.
+// other's takes. The decisions of our clients are exact. rate-limiter-py's published release
+// refills the whole limit with each take (it reads an attribute that no client writes), so no bound
+// holds while that release is in use.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct TokenTableOptions {
   std::uint64_t seed = 0;  ///< the seed of the ids of takes; must differ between processes
 };
 
-/// Contract: store/token_store.h. A take is one write and a refusal mostly none (token_take.h).
+/// Contract: store/token_store.h. A take costs one write, a refusal mostly none (token_take.h).
 /// Returns kAborted after twenty conflicts with other writers; then nothing was taken.
 ///
 /// The time is the caller's. A bucket's time never moves backwards: a caller whose clock is behind
 /// gets the available tokens, and no refill until its clock has passed the bucket's time. So in [s,
 /// t] at most limit + rate * (t - s + d) are admitted, where d is the largest difference of two
-/// clocks. Clients on hosts whose local time is not UTC write a time that is wrong by the offset,
-/// which counts into d.
+/// clocks. Clients on hosts whose local time is not UTC write a time that is wrong by the offset;
+/// this offset counts into d.
 ///
 /// Thread-safe. `table` has the layout of tables.h and must outlive this object and every call.
 class TokenTable final : public TokenStore {

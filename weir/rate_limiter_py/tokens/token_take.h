@@ -1,10 +1,10 @@
 // One take from an account's bucket: a protocol without I/O.
 //
 //   Begin --> write --OnWrite--> OnApplied
-//     |        ^ |  |
-//     |        +-+  +--(outcome unknown)--> read --OnRead--> OnApplied, or an error
-//     |       OnLost: the condition failed
-//     +--(refused by the remembered image)--> answer
+//     |         |  |
+//     |         |  +--(outcome unknown)--> read --OnRead--> OnApplied, or an error
+//     |         +--(the condition failed)--> OnLost --> Begin, with the image that was returned
+//     +--(refused by the image)--> answer
 #pragma once
 
 #include <optional>
@@ -20,21 +20,21 @@ struct TakeStep {
   std::optional<dynamo::Write> write{};  ///< must not be repeated; OnWrite gets its outcome
   bool read = false;                     ///< read the item; OnRead gets it
   std::optional<Result<TokenAnswer>> answer{};
-  /// The newest image, to be cached; `is_newest` even if an older one looks newer.
+  /// An image to be cached; if `is_newest`, even if the cached image looks newer.
   std::optional<TokenImage> learned{};
   bool is_newest = false;
   bool forget = false;  ///< remove the cached image
 };
 
-/// A refusal by a cached image is exact without a request: until refill could pay for the take,
+/// A refusal by a cached image is exact without a request: until a refill could pay for the take,
 /// others can only have taken more. If the limit has changed, the refusal writes it once, so that
 /// the bucket refills under the new limit from then on. (If another process changes the limit and
 /// changes it back, this process may refuse tokens that were refilled under the other limit.)
 ///
-/// A write that fails on its condition returns the image by which the next one is planned; the take
-/// ends with kAborted after twenty in a row. A write whose response was lost is never repeated: the
-/// item is read. If its w_take is that of this take, the write was applied. Otherwise a later take
-/// may have replaced w_take, or the write may still arrive, so the result is kUnavailable or
+/// A write whose condition fails returns the image from which the next write is planned; the take
+/// ends with kAborted after twenty such writes. A write whose response was lost is never repeated:
+/// the item is read. If its w_take is that of this take, the write was applied. Otherwise a later
+/// take may have replaced w_take, or the write may still arrive, so the result is kUnavailable or
 /// kDeadlineExceeded.
 class TokenTake {
  public:

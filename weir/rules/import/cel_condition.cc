@@ -10,13 +10,13 @@ bool IsCelBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'
 bool IsCelLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsCelDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Reads tokens from the front of the text. Functions that return a value return nothing, and may
-/// have consumed a part of the text, if the text begins with something else.
+/// Reads tokens from the front of the text. If the text does not begin with the token, Take returns
+/// false, and the other Take functions return nothing and may have consumed a part of the text.
 class CelScanner {
  public:
   explicit CelScanner(std::string_view text) : rest_(text) {}
 
-  /// Skips blanks, then `token`; false if the text goes on otherwise.
+  /// Skips blanks, then `token`. Returns false if something else follows the blanks.
   bool Take(std::string_view token) {
     SkipBlanks();
     if (!rest_.starts_with(token)) return false;

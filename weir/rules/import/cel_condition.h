@@ -1,4 +1,4 @@
-// The part of CEL (github.com/google/cel-spec) that limitador's limits on descriptors consist of.
+// The part of CEL (github.com/google/cel-spec) that limitador's limits on descriptors use.
 #pragma once
 
 #include <cstdint>

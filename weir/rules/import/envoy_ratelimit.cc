@@ -24,8 +24,9 @@ constexpr std::array<std::string_view, 6> kDescriptorKeys = {
 constexpr std::array<std::string_view, 6> kRateLimitKeys = {
     "unit", "requests_per_unit", "unlimited", "name", "replaces", "unit_multiplier"};
 
-/// Returns why no pattern matches as this key and value do; empty if one does. The service joins
-/// key and value, and each '*' in the result matches any text (since its commit 6bcd4d2).
+/// Returns why no pattern can match the same entries as this key and value; empty if one can. The
+/// service joins key and value, and each '*' in the joined text matches any text (since its commit
+/// 6bcd4d2).
 std::string FaultOfWildcard(const EntryPattern& entry) {
   if (entry.key.find('*') != std::string::npos) {
     return fmt::format("the wildcard {} over keys", Quoted(entry.key));
@@ -46,12 +47,12 @@ class EnvoyReader {
   Status ReadList(const YamlNode& list);
   Status AddSibling(const YamlNode& node, SiblingEntries& siblings);
   Status ReadDescriptor(const SiblingEntries& siblings, std::size_t index);
-  /// Reads the key and value; nothing if they have no counterpart.
+  /// Reads the key and value. Returns nothing if no pattern is their counterpart.
   Result<std::optional<EntryPattern>> ReadEnvoyEntry(const YamlNode& node);
   void ReadShareThreshold(const YamlNode& node, EntryPattern& entry);
   /// Adds the rule of a descriptor that has a rate limit.
   Status AddRule(const YamlNode& descriptor, const YamlNode& rate_limit);
-  /// Reads the quota into the rule; false if it has no counterpart.
+  /// Reads the quota into the rule. Returns false if rules cannot have this quota.
   Result<bool> ReadQuota(const YamlNode& rate_limit, Rule& rule);
   Status ReadReplaces(const YamlNode& rate_limit, Rule& rule);
   Result<bool> ReadFlag(const YamlNode& node, std::string_view key) const;
@@ -89,10 +90,10 @@ Status EnvoyReader::ReadList(const YamlNode& list) {
     return {};
   }
   SiblingEntries siblings;
-  // The service looks for the wildcard `*` of a key before the key alone.
-  for (const bool with_value : {true, false}) {
+  // The service tries the wildcard `*` of a key before the key alone.
+  for (const bool has_value : {true, false}) {
     for (const YamlNode* node : list.elements) {
-      if (TextAt(*node, "value").empty() == with_value) continue;
+      if (TextAt(*node, "value").empty() == has_value) continue;
       WEIR_RETURN_IF_ERROR(AddSibling(*node, siblings));
     }
   }
@@ -127,14 +128,14 @@ Result<std::optional<EntryPattern>> EnvoyReader::ReadEnvoyEntry(const YamlNode& 
   } else if (!entry.text.empty()) {
     entry.kind = EntryPattern::Kind::kExact;
   }
-  // Siblings are compared by each length of a text, so a text must be within its bound by now.
+  // WiderThan tries each length of a text, so the length must be checked before.
   if (fault.empty()) fault = FaultOfEntry(entry);
   if (!fault.empty()) {
     out_.LeaveOut(node.line, std::move(fault));
     return std::optional<EntryPattern>();
   }
-  WEIR_ASSIGN_OR_RETURN(const bool shares, ReadFlag(node, "share_threshold"));
-  if (shares) ReadShareThreshold(node, entry);
+  WEIR_ASSIGN_OR_RETURN(const bool is_shared, ReadFlag(node, "share_threshold"));
+  if (is_shared) ReadShareThreshold(node, entry);
   return std::optional(std::move(entry));
 }
 
@@ -149,21 +150,21 @@ void EnvoyReader::ReadShareThreshold(const YamlNode& node, EntryPattern& entry) 
 Status EnvoyReader::ReadDescriptor(const SiblingEntries& siblings, std::size_t index) {
   const auto& [node, entry, order] = siblings.all()[index];
   const YamlEntry* rate_limit = Find(*node, "rate_limit");
-  const YamlEntry* below = Find(*node, "descriptors");
+  const YamlEntry* children = Find(*node, "descriptors");
   const auto wider = siblings.WiderThan(index);
   path_.push_back(entry);
   if (rate_limit != nullptr) {
     WEIR_RETURN_IF_ERROR(AddRule(*node, *rate_limit->value));
   } else if (std::ranges::any_of(wider, HasRateLimit)) {
-    // The service finds this descriptor and no limit, whatever limits wider ones have.
-    Rule lifted = RuleAt(*node);
-    lifted.unlimited = true;
-    out_.Add(std::move(lifted));
-  } else if (below == nullptr) {
+    // The service finds this descriptor, which has no limit, and ignores the limits of wider ones.
+    Rule unlimited_rule = RuleAt(*node);
+    unlimited_rule.unlimited = true;
+    out_.Add(std::move(unlimited_rule));
+  } else if (children == nullptr) {
     out_.Remark(node->line, fmt::format("{} has no rate limit and no effect", TextOf(entry)));
   }
   siblings.ReportDifferences(index, out_);
-  if (below != nullptr) WEIR_RETURN_IF_ERROR(ReadList(*below->value));
+  if (children != nullptr) WEIR_RETURN_IF_ERROR(ReadList(*children->value));
   path_.pop_back();
   return {};
 }

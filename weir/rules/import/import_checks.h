@@ -17,8 +17,8 @@ std::string TextAt(const YamlNode& node, std::string_view key);
 /// Checks that the values of these keys are scalars or null.
 [[nodiscard]] Status ExpectScalars(const YamlChecks& checks, const YamlNode& node, YamlWords keys);
 
-/// Reads a whole number from 0 to `max`. If there is none, returns `absent`, or refuses that if
-/// `absent` is nothing.
+/// What ReadWhole reads: a whole number from 0 to `max`. If the key is missing, ReadWhole returns
+/// `absent`, or an error if `absent` is nothing.
 struct WholeNumber {
   std::string_view key;
   std::uint64_t max;

@@ -26,8 +26,8 @@ std::string FaultOf(const Rule& rule) {
   for (const EntryPattern& entry : rule.match) {
     if (fault.empty()) fault = FaultOfEntry(entry);
     for (const EntryPattern& other : rule.match) {
-      const bool both = other.key == entry.key && other.kind == EntryPattern::Kind::kPrefix;
-      if (!entry.shared || !both || other.shared) continue;
+      const bool may_share = other.key == entry.key && other.kind == EntryPattern::Kind::kPrefix;
+      if (!entry.shared || !may_share || other.shared) continue;
       return fmt::format("only one of two values of {} shares its limit", Quoted(entry.key));
     }
   }

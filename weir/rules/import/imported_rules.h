@@ -16,14 +16,14 @@ struct ImportNote {
   std::string what;  ///< one line of printable ASCII
 };
 
-/// The largest number of notes; the last one counts those that are left away.
+/// The largest number of notes; further ones are only counted.
 inline constexpr std::size_t kMaxImportNotes = 1000;
 
 struct ImportedRules {
   std::vector<Rule> rules;  ///< valid for ParseRules
   std::vector<ImportNote> notes;
   std::size_t limits = 0;      ///< limits that the imported file has
-  std::size_t left_out = 0;    ///< notes with is_left_out, with those that are left away
+  std::size_t left_out = 0;    ///< notes with is_left_out, including those beyond kMaxImportNotes
   std::size_t notes_away = 0;  ///< notes beyond kMaxImportNotes
 };
 
@@ -39,10 +39,10 @@ class ImportCollector {
   /// Reports a difference of behaviour.
   void Remark(int line, std::string what) { AddNote({line, false, std::move(what)}); }
 
-  /// Adds a rule, or reports why a rules file cannot have it. The function completes the name, the
-  /// amounts and the bucket. REQUIRES: no prefix of the pattern has a '*'.
+  /// Adds a rule, or reports why a rules file cannot have it. Add completes the rule's name,
+  /// amounts and bucket. REQUIRES: no prefix of the pattern has a '*'.
   void Add(Rule rule);
-  /// Returns the rules, of which others may change limits.
+  /// Returns the rules; callers may change their limits.
   std::vector<Rule>& rules() { return imported_.rules; }
 
   /// Returns the import in the order of the file. Leaves out names in `replaces` that no rule has,

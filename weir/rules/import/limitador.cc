@@ -36,7 +36,8 @@ std::string ListOfKeys(const std::vector<EntryPattern>& match) {
   return fmt::format("[{}]", fmt::join(keys, ", "));
 }
 
-/// Text that is equal for equal domains and patterns only.
+/// Returns a text that is equal for two rules only if their domains and patterns (without
+/// `with_values`: their domains and keys) are equal.
 std::string IdentityOf(const Rule& rule, bool with_values) {
   std::string text = fmt::format("{}:{}", rule.domain.size(), rule.domain);
   for (const auto& [key, kind, value, shared] : rule.match) {
@@ -56,11 +57,13 @@ class LimitadorReader {
  private:
   Status ReadLimit(const YamlNode& node);
   Result<std::vector<const YamlNode*>> ReadTexts(const YamlNode& node, std::string_view key) const;
-  /// Reads conditions and variables into the pattern; false if they have no counterpart.
+  /// Reads conditions and variables into the pattern. Returns false if no pattern is their
+  /// counterpart.
   Result<bool> ReadEntries(const YamlNode& node, Rule& rule);
   Result<bool> ReadConditions(const YamlNode& node, Rule& rule);
   Result<bool> ReadVariables(const YamlNode& node, Rule& rule);
-  /// Adds an entry; false if the rule would need entries of two descriptors, or two values.
+  /// Adds an entry. Returns false if the rule would need entries of two descriptors, or two values
+  /// of one key.
   bool AddEntry(int line, const DescriptorPath& path, const std::string* value, Rule& rule);
   /// Adds the limit to the rule of the same pattern, or as a new rule.
   void AddLimit(const YamlNode& node, Rule rule, const Quota& quota);
@@ -240,15 +243,15 @@ void LimitadorReader::AddLimit(const YamlNode& node, Rule rule, const Quota& quo
   if (out_.rules().size() > before) rules_[identity] = before;
 }
 
-/// Reports rules that do not apply to all descriptors to which limitador applies them.
+/// Reports rules that do not apply to some descriptors to which limitador applies their limits.
 void LimitadorReader::ReportOverlaps() {
-  TextMap<std::size_t> with_keys;
-  for (const Rule& rule : out_.rules()) ++with_keys[IdentityOf(rule, /*with_values=*/false)];
+  TextMap<std::size_t> rules_with_keys;
+  for (const Rule& rule : out_.rules()) ++rules_with_keys[IdentityOf(rule, /*with_values=*/false)];
   for (const Rule& rule : out_.rules()) {
     const bool is_exact = std::ranges::all_of(rule.match, [](const EntryPattern& entry) {
       return entry.kind == EntryPattern::Kind::kExact;
     });
-    if (is_exact || with_keys[IdentityOf(rule, /*with_values=*/false)] == 1) continue;
+    if (is_exact || rules_with_keys[IdentityOf(rule, /*with_values=*/false)] == 1) continue;
     out_.Remark(rule.line, fmt::format("{} no longer applies to descriptors for which another rule "
                                        "with these keys is more specific",
                                        Printable(rule.name)));

@@ -13,9 +13,9 @@ namespace weir::rules {
 /// its conditions are conjunctions of `descriptors[N].k == 'v'`, its variables are
 /// `descriptors[N].k`, and all of them have one N. Limits with the same entries become one rule
 /// with several limits. The result has a note for each limit and key without a counterpart, and for
-/// each difference: such as that limitador's limits match descriptors with more entries, in any
-/// order, and all of them apply. Errors are those of ParseYaml, and kInvalidArgument in their form
-/// if the file is no such list.
+/// each difference. For example, limitador's limits also match descriptors with more entries, in
+/// any order, and all matching limits apply. Errors are those of ParseYaml, and kInvalidArgument in
+/// the same form if the file is no such list.
 [[nodiscard]] Result<ImportedRules> ImportLimitador(std::string_view text,
                                                     std::string_view file_name);
 

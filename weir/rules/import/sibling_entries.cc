@@ -11,7 +11,7 @@ namespace {
 
 bool IsPrefix(const EntryPattern& entry) { return entry.kind == EntryPattern::Kind::kPrefix; }
 
-/// Whether it is a wildcard and not a key alone, which the service looks for last.
+/// Whether the prefix is a wildcard and not a key alone, which the service tries last.
 bool IsWildcard(const SiblingEntry& sibling) {
   return TextAt(*sibling.node, "value").ends_with('*');
 }

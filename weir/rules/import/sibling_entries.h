@@ -27,7 +27,8 @@ class SiblingEntries {
 
   const std::vector<SiblingEntry>& all() const { return all_; }
 
-  /// Returns the siblings that match all values that this one matches, the most specific first.
+  /// Returns the siblings that match all values that the sibling at `index` matches, the most
+  /// specific first.
   std::vector<SiblingEntry> WiderThan(std::size_t index) const;
 
   /// Reports values of this descriptor that the service treats differently: it takes the first

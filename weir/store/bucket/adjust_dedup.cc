@@ -4,13 +4,13 @@ namespace weir {
 
 void AdjustDedup::Part::ForgetOldest() {
   const auto oldest = known.find(noted.front().token);
-  // If the id was forgotten and added again, its number in `known` is a later one.
+  // If Forget removed the id and Insert added it again, `known` has a later number for it.
   if (oldest != known.end() && oldest->second == first) known.erase(oldest);
   noted.pop_front();
   ++first;
 }
 
-// An id's number in `known` is first + its index in `noted`, so the oldest entry can be recognised.
+// The number of an id in `known` is `first` + the index of the id in `noted`.
 bool AdjustDedup::Insert(AdjustId token, UnixMillis now) {
   Part& part = PartOf(token);
   const MutexLock lock(part.mutex);

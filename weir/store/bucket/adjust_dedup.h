@@ -13,9 +13,9 @@
 
 namespace weir {
 
-/// Remembers an id for kMemory, or until kIdsPerPart later ids arrive in the same part. At most
-/// 1,048,576 ids of about 80 bytes each: at 10,000 adjusts a second, those of the last 100 s.
-/// Thread-safe.
+/// Remembers an id for kMemory, or until kIdsPerPart later ids arrive in the same part. Stores at
+/// most 1,048,576 ids of about 80 bytes each: at 10,000 adjusts a second, the ids of the last 100
+/// seconds. Thread-safe.
 class AdjustDedup {
  public:
   static constexpr std::size_t kParts = 16;

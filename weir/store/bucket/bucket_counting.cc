@@ -17,7 +17,8 @@ void CountMeter(BucketState& state, std::size_t index, std::int64_t amount) {
   CountNamed(state.use, {.limit = state.target->limits[index].name, .overdrawn = 1}, 0);
 }
 
-// Counts a charge whose target's limits are not those of the bucket, by their names.
+// Counts a charge by the names of its limits: its target is not the target of the bucket, so its
+// limits may have other indexes.
 void CountByNames(BucketState& state, const Charge& charge) {
   const std::vector<Limit>& configured = state.target->limits;
   for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
@@ -29,7 +30,8 @@ void CountByNames(BucketState& state, const Charge& charge) {
       CountMeter(state, static_cast<std::size_t>(found - configured.begin()), amount);
       continue;
     }
-    // A meter that was full or had to leave is gone by now, and was not in debt or had no space.
+    // The charge may already have removed the extra meter: because it was full, so not in debt, or
+    // because others needed the space. No overdraft is counted then.
     const ExtraMeter* extra = FindExtra(state.extras.get(), name);
     const bool overdrawn = extra != nullptr && IsOverdraft(extra->meter, amount);
     CountNamed(state.use, {.limit = name, .used = amount, .overdrawn = overdrawn ? 1 : 0}, 1);

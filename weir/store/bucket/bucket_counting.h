@@ -11,7 +11,7 @@ namespace weir {
 /// event, and an overdraft if it took tokens and left a debt.
 void CountUse(BucketState& state, const Charge& charge, UnixMillis now);
 
-/// Returns the use that such a charge is of a bucket that does not exist. REQUIRES: no amount is
+/// Returns the use of such a charge on a bucket that does not exist. REQUIRES: no amount is
 /// positive.
 HourOfUse UseOfReturn(const Charge& charge, UnixMillis now);
 

@@ -17,9 +17,9 @@ namespace {
 
 using Kind = BucketCredit::Kind;
 
-// One shard of the bucket: the tokens that its limits lack, and those that they get.
+// One shard of the bucket, with the tokens that its limits lack and the tokens that they get.
 struct Part {
-  /// On one shard; its amounts are the tokens that are not given yet.
+  /// The charge on this shard. Its amounts are the tokens that are still to be given.
   Charge charge;
   /// For each limit, the tokens up to its capacity.
   std::vector<std::int64_t> missing;
@@ -62,7 +62,7 @@ Part PartOf(BucketRecord record, UnixMillis now) {
     Refill(extra.meter, (now - extra.time).count());
     AddMeter(part, limits, extra.name, extra.meter);
   }
-  // An adjust has the shard apart from the bucket's key.
+  // An adjust names the shard in Charge::shard, not in the bucket's key.
   part.charge.shard = std::exchange(record.key.shard, 0);
   part.charge.amounts.resize(limits.size());
   part.charge.target = MakeTarget(std::move(record.key), std::move(limits));
@@ -76,13 +76,13 @@ std::optional<std::size_t> IndexIn(const Part& part, std::string_view name) {
   return static_cast<std::size_t>(found - limits.begin());
 }
 
-// One credit from its first read to its event. It keeps itself alive by the callbacks of its calls,
-// of which one is pending at a time:
+// One credit from its first read to its event. One call is pending at a time, and its callback
+// keeps the run alive:
 //
 //   ReadPage -> OnPage -> (next page) ... -> Plan -> Give -> (next adjust) ... -> Record -> done
 class CreditRun : public std::enable_shared_from_this<CreditRun> {
  public:
-  using Answer = Done<std::vector<CreditedLimit>>;
+  using Callback = Done<std::vector<CreditedLimit>>;
 
   CreditRun(Backend& backend, BucketCredit credit, const CreditStamp& stamp, Deadline deadline)
       : backend_(backend),
@@ -91,7 +91,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
         deadline_(deadline),
         random_(stamp.seed) {}
 
-  void Start(Answer done) {
+  void Start(Callback done) {
     done_ = std::move(done);
     ReadPage({});
   }
@@ -124,15 +124,15 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
     if (parts_.empty()) return {};
     for (const std::string& name : Names()) {
       credited_.push_back({.limit = name});
-      std::int64_t left = Wanted(name);
+      std::int64_t remaining = Wanted(name);
       bool is_known = false;
       for (Part& part : parts_) {
         const auto index = IndexIn(part, name);
         if (!index) continue;
         is_known = true;
-        const std::int64_t given = std::clamp<std::int64_t>(part.missing[*index], 0, left);
+        const std::int64_t given = std::clamp<std::int64_t>(part.missing[*index], 0, remaining);
         part.charge.amounts[*index] = given;
-        left -= given;
+        remaining -= given;
         credited_.back().added += given;
         const std::int64_t capacity = part.charge.target->limits[*index].quota.capacity;
         credited_.back().tokens += capacity - part.missing[*index] + given;
@@ -175,14 +175,14 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
   void Give() {
     for (Part& part : parts_) {
       Charge charge = part.charge;
-      bool gives = false;
+      bool has_amount = false;
       for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
-        const std::int64_t now = std::min(charge.amounts[i], kMaxMillitokens);
-        part.charge.amounts[i] -= now;
-        charge.amounts[i] = -now;
-        gives = gives || now > 0;
+        const std::int64_t amount = std::min(charge.amounts[i], kMaxMillitokens);
+        part.charge.amounts[i] -= amount;
+        charge.amounts[i] = -amount;
+        has_amount = has_amount || amount > 0;
       }
-      if (!gives) continue;
+      if (!has_amount) continue;
       const std::uint64_t high = random_.Next();
       const AdjustId token{.high = high, .low = random_.Next()};
       return backend_.buckets().Adjust({&charge, 1}, token, backend_.buckets().Now(), deadline_,
@@ -214,12 +214,12 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
     std::vector<AuditEvent> events;
     events.push_back(std::move(event));
     AuditStamp(random_.Next()).Put(events, stamp_.at);
-    backend_.audit().Append(events.front(), deadline_, [self = shared_from_this()](Status kept) {
-      if (kept) return self->done_(std::move(self->credited_));
+    backend_.audit().Append(events.front(), deadline_, [self = shared_from_this()](Status status) {
+      if (status) return self->done_(std::move(self->credited_));
       self->done_(
-          Fail(kept.error().code,
+          Fail(status.error().code,
                fmt::format("{}/{}: the tokens are given, but not audited: {}", self->credit_.entity,
-                           self->credit_.resource, kept.error().message)));
+                           self->credit_.resource, status.error().message)));
     });
   }
 
@@ -228,7 +228,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
   const CreditStamp stamp_;
   const Deadline deadline_;
   Rng random_;
-  Answer done_;
+  Callback done_;
   std::vector<Part> parts_;
   std::vector<CreditedLimit> credited_;
 };

@@ -59,7 +59,7 @@ struct CreditStamp {
 ///
 /// Fails with kInvalidArgument, without a change, if the bucket does not have a named limit, if a
 /// limit is named twice, or if a top-up is empty or not positive. After any other error, a part of
-/// the credit may have been given; the message says so if only the event is missing. `done` runs
+/// the credit may have been given; if only the event is missing, the message says so. `done` runs
 /// once. `backend` must outlive the call.
 WEIR_API void Credit(Backend& backend, BucketCredit credit, const CreditStamp& stamp,
                      Deadline deadline, Done<std::vector<CreditedLimit>> done);

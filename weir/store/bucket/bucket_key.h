@@ -25,7 +25,7 @@ struct BucketKey {
 inline constexpr std::size_t kLongestBucketText = 256;
 /// Returns kInvalidArgument, with `what`, unless `text` is valid as in weir/model/stored_text.h, is
 /// at most kLongestBucketText bytes long and contains no '#', which separates names in keys and
-/// cursors. It may be empty.
+/// cursors. `text` may be empty.
 [[nodiscard]] WEIR_API Status CheckBucketText(std::string_view what, std::string_view text);
 
 /// Returns HashNames of the key (weir/bucket/key_hash.h): other processes return other hashes.

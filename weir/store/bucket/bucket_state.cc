@@ -54,8 +54,8 @@ milliseconds Behind(UnixMillis time, UnixMillis now) {
   return time > now ? time - now : milliseconds(0);
 }
 
-// Returns a copy of the meter at `now` under its stored parameters, or those of the limit if there
-// is not a meter.
+// Returns a copy of the meter, refilled to `now` under its stored parameters. If there is no meter,
+// returns the one with which the limit starts, under the limit's parameters.
 MeterView StoredView(const Source& source, const Limit& limit, UnixMillis now) {
   if (source.configured == nullptr) {
     const ExtraMeter extra = ExtraOf(source.extras, limit, now);
@@ -66,8 +66,8 @@ MeterView StoredView(const Source& source, const Limit& limit, UnixMillis now) {
   return view;
 }
 
-// Like StoredView, but with the parameters by which a request is judged. An override of a
-// configured limit has its own capacity, but the stored rate.
+// Like StoredView, but with the parameters that apply to a request. For an override of a configured
+// limit, these are the override's capacity and the stored rate.
 MeterView JudgedView(const Source& source, const Target& target, std::size_t limit,
                      UnixMillis now) {
   MeterView view = StoredView(source, target.limits[limit], now);
@@ -86,30 +86,32 @@ ExtraMeters& ExtrasOf(BucketState& state) {
   return *state.extras;
 }
 
-// Releases `extras` if there are no meters, and none that left early would still be filling up.
+// Releases `extras` if it has no meters, and every meter that was removed early would be full by
+// now.
 void DropExtrasIfDone(BucketState& state, UnixMillis now) {
   if (state.extras == nullptr || !state.extras->meters.empty()) return;
   if (state.extras->left_full <= now) state.extras.reset();
 }
 
-// Limits may rejoin from meters whose times are ahead of the bucket's. Returns the latest of these
-// times, to which the bucket must be refilled first, so that no meter is refilled twice for the
-// same time. Times that are far ahead (a wrong clock) are ignored.
+// A limit may rejoin from an extra meter, or from one that was removed early, whose time is ahead
+// of the bucket's. Returns the latest such time. The bucket must be refilled to this time first, so
+// that no meter is refilled twice for the same time. Times that are far ahead (a wrong clock) are
+// ignored.
 UnixMillis RejoinTime(const BucketState& state, UnixMillis now) {
-  const UnixMillis least = std::max(now, state.bucket.time);
-  if (state.extras == nullptr) return least;
-  UnixMillis latest = least;
-  const auto note = [&](UnixMillis time) {
-    if (!IsFarAhead(time, least)) latest = std::max(latest, time);
+  const UnixMillis earliest = std::max(now, state.bucket.time);
+  if (state.extras == nullptr) return earliest;
+  UnixMillis latest = earliest;
+  const auto include = [&](UnixMillis time) {
+    if (!IsFarAhead(time, earliest)) latest = std::max(latest, time);
   };
-  for (const ExtraMeter& extra : state.extras->meters) note(extra.time);
-  note(state.extras->last_left);
+  for (const ExtraMeter& extra : state.extras->meters) include(extra.time);
+  include(state.extras->last_left);
   return latest;
 }
 
-// Changes the configured limits to those of the target. A limit that the target names takes its
-// present meter with it, configured or extra; a configured limit that the target lacks becomes an
-// extra meter. The new meters are made from the old state before anything is replaced.
+// Changes the configured limits to those of the target. A limit that the target names keeps its
+// present meter, configured or extra. The meter of a configured limit that the target lacks becomes
+// an extra meter. The new meters are made from the old state before anything is replaced.
 void ReplaceLimits(BucketState& state, const TargetPtr& target, UnixMillis now) {
   const UnixMillis time = RejoinTime(state, now);
   Refill(state.bucket, time);
@@ -118,14 +120,14 @@ void ReplaceLimits(BucketState& state, const TargetPtr& target, UnixMillis now) 
   for (std::size_t i = 0; i < target->limits.size(); ++i) {
     meters.push_back(JudgedView(SourceIn(&state, *target, i), *target, i, time).meter);
   }
-  const auto stays = [&](const std::string& name) {
+  const auto is_in_target = [&](const std::string& name) {
     return std::ranges::find(target->limits, name, &Limit::name) != target->limits.end();
   };
   ExtraMeters extras = state.extras == nullptr ? ExtraMeters() : std::move(*state.extras);
-  std::erase_if(extras.meters, [&](const ExtraMeter& extra) { return stays(extra.name); });
+  std::erase_if(extras.meters, [&](const ExtraMeter& extra) { return is_in_target(extra.name); });
   const std::vector<Limit>& old = state.target->limits;
   for (std::size_t i = 0; i < old.size(); ++i) {
-    if (stays(old[i].name)) continue;
+    if (is_in_target(old[i].name)) continue;
     extras.meters.push_back({old[i].name, state.bucket.meters[i], time});
   }
   ReduceTo(extras, kMaxExtraMeters, time);
@@ -144,9 +146,9 @@ void AdoptTarget(BucketState& state, const TargetPtr& target, UnixMillis now) {
   state.target = target;
 }
 
-// Charges configured limits at their meters, and other names at extra meters, which get the
-// parameters of this request. The charged meters are kept apart while others are removed to make
-// space for them.
+// Charges configured limits at their meters, and other names at extra meters. A charged extra meter
+// gets the parameters of this request; it is held in `charged` while others are removed to make
+// space.
 void TakeOverride(BucketState& state, const Charge& charge, UnixMillis now) {
   ExtraMeters& extras = ExtrasOf(state);
   std::vector<ExtraMeter> charged;

@@ -1,14 +1,16 @@
 // The state of one bucket in a bucket table: its configured meters, and its extra meters for limits
-// that left or that only requests name. Values and functions of `now`; the caller holds the lock.
-// Mechanism: docs/design/store.md.
+// that are no longer configured or that only requests name. Plain values, and functions that get
+// the time as `now`; the caller holds the lock. Mechanism: docs/design/store.md.
 //
 //   none --> configured          a configured target names the limit
 //   none --> extra               an override takes from it, or an adjust names it
 //   configured --> extra         a configured target lacks the limit, whose meter is not full
 //   extra --> configured         a configured target names the limit again
-//   configured, extra --> none   the meter is full, or (extra) others need the space
+//   configured --> none          a configured target lacks the limit, whose meter is full
+//   extra --> none               the meter is full, or others need the space
 //
-// "None" means full, unless meters left before they were full (ExtraMeters::left_full).
+// "None" means full, unless meters were removed before they were full (ExtraMeters::left_full). A
+// bucket whose meters are all full may be removed with its meters.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +30,7 @@ struct BucketState {
   /// has taken from this bucket yet.
   TargetPtr target;
   Bucket bucket;
-  /// Null if there are no extra meters, and none that left before they were full. An extra meter
+  /// Null if there are no extra meters, and none was removed before it was full. An extra meter
   /// never has the name of a configured one.
   std::unique_ptr<ExtraMeters> extras;
   BucketUse use{};  ///< counted by CountUse (bucket_counting.h)
@@ -41,8 +43,8 @@ BucketState NewBucketState(const TargetPtr& target, UnixMillis now);
 BucketState StateOf(BucketRecord record);
 BucketRecord RecordOf(const BucketState& state);
 
-/// One limit of a request: a copy of its meter, refilled to `now`, with the parameters by which the
-/// request is judged.
+/// One limit of a request: a copy of its meter, refilled to `now`, with the parameters that apply
+/// to the request.
 struct MeterView {
   Meter meter;
   milliseconds behind{0};  ///< how far `now` is behind the meter's time
@@ -54,7 +56,7 @@ MeterView ViewOf(const BucketState* state, const Target& target, std::size_t lim
 MeterView ViewOf(const BucketRecord* record, const Target& target, std::size_t limit,
                  UnixMillis now);
 
-/// Returns true unless all amounts are 0; such a charge changes nothing.
+/// Returns false if all amounts are 0: the charge then changes nothing.
 bool Changes(const Charge& charge);
 
 /// Returns kFailedPrecondition if an override needs more extra meters than there is space for,

@@ -1,5 +1,5 @@
-// The interface of a store of shared buckets. The contract suite (store/contract.h) tests every
-// implementation against this text.
+// The interface of a store of shared buckets. The contract suite (store/testing/contract.h) tests
+// every implementation against this text.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace weir {
 
-/// The meter of a limit that is not configured: of a limit that left, or of one that only requests
-/// name.
+/// The meter of a limit that is not configured: it was configured earlier, or only requests name
+/// it.
 struct ExtraMeter {
   std::string name;
   Meter meter;
@@ -32,8 +32,9 @@ struct ExtraMeter {
 /// The meters of a bucket for limits that are not configured. Mechanism: docs/design/store.md.
 struct ExtraMeters {
   std::vector<ExtraMeter> meters;  ///< at most kMaxExtraMeters, each name once
-  /// For meters that were removed before they were full because others needed the space: when the
-  /// latest one left, and when the last of them would have been full. Both are 0 if there are none.
+  /// About meters that were removed before they were full because others needed the space: the time
+  /// of the latest removal, and the time at which the last of these meters would be full. Both are
+  /// 0 if there are none.
   UnixMillis last_left{};
   UnixMillis left_full{};
 
@@ -84,11 +85,12 @@ class WEIR_API BucketStore {
   ///
   /// A configured target stores its limits in its bucket, also if the request is refused: the
   /// returned wait is computed at the rates of these limits. Used tokens stay used. A configured
-  /// limit of the bucket that the target lacks leaves, and keeps refilling; a limit that left
-  /// rejoins with the balance that it then has. A limit that the bucket never had is full.
+  /// limit of the bucket that the target lacks is no longer configured, but its meter keeps
+  /// refilling. When a target names the limit again, the limit has the balance of this meter. A
+  /// limit that the bucket never had starts full.
   ///
-  /// An override that names a configured limit is judged by its own capacity and the stored rate,
-  /// and charged to the stored limit. Any other name has the parameters of the last request that
+  /// If an override names a configured limit, the override's capacity and the stored rate apply,
+  /// and the stored limit is charged. Any other name has the parameters of the last request that
   /// took from it. Fails with kFailedPrecondition if there is no space for such a name, because
   /// kMaxExtraMeters others are in debt. Fails with kResourceExhausted if there is no space for
   /// another bucket.
@@ -102,17 +104,16 @@ class WEIR_API BucketStore {
     Acquire(charges, now, deadline, std::move(done));
   }
 
-  /// Adds tokens that were used beyond those taken (positive; may leave debt) or gives tokens back
-  /// (negative; up to the capacity), for all charges or none. Calls with the same `token` count
-  /// once. The bucket keeps its parameters; limits that left it are adjusted too. Fails with
-  /// kOutOfRange, without a change, if the debt would exceed kMaxDebt; the id may then be used
-  /// again. Fails with kResourceExhausted as Acquire.
+  /// Takes the tokens that were used in addition to those taken (positive; may leave debt) or gives
+  /// tokens back (negative; up to the capacity), for all charges or none. Calls with the same
+  /// `token` count once. The bucket keeps its parameters; limits that are no longer configured are
+  /// adjusted too. Fails with kOutOfRange, without a change, if the debt would exceed kMaxDebt; the
+  /// id may then be used again. Fails with kResourceExhausted as Acquire.
   virtual void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 
-  /// Like Adjust, but for an id that comes from elsewhere and may be sent to several processes: it
-  /// counts once among all processes that share the state. (If only one process can write, Adjust
-  /// does the same.)
+  /// Like Adjust, but for an id that may be sent to several processes: the adjust counts once among
+  /// all processes that share the state. (If only one process can write, Adjust does the same.)
   virtual void AdjustShared(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                             Deadline deadline, Done<void> done) {
     Adjust(charges, token, now, deadline, std::move(done));
@@ -124,8 +125,8 @@ class WEIR_API BucketStore {
                     Done<std::vector<std::optional<BucketRecord>>> done) = 0;
 
   /// Like Read, but for the report of a refusal, which many requests may need at once. The records
-  /// may be as old as those by which this store refuses (of the same second, unless configured
-  /// otherwise). Concurrent calls may share one read, and its failure.
+  /// may be as old as those that this store uses to refuse requests (of the same second, unless
+  /// configured otherwise). Concurrent calls may share one read, and its failure.
   virtual void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
                           Done<std::vector<std::optional<BucketRecord>>> done) {
     Read(keys, deadline, std::move(done));

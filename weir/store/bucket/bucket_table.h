@@ -35,26 +35,26 @@ struct BucketTableOptions {
   std::size_t stripes = 256;  ///< locks; a power of two
   /// Tracks changed buckets for DrainChanges.
   bool track_changes = false;
-  /// A bucket is removed when it has been full for this long. Removing it then changes no decision,
-  /// even if the clocks of callers differ, by less than this.
+  /// A bucket is removed when it has been full for this long. Removing it then changes no decision
+  /// if the clocks of callers differ by less than this.
   milliseconds idle_grace{60'000};
   /// A request that needs more buckets than this fails with kResourceExhausted; buckets that are
   /// not full are never dropped. A bucket with two limits takes about 400 bytes. Load ignores this
   /// limit.
   std::size_t max_buckets = 10'000'000;
-  /// The source of T, for the owner's BucketStore::Now. If it is not set, the callers' `now` is the
-  /// only time.
+  /// The source of the bucket time T, for the owner's BucketStore::Now. If it is not set, the
+  /// callers' `now` is the only time.
   std::optional<BucketTime> time{};
   Log* log = nullptr;  ///< for AheadReport's events; must outlive the table
   /// Counts the use of buckets (docs/design/usage.md). Requires track_changes or use_sink.
   bool count_use = false;
   /// Gets the use of buckets whose hour has ended or that are removed, under a lock of the table;
-  /// it must not call the table. If it is not set, drains get them.
+  /// it must not call the table. If it is not set, drains get the use.
   UseSink use_sink{};
 };
 
 /// Thread-safe. Each request is decided under the locks of all its buckets, which are taken in one
-/// order. The contracts of the methods are in store/bucket_store.h.
+/// order. The contracts of the methods are in store/bucket/bucket_store.h.
 class WEIR_API BucketTable {
  public:
   explicit BucketTable(BucketTableOptions options = {});
@@ -77,13 +77,13 @@ class WEIR_API BucketTable {
 
   /// Removes all buckets of an entity.
   void EraseEntity(const std::string& entity);
-  /// Calls the function with the use of each bucket that the filter selects and that is not in
-  /// snapshots yet, under a lock of the table. `until` and `from` are ignored.
+  /// Calls `visitor` with the use, as far as it is not in snapshots yet, of each bucket that the
+  /// filter selects, under a lock of the table. `until` and `from` are ignored.
   void VisitUse(const UsageFilter& filter, const UseSink& visitor) const;
-  /// Passes the use of the buckets that the filter selects to the sink, that of the open hour too.
+  /// Passes the use of the buckets that the filter selects, including the open hour, to the sink.
   /// REQUIRES: BucketTableOptions::use_sink.
   void ReportUse(const UsageFilter& filter);
-  /// Ends the hour of each bucket of an entity, so that the next drain gets it.
+  /// Ends the hour of each bucket of an entity, so that the next drain gets its use.
   void EndHours(const std::string& entity);
 
   /// Removes buckets that have been full since before now - idle_grace. (Requests that take tokens
@@ -91,8 +91,8 @@ class WEIR_API BucketTable {
   /// `now` at which another bucket can be removed; nothing if the table is empty.
   std::optional<UnixMillis> SweepIdle(UnixMillis now);
 
-  /// Adds a bucket as it was stored, or as a change that the next drain reports. For opening a
-  /// file. REQUIRES: the table does not have the bucket.
+  /// Adds a bucket as it was stored (kAsKept), or as a change that the next drain reports
+  /// (kAsChange). For opening a file. REQUIRES: the table does not have the bucket.
   enum class Loaded { kAsKept, kAsChange };
   void Load(BucketRecord record, Loaded loaded = Loaded::kAsKept, BucketUse use = {});
   /// Calls `read` with the state of a bucket, or null, under a lock of the table.
@@ -107,8 +107,8 @@ class WEIR_API BucketTable {
   using ChangeSink =
       std::function<void(const BucketKey& key, const BucketState* state, std::uint32_t& mark)>;
   std::size_t DrainChanges(const ChangeSink& sink);
-  /// Like the overload above; in addition `use` gets hours that have ended, before the change sink
-  /// gets the state of their bucket, which no longer has them.
+  /// Like the overload above. In addition, `use` gets the hours of a bucket that have ended; then
+  /// the change sink gets the state of the bucket, without these hours.
   std::size_t DrainChanges(const ChangeSink& sink, UseDrain use);
 
  private:
@@ -141,7 +141,7 @@ class WEIR_API BucketTable {
   /// Returns the state of a charged bucket, and marks it as changed. Creates it if it does not
   /// exist.
   BucketState& FindOrCreate(Found& found, const TargetPtr& target, UnixMillis now);
-  /// Counts a charge that was made, if use is counted.
+  /// Counts the use of a charge that was made, if options_.count_use is set.
   void Count(const Found& found, const Charge& charge, UnixMillis now);
   /// Sweeps the whole table, at most once in a second. Returns true if it swept and there is space
   /// now.

@@ -13,9 +13,10 @@
 
 namespace weir {
 
-/// The part of a drain that concerns use. `most` buckets are asked for their ended hours, those
-/// that have kMaxHours of them, and those without an open hour, which are to be removed; the
-/// others keep theirs, so that a drain has a bounded cost.
+/// The part of a drain that concerns use. Buckets with at least kMaxHours hours in BucketUse::more,
+/// and buckets without an open hour (for example because they are to be removed), always pass their
+/// ended hours to `sink`. Of the other buckets, at most `most` do so; the rest wait for a later
+/// drain, so that a drain has a bounded cost.
 struct UseDrain {
   static constexpr std::size_t kMaxHours = 4;
   UseSink sink{};  ///< if it is not set, no use is passed on

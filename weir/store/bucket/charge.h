@@ -20,9 +20,9 @@ namespace weir {
 
 /// The origin of a target's limits.
 enum class LimitSource : std::uint8_t {
-  /// Resolution: all configured limits of the bucket, with their parameters.
+  /// From resolution: all configured limits of the bucket, with their parameters.
   kConfigured,
-  /// The request itself: it is judged by them, and they are not stored as configuration.
+  /// From the request itself: they apply to it, and are not stored as configuration.
   kOverride,
 };
 
@@ -31,7 +31,7 @@ enum class LimitSource : std::uint8_t {
 struct Target {
   BucketKey key;
   std::vector<Limit> limits;
-  /// The names of the limits that block (Blocks), which are not among `limits`: a caller refuses
+  /// The names of the limits that block (Blocks). They are not among `limits`: a caller refuses
   /// requests for them, and no store sees them.
   std::vector<std::string> blocked{};
   std::size_t hash = 0;  ///< HashOf(key)

@@ -20,7 +20,7 @@ struct LimitStatus {
   std::string limit;
   std::int64_t capacity = 0;
   /// The balance before the decision; negative: debt. If the store divides the bucket into shards,
-  /// it is that of the shards on which the request was tried; others may have more.
+  /// this is the balance of the shards on which the request was tried; others may have more.
   std::int64_t available = 0;
   std::int64_t requested = 0;  ///< 0: the request does not take from this limit
   bool exceeded = false;
@@ -35,8 +35,8 @@ struct Decision {
   /// If refused, the smallest wait in whole ms after which the same request is admitted if no other
   /// request changes the buckets. 0 if admitted. kNeverAdmitted if a limit of 0 blocks it.
   milliseconds retry_after{0};
-  /// True if a response of the store was lost and the request was sent again: it was charged once,
-  /// and perhaps twice.
+  /// True if a response of the store was lost and the request was sent again: it was charged at
+  /// least once, perhaps twice.
   bool maybe_charged_twice = false;
   /// All limits of all charged buckets, in the order of the charges. Limits of 0 are left out; a
   /// refusal by one of them names only these.
@@ -48,8 +48,8 @@ struct Decision {
   /// store gave up or the deadline passed. No tokens are taken; another attempt after `retry_after`
   /// may succeed.
   bool contended = false;
-  /// The number of equal parts of which `available` describes one, because the store divides the
-  /// bucket and tried only that part.
+  /// If the store divides the bucket and tried only one part, the number of parts, which are equal;
+  /// `available` describes that one part.
   std::uint32_t of_shards = 1;
   /// True if no limit refused the request, but a bucket stores other parameters than the target,
   /// and the store saw them after Charge::resolved_at. Nothing was taken or changed. The caller

@@ -19,9 +19,9 @@ bool IsFullAt(const ExtraMeter& extra, UnixMillis now) {
   return FullAt(extra.meter, extra.time) <= now;
 }
 
-// A new name may be that of a limit that left early. So, until the last limit that left early would
-// be full, a new meter starts as if it had been at `last_left` with the balance of a meter that is
-// full at `left_full`, and is then refilled at its own rate.
+// A new name may be that of a meter that was removed early. So until `left_full`, when the last of
+// these meters would be full, a new meter starts at `last_left` with a balance from which it
+// becomes full at `left_full` at its own rate, and is then refilled to `now`.
 ExtraMeter NewExtra(const ExtraMeters* extras, const Limit& limit, UnixMillis now) {
   ExtraMeter extra{.name = limit.name, .meter = FullMeter(limit.quota), .time = now};
   if (extras == nullptr || extras->left_full <= now) return extra;
@@ -31,8 +31,8 @@ ExtraMeter NewExtra(const ExtraMeters* extras, const Limit& limit, UnixMillis no
   return extra;
 }
 
-// Removes the meter that loses least by it: one that is not in debt before one that is, and of
-// these the one that is full first.
+// Removes one meter: a meter that is not in debt before one that is, and among equals the one that
+// would be full first.
 void RemoveEarly(ExtraMeters& extras, UnixMillis now) {
   const auto order = [now](const ExtraMeter& extra) {
     return std::tuple(IsInDebt(extra, now), FullAt(extra.meter, extra.time));
@@ -84,11 +84,11 @@ bool IsInDebt(const ExtraMeter& extra, UnixMillis now) {
 }
 
 milliseconds LeftFullIn(const ExtraMeters& extras) {
-  std::int64_t left = 0;
-  if (__builtin_sub_overflow(extras.left_full.value, extras.last_left.value, &left)) {
+  std::int64_t wait = 0;
+  if (__builtin_sub_overflow(extras.left_full.value, extras.last_left.value, &wait)) {
     return extras.left_full > extras.last_left ? kLongestWait : milliseconds(0);
   }
-  return std::min(milliseconds(left), kLongestWait);
+  return std::min(milliseconds(wait), kLongestWait);
 }
 
 UnixMillis FullAt(const ExtraMeters& extras) {

@@ -32,11 +32,11 @@ void ReduceTo(ExtraMeters& extras, std::size_t count, UnixMillis now);
 /// Returns true if the balance at `now` is negative.
 bool IsInDebt(const ExtraMeter& extra, UnixMillis now);
 
-/// Returns how long after `last_left` the last of the meters that left early would have been full.
-/// At most kLongestWait, whatever is stored; 0 or less if there are none.
+/// Returns the time from `last_left` until the last of the meters that were removed early would be
+/// full. At most kLongestWait, whatever is stored; 0 or less if there are none.
 milliseconds LeftFullIn(const ExtraMeters& extras);
 
-/// Returns the time at which every meter is full, and those that left early would be full.
+/// Returns the time at which every meter is full, and every meter that was removed early would be.
 UnixMillis FullAt(const ExtraMeters& extras);
 
 }  // namespace weir

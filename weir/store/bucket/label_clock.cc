@@ -21,9 +21,9 @@ void LabelCorrection::Sample(UnixMillis now, UnixMillis wall) {
   }
   // The samples since the last agreement with C, all within kAgreement of each other, form a run. A
   // sample that does not fit starts a new run.
-  const bool agrees =
+  const bool is_in_run =
       count_ > 0 && std::max(highest_, offset) - std::min(lowest_, offset) < kAgreement;
-  if (!agrees) {
+  if (!is_in_run) {
     count_ = 1;
     lowest_ = highest_ = offset;
     last_ = now;

@@ -17,7 +17,7 @@ class LabelCorrection {
  public:
   explicit LabelCorrection(milliseconds correction = {}) : correction_(correction) {}
 
-  /// Returns C - T.
+  /// Returns C - T, where T is bucket time.
   milliseconds correction() const { return correction_; }
   /// Records that the wall clock showed `wall` at bucket time `now`.
   void Sample(UnixMillis now, UnixMillis wall);

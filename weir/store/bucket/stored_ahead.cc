@@ -27,7 +27,7 @@ milliseconds SetBackToNow(BucketState& state, UnixMillis now) {
   set_back(state.bucket.time);
   if (state.extras == nullptr) return furthest;
   for (ExtraMeter& extra : state.extras->meters) set_back(extra.time);
-  // The meters that left early need as long as before until they are full.
+  // The meters that were removed early need as long as before until they would be full.
   const milliseconds until_full = LeftFullIn(*state.extras);
   if (set_back(state.extras->last_left)) state.extras->left_full = now + until_full;
   return furthest;

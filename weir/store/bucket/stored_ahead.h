@@ -16,9 +16,9 @@ namespace weir {
 /// Returns true if a time of the bucket is far ahead (IsFarAhead) of `now`.
 bool HasTimeFarAhead(const BucketState& state, UnixMillis now);
 
-/// Sets those times of the bucket that are far ahead of `now` to `now`. Its tokens stay, and so
-/// does the time that meters which left early need until they are full. Returns by how much the
-/// furthest time was ahead; 0 if none was far ahead.
+/// Sets those times of the bucket that are far ahead of `now` to `now`. The tokens of the bucket do
+/// not change, nor does the time that meters which were removed early need until they would be
+/// full. Returns by how much the furthest time was ahead; 0 if none was far ahead.
 milliseconds SetBackToNow(BucketState& state, UnixMillis now);
 
 /// Collects the buckets that were set back. The destructor writes them to the log: create it before

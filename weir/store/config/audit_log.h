@@ -23,7 +23,8 @@ inline constexpr std::int64_t kMaxAuditRetentionDays = 36'500;
 [[nodiscard]] WEIR_API Status CheckAuditPage(std::string_view subject, const PageRequest& page);
 
 /// The audit events of one namespace. Threads, lifetimes and errors are as for BucketStore. The
-/// store deletes an event some time after the retention that applied when it was stored.
+/// store deletes an event some time after its retention has passed; the retention that applied when
+/// the event was stored counts.
 class WEIR_API AuditLog {
  public:
   virtual ~AuditLog() = default;
@@ -41,9 +42,9 @@ class WEIR_API AuditLog {
 
   /// Returns the retention, in days, of events that are stored from now on.
   virtual void GetRetention(Deadline deadline, Done<std::int64_t> done) = 0;
-  /// Sets that retention, and stores `event` with it. Both happen or neither. Fails with
-  /// kInvalidArgument unless `days` is from 1 to kMaxAuditRetentionDays and Append accepts the
-  /// event.
+  /// Sets this retention, and stores `event`, to which it already applies. Both happen or neither.
+  /// Fails with kInvalidArgument unless `days` is from 1 to kMaxAuditRetentionDays and Append
+  /// accepts the event.
   virtual void SetRetention(std::int64_t days, const AuditEvent& event, Deadline deadline,
                             Done<void> done) = 0;
 };

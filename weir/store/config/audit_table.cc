@@ -3,8 +3,8 @@
 namespace weir {
 
 AuditEvent AsKept(AuditEvent event) {
-  const std::int64_t beyond = event.at.value % 1000;
-  event.at.value -= beyond < 0 ? beyond + 1000 : beyond;
+  const std::int64_t remainder = event.at.value % 1000;
+  event.at.value -= remainder < 0 ? remainder + 1000 : remainder;
   return event;
 }
 

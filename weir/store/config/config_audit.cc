@@ -11,7 +11,8 @@ using Parts = AuditDetail::Parts;
 
 AuditDetail Text(std::string text) { return {std::move(text)}; }
 
-// Returns a number, as zae-limiter has it, if it is whole; otherwise a decimal number as text.
+// Returns an integer, as zae-limiter does, if the number is whole; otherwise a decimal number as
+// text.
 AuditDetail FromThousandths(std::int64_t thousandths) {
   if (thousandths % 1000 == 0) return {thousandths / 1000};
   return Text(FormatTokens(thousandths));
@@ -87,11 +88,11 @@ struct EventBuilder {
     }
     return event;
   }
-  std::optional<AuditEvent> operator()(const DeleteLimits& gone) const {
-    return OnLevel(gone.level, audit_action::kLimitsDeleted);
+  std::optional<AuditEvent> operator()(const DeleteLimits& change) const {
+    return OnLevel(change.level, audit_action::kLimitsDeleted);
   }
-  std::optional<AuditEvent> operator()(const CreateEntity& made) const {
-    return Created(made.record.entity);
+  std::optional<AuditEvent> operator()(const CreateEntity& change) const {
+    return Created(change.record.entity);
   }
   std::optional<AuditEvent> operator()(const PutEntity& put) const {
     const Entity& entity = put.record.entity;
@@ -102,8 +103,8 @@ struct EventBuilder {
                      {"new_parent_id", ParentOf(entity)}};
     return event;
   }
-  std::optional<AuditEvent> operator()(const DeleteEntity& gone) const {
-    return OnEntity(gone.id, audit_action::kEntityDeleted);
+  std::optional<AuditEvent> operator()(const DeleteEntity& change) const {
+    return OnEntity(change.id, audit_action::kEntityDeleted);
   }
 };
 

@@ -34,8 +34,8 @@ Status CheckLevel(const Level& level) {
 Status CheckOne(const PutLimits& put) {
   WEIR_RETURN_IF_ERROR(CheckLevel(put.level));
   const auto& [limits, on_unavailable, managed] = put.limits;
-  const bool system = put.level.kind == Level::Kind::kSystem;
-  if (on_unavailable && !system) {
+  const bool is_system = put.level.kind == Level::Kind::kSystem;
+  if (on_unavailable && !is_system) {
     return Bad(Describe(put.level) + ": on_unavailable is set at the system level only");
   }
   if (limits.empty() && on_unavailable) return {};

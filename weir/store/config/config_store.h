@@ -1,4 +1,4 @@
-// The store of declared limits and entities. It is one interface, because a declaration file
+// The store of declared limits and entities. One interface serves both, because a declaration file
 // changes both atomically.
 #pragma once
 

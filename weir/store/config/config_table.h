@@ -30,8 +30,8 @@ class ConfigTable {
 
   /// Makes all changes in order, or none; the error names the change that failed. The time depends
   /// on the number of changes, not on the size of the table. `has_buckets` is called, during the
-  /// call only, for an entity that is to be deleted and has no entry and no limits (unset: it has
-  /// no buckets). The owner must erase the buckets of deleted entities.
+  /// call only, for an entity that is to be deleted and has no entry and no limits (if it is not
+  /// set, no entity has buckets). The owner must erase the buckets of deleted entities.
   [[nodiscard]] Status Apply(std::span<const ConfigChange> changes,
                              const HasBuckets& has_buckets = {});
 

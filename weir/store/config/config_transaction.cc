@@ -45,9 +45,9 @@ Status ConfigTransaction::Make(std::span<const ConfigChange> changes,
     if (events != nullptr) {
       if (auto event = EventOf(change, EntityBefore(change))) events->push_back(*std::move(event));
     }
-    Status made = Check(change);
-    if (made) made = std::visit([&](const auto& one) { return MakeOne(one); }, change);
-    if (!made) return Fail(InList(std::move(made.error()), index_, changes.size()));
+    Status status = Check(change);
+    if (status) status = std::visit([&](const auto& one) { return MakeOne(one); }, change);
+    if (!status) return Fail(InList(std::move(status.error()), index_, changes.size()));
   }
   return CheckParents(changes.size());
 }
@@ -104,9 +104,9 @@ void ConfigTransaction::Set(const std::string& id, std::optional<EntityRecord> v
   undo_.emplace_back(OldEntity{id, table_.Exchange(id, std::move(value))});
 }
 
-// Before the transaction there was no cycle, so a new cycle contains an entity whose parent the
-// transaction set. Chains from these entities are searched; entities in a chain without a cycle are
-// sound.
+// There was no cycle before the transaction, so a new cycle contains an entity whose parent the
+// transaction set. Only the chains of parents that begin at such entities are searched. If a chain
+// has no cycle, its entities are `sound`, and later searches end at them.
 Status ConfigTransaction::CheckParents(std::size_t count) const {
   std::set<std::string> sound;
   for (const auto& [id, index] : set_parent_) {
@@ -132,8 +132,8 @@ std::vector<std::string> ConfigTransaction::ParentsFrom(const std::string& id,
 }
 
 Error ConfigTransaction::CycleError(std::vector<std::string> cycle, std::size_t count) const {
-  // 0 for members whose parent this transaction did not set. Of the other members, the one that
-  // changed last closed the cycle.
+  // Returns 0 for members whose parent this transaction did not set. Of the other members, the one
+  // that changed last closed the cycle.
   const auto change_number = [&](const std::string& member) {
     const auto found = set_parent_.find(member);
     return found == set_parent_.end() ? 0 : found->second + 1;

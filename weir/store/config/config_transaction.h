@@ -17,8 +17,8 @@
 namespace weir {
 
 /// Changes a table step by step and records the old values. Unless Commit was called, the
-/// destructor restores them. Both arguments must outlive it, and no other code may use the table in
-/// the meantime.
+/// destructor restores them. Both arguments must outlive the transaction, and no other code may use
+/// the table in the meantime.
 class ConfigTransaction {
  public:
   ConfigTransaction(ConfigTable& table, const ConfigTable::HasBuckets& has_buckets)
@@ -57,8 +57,8 @@ class ConfigTransaction {
 
   /// Returns kFailedPrecondition if a change closed a cycle of parents.
   Status CheckParents(std::size_t count) const;
-  /// Returns the entity and its ancestors, up to one in `sound` (known to be free of cycles) or one
-  /// that is in the chain already.
+  /// Returns the entity and its ancestors. The chain ends with the first ancestor that is in
+  /// `sound` (known to be free of cycles) or that is in the chain already.
   std::vector<std::string> ParentsFrom(const std::string& id,
                                        const std::set<std::string>& sound) const;
   Error CycleError(std::vector<std::string> cycle, std::size_t count) const;

@@ -24,8 +24,8 @@ std::array<Level, 4> LevelsOfPair(const std::string& entity, const std::string& 
 std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found,
                                            std::initializer_list<std::size_t> places);
 
-/// Returns the bucket with the limits of a level, without the share that is set aside for their
-/// allowances.
+/// Returns the target for a bucket with the limits of a level. Their capacities are reduced by the
+/// tokens that are reserved for their allowances.
 TargetPtr TargetOf(BucketKey key, const LevelLimits& set);
 
 }  // namespace weir

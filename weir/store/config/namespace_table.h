@@ -12,7 +12,7 @@
 namespace weir {
 
 /// Follows the rules of NamespaceStore. A value; not thread-safe: its owner locks, and checks names
-/// and ids before.
+/// and ids before each call.
 class NamespaceTable {
  public:
   /// Registers `wanted` as active and returns it, or returns the existing namespace of its name.
@@ -40,7 +40,8 @@ class NamespaceTable {
   std::map<std::string, std::string, std::less<>> ids_;
 };
 
-/// Return kInvalidArgument unless the cursor is empty or is a name, or an id.
+/// Return kInvalidArgument unless the cursor is empty, or is a name (CheckNamePage) or an id
+/// (CheckIdPage).
 [[nodiscard]] Status CheckNamePage(const PageRequest& page);
 [[nodiscard]] Status CheckIdPage(const PageRequest& page);
 

@@ -21,8 +21,8 @@ Status Check(const UsageSnapshot& added) {
   for (const auto& [limit, number] : added.used) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
   for (const auto& [limit, number] : added.overdrawn) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
   // The years 1970 to 9999, which every store can represent.
-  const bool is_known = added.start.value >= 0 && added.start.value < 253'402'300'800'000;
-  if (is_known && StartOf(added.window, added.start) == added.start) return {};
+  const bool is_in_range = added.start.value >= 0 && added.start.value < 253'402'300'800'000;
+  if (is_in_range && StartOf(added.window, added.start) == added.start) return {};
   return Fail(Code::kInvalidArgument,
               fmt::format("usage of {} on {}: {} ms is not where a window begins that is {}",
                           added.entity, added.resource, added.start.value, Name(added.window)));

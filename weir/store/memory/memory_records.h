@@ -32,7 +32,7 @@ class MemoryBackendState {
     if (closed_) return Fail(Code::kUnavailable, "memory: the backend is closed");
     return {};
   }
-  /// Nothing if there is no clock.
+  /// Returns nothing if there is no clock.
   const std::optional<BucketTime>& time() const { return time_; }
   /// Returns bucket time.
   UnixMillis bucket_now() const { return time_ ? time_->Now() : UnixMillis{}; }
@@ -81,10 +81,10 @@ class MemoryUsage final : public UsageStore {
   void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
   void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<UsageSnapshot>> done) override;
-  /// Sets the table that passes its use to AddHours, before the first call. It must live as long as
-  /// calls are made.
+  /// Sets the table that passes its use to AddHours. Must be called before the first call of
+  /// another method. The table must live as long as calls are made.
   void SetCounter(BucketTable& counter) { counter_ = &counter; }
-  /// Adds hours of a bucket. The sink of `counter`.
+  /// Adds hours of a bucket. `counter` calls it as its use sink.
   void AddHours(const BucketKey& key, std::span<const HourOfUse> hours);
   UsageStats stats() const;
 

@@ -5,7 +5,8 @@
 namespace weir {
 namespace {
 
-// Above 1, because each new row makes one sweep: the number of rows without effect then decreases.
+// Each new row makes one sweep. Because a sweep visits more than one row, the number of rows
+// without effect decreases.
 constexpr int kRowsPerSweep = 2;
 
 template <class Map>
@@ -87,12 +88,12 @@ void MemoryRows::Unindex(KeySlots& slots, const HeldSlot& slot) {
   if (bound->second.empty()) bound_.erase(bound);
 }
 
-// `kept` is a default slot if the row is new; Unindex then finds nothing to remove.
+// `stored` is a default slot if the row is new; Unindex then finds nothing to remove.
 Status MemoryRows::PutSlot(const HeldSlot& slot) {
   KeySlots& slots = slots_[slot.key];
-  HeldSlot& kept = slots.by_id[slot.id];
-  Unindex(slots, kept);
-  kept = slot;
+  HeldSlot& stored = slots.by_id[slot.id];
+  Unindex(slots, stored);
+  stored = slot;
   slots.by_expiry.emplace(slot.expires, slot.id);
   if (slot.bound()) bound_[slot.resource_id].emplace(slot.key, slot.id);
   return {};

@@ -40,8 +40,8 @@ struct AccountLimitRow {
   friend bool operator==(const AccountLimitRow&, const AccountLimitRow&) = default;
 };
 
-/// Stores `row` if the present row equals `seen` (nothing: there is no row), regardless of its
-/// owner.
+/// Stores `row` if the present row equals `seen` (nothing: there is no row), regardless of the
+/// row's owner.
 struct PutAccountLimit {
   AccountLimitRow row;
   std::optional<AccountLimitRow> seen;

@@ -22,11 +22,11 @@ Status Put(ReservationRows& rows, const PutAccountLimit& put) {
   return rows.PutLimit(put.row);
 }
 
-Status Delete(ReservationRows& rows, const DeleteAccountLimit& gone) {
-  WEIR_ASSIGN_OR_RETURN(const auto found, rows.FindLimit(gone.seen.key));
+Status Delete(ReservationRows& rows, const DeleteAccountLimit& change) {
+  WEIR_ASSIGN_OR_RETURN(const auto found, rows.FindLimit(change.seen.key));
   if (!found) return {};
-  if (found != gone.seen) return NotAsSeen(gone.seen.key);
-  return rows.EraseLimit(gone.seen.key);
+  if (found != change.seen) return NotAsSeen(change.seen.key);
+  return rows.EraseLimit(change.seen.key);
 }
 
 // Rounds down, also for negative amounts.

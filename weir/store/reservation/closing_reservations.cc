@@ -89,61 +89,61 @@ class ClosingReservations final : public ReservationBackend,
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
              Done<ClaimAnswer> done) override {
     Call(std::move(done),
-         [&](auto answer) { inner_->slots().Claim(claim, now, deadline, std::move(answer)); });
+         [&](auto finish) { inner_->slots().Claim(claim, now, deadline, std::move(finish)); });
   }
   void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
             Deadline deadline, Done<HeldSlot> done) override {
-    Call(std::move(done), [&](auto answer) {
-      inner_->slots().Bind(slot, resource_id, ttl, now, deadline, std::move(answer));
+    Call(std::move(done), [&](auto finish) {
+      inner_->slots().Bind(slot, resource_id, ttl, now, deadline, std::move(finish));
     });
   }
   void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
              Done<HeldSlot> done) override {
     Call(std::move(done),
-         [&](auto answer) { inner_->slots().Renew(slot, ttl, now, deadline, std::move(answer)); });
+         [&](auto finish) { inner_->slots().Renew(slot, ttl, now, deadline, std::move(finish)); });
   }
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
     GiveBack(std::move(done),
-             [&](auto answer) { inner_->slots().Release(slot, now, deadline, std::move(answer)); });
+             [&](auto finish) { inner_->slots().Release(slot, now, deadline, std::move(finish)); });
   }
   void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                       Done<bool> done) override {
-    GiveBack(std::move(done), [&](auto answer) {
-      inner_->slots().ReleaseUnbound(slot, now, deadline, std::move(answer));
+    GiveBack(std::move(done), [&](auto finish) {
+      inner_->slots().ReleaseUnbound(slot, now, deadline, std::move(finish));
     });
   }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
-    Call(std::move(done), [&](auto answer) {
-      inner_->slots().ReleaseResource(ended, now, deadline, std::move(answer));
+    Call(std::move(done), [&](auto finish) {
+      inner_->slots().ReleaseResource(ended, now, deadline, std::move(finish));
     });
   }
   void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
             Done<Page<HeldSlot>> done) override {
     Call(std::move(done),
-         [&](auto answer) { inner_->slots().List(key, page, now, deadline, std::move(answer)); });
+         [&](auto finish) { inner_->slots().List(key, page, now, deadline, std::move(finish)); });
   }
 
   void Get(const AccountKey& key, Deadline deadline,
            Done<std::optional<AccountLimitRow>> done) override {
     Call(std::move(done),
-         [&](auto answer) { inner_->limits().Get(key, deadline, std::move(answer)); });
+         [&](auto finish) { inner_->limits().Get(key, deadline, std::move(finish)); });
   }
   void KeysOfService(const std::string& service, Deadline deadline,
                      Done<std::vector<AccountKey>> done) override {
-    Call(std::move(done), [&](auto answer) {
-      inner_->limits().KeysOfService(service, deadline, std::move(answer));
+    Call(std::move(done), [&](auto finish) {
+      inner_->limits().KeysOfService(service, deadline, std::move(finish));
     });
   }
   void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
     Call(std::move(done),
-         [&](auto answer) { inner_->limits().Change(change, deadline, std::move(answer)); });
+         [&](auto finish) { inner_->limits().Change(change, deadline, std::move(finish)); });
   }
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
             Deadline deadline, Done<TokenAnswer> done) override {
-    Call(std::move(done), [&](auto answer) {
-      inner_->tokens().Take(key, limit, count, now, deadline, std::move(answer));
+    Call(std::move(done), [&](auto finish) {
+      inner_->tokens().Take(key, limit, count, now, deadline, std::move(finish));
     });
   }
 
@@ -156,8 +156,9 @@ class ClosingReservations final : public ReservationBackend,
   void GiveBack(Done<bool> done, const Verb& verb) {
     Run(calls_.Begin(CallCount::Kind::kGiveBack), std::move(done), verb);
   }
-  // The call may complete on another thread before it returns here. The caller's `pass` counts it
-  // as in flight until `verb` returns, the copy in the callback until `done` returns.
+  // The call may complete on another thread before `verb` returns here. The caller's `pass` counts
+  // the call as in flight until `verb` returns; the copy of `pass` in the callback does so until
+  // `done` returns.
   template <class T, class Verb>
   void Run(const std::optional<CallCount::Pass>& pass, Done<T> done, const Verb& verb) {
     if (!pass) {

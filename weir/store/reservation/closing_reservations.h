@@ -14,9 +14,9 @@ namespace weir {
 /// Wraps `inner` and counts its pending calls. After Close, each call fails with kUnavailable,
 /// except that Release and ReleaseUnbound still work while another call is in flight, also within
 /// its callback: so if a claim completes with a slot that is no longer needed, its callback can
-/// release the slot. Close and the destructor return when every call has completed, so at the
-/// latest of their deadlines. Neither may be called within a callback, or on a thread that `inner`
-/// needs to complete a call.
+/// release the slot. Close and the destructor return when every call has completed, that is, at the
+/// latest of the calls' deadlines. Neither may be called within a callback, or on a thread that
+/// `inner` needs to complete a call.
 std::unique_ptr<ReservationBackend> MakeClosing(std::unique_ptr<ReservationBackend> inner);
 
 /// A ReservationBackend that is opened on first use. Thread-safe.

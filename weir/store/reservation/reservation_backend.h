@@ -12,10 +12,10 @@
 
 namespace weir {
 
-/// Owns one of each store. Thread-safe. A change is durable when its call completes. It must
-/// outlive every pending call on its stores, unless it comes from MakeClosing
-/// (closing_reservations.h), as those of OpenBackend and OpenReservations do: that one waits for
-/// the calls.
+/// Owns one of each store. Thread-safe. A change is durable when its call completes. The backend
+/// must outlive every pending call on its stores, unless it comes from MakeClosing
+/// (closing_reservations.h): such a backend waits for the calls. OpenBackend and OpenReservations
+/// return such backends.
 class WEIR_API ReservationBackend {
  public:
   virtual ~ReservationBackend() = default;
@@ -25,8 +25,8 @@ class WEIR_API ReservationBackend {
   /// Returns the time to pass as `now`: the backend's bucket time (docs/design/time.md), or the
   /// wall time of `clock` if the backend is shared with clients that use their wall clocks.
   UnixMillis Now(const Clock& clock) const { return OwnTime().value_or(clock.WallNow()); }
-  /// Returns the bucket time; nothing if the backend has none. A wrapper returns that of its inner
-  /// backend.
+  /// Returns the bucket time; nothing if the backend has none. A wrapper returns the bucket time of
+  /// its inner backend.
   virtual std::optional<UnixMillis> OwnTime() const = 0;
   /// Returns true if clients of rate-limiter-py may use the same tables. They may bind slots to
   /// resources that have already ended, and the index that finds slots by resource is slightly out

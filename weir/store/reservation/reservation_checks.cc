@@ -21,7 +21,8 @@ Status Check(const PutAccountLimit& put) {
                           Describe(row.key), Describe(seen->key)));
 }
 
-// Names may contain any character, so the stem contains their lengths.
+// Returns the beginning of a cursor for slots of this key. Names may contain any character, so the
+// stem also contains their lengths.
 std::string CursorStem(const AccountKey& key) {
   return fmt::format("{}.{} {}{} ", key.resource.size(), key.account.size(), key.resource,
                      key.account);

@@ -1,5 +1,5 @@
-// The rows in which slots, accounts' limits and accounts' tokens are stored, as the rules that
-// decide on them see them (slot_rules.h, account_rules.h).
+// The rows in which slots, accounts' limits and accounts' tokens are stored: the interface that the
+// rules use (slot_rules.h, account_rules.h).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct SlotRange {
 };
 
 /// Plain access to rows, without rules. Every method may fail if the rows are in a file; after a
-/// failure, nothing of the transaction is kept. Not thread-safe.
+/// failure, no change of the transaction is stored. Not thread-safe.
 class ReservationRows {
  public:
   virtual ~ReservationRows() = default;
@@ -75,8 +75,8 @@ class RowTransactions {
   virtual ~RowTransactions() = default;
 
   /// Runs `body` with exclusive access to the rows. `body` may run twice; then only the second run
-  /// counts. Its writes are durable when Write returns. If a method of the rows failed, nothing is
-  /// kept, and Write returns that error.
+  /// counts. Its writes are durable when Write returns. If a method of the rows failed, no change
+  /// is stored, and Write returns the error of the method.
   using Body = std::function<void(ReservationRows&)>;
   virtual Status Write(Deadline deadline, const Body& body) = 0;
   /// Runs `body` with a consistent view of the rows; `body` must not write.

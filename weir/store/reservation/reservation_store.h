@@ -1,12 +1,13 @@
 // The interface of a store of slots: capacity that does not come back with time. The contract suite
-// (store/reservation_contract.h) tests every implementation against this text.
+// (store/testing/reservation/reservation_contract.h) tests every implementation against this text.
 //
 //            Claim             Bind
 //    free ----------> held ----------> held and bound
 //     ^ ^              |  ^ Renew        |  ^ Renew
 //     | +--------------+                 |
 //     |    Release, ReleaseUnbound,      |
-//     |    expiry                        |
+//     |    expiry, or Bind if the        |
+//     |    resource has ended            |
 //     +----------------------------------+
 //          Release, ReleaseResource, expiry
 #pragma once
@@ -80,7 +81,7 @@ struct ClaimAnswer {
   std::optional<HeldSlot> slot;
   std::int64_t in_use = 0;  ///< if refused: the number of held slots, at least the limit
   std::optional<UnixMillis>
-      next_expiry{};  ///< if refused: no slot expires earlier; nothing: unknown
+      next_expiry{};  ///< if refused: no slot expires before this; nothing: unknown
 };
 
 /// A resource that has ended, for example a cluster or a job.
@@ -90,8 +91,8 @@ struct EndedResource {
   /// released.
   UnixMillis ended_at;
   /// Until this time, a slot that was claimed before `ended_at` is released when it is bound to the
-  /// resource, whether or not other slots were bound to it before. If it is not after now, nothing
-  /// is remembered.
+  /// resource, whether or not other slots were bound to it before. If this time is not after now,
+  /// the end is not remembered.
   UnixMillis remember_until{0};
   /// True if slots without a stored time of claiming (rate-limiter-py's) are not released. If slots
   /// were released for this end before, such a slot may belong to a later resource of the same
@@ -115,9 +116,9 @@ class WEIR_API ReservationStore {
                      Done<ClaimAnswer> done) = 0;
 
   /// Binds the slot to the resource that was created for it, and sets its expiry to `ttl` from now.
-  /// Fails with kNotFound if the slot is not held any more. Fails with kFailedPrecondition if it is
-  /// bound to another resource, or if ReleaseResource has reported the end of this one; the slot is
-  /// then released.
+  /// Fails with kNotFound if the slot is not held any more. Fails with kFailedPrecondition if the
+  /// slot is bound to another resource. If ReleaseResource has reported the end of this resource,
+  /// releases the slot and fails with kFailedPrecondition too.
   virtual void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl,
                     UnixMillis now, Deadline deadline, Done<HeldSlot> done) = 0;
 

@@ -10,7 +10,8 @@
 namespace weir {
 namespace {
 
-// Runs `verb` on the rows, and returns its result, or the error of the place if the access failed.
+// Runs `verb` on the rows of `place` and returns its result, or the error of `place` if the access
+// to the rows failed.
 template <class T, class Verb>
 Result<T> Write(RowTransactions& place, Deadline deadline, const Verb& verb) {
   std::optional<Result<T>> answer;

@@ -47,15 +47,15 @@ Result<HeldSlot> FindHeld(ReservationRows& rows, const SlotRef& slot, UnixMillis
                           Describe(slot.key), Quoted(slot.id)));
 }
 
-// Returns true if the end applies to a slot that was claimed at this time. rate-limiter-py's
-// clients do not store the time, which is then 0.
+// Returns true if the end applies to a slot that was claimed at `claimed`, which is 0 if a client
+// of rate-limiter-py claimed the slot: these clients do not store the time.
 bool AppliesTo(const EndedResource& ended, UnixMillis claimed) {
   if (ended.spares_undated && claimed == UnixMillis{0}) return false;
   return claimed <= ended.ended_at;
 }
 
-// Returns true if a remembered end applies to a slot with this claim that is bound to the resource
-// now.
+// Returns true if an end of the resource is remembered that applies to a slot claimed at `claimed`
+// and bound at `now`.
 Result<bool> HasEnded(ReservationRows& rows, const std::string& resource_id, UnixMillis claimed,
                       UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(const auto ended, rows.FindEnded(resource_id));
@@ -63,8 +63,8 @@ Result<bool> HasEnded(ReservationRows& rows, const std::string& resource_id, Uni
          AppliesTo(*ended, claimed);
 }
 
-// Stores the end. If one is remembered already, the later end and the longer memory are kept, so
-// neither report weakens the other.
+// Stores the end. If an end is remembered already, the later `ended_at` and the later
+// `remember_until` are stored, so neither report weakens the other.
 Status RecordEnd(ReservationRows& rows, EndedResource ended, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(const auto before, rows.FindEnded(ended.resource_id));
   if (before && !IsFarAhead(before->ended_at, now)) {
@@ -155,8 +155,7 @@ Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& end
 
 Result<Page<HeldSlot>> ListSlots(ReservationRows& rows, SlotRange range, UnixMillis now) {
   const std::size_t limit = range.limit;
-  // Reads one more slot to find out whether there is another page. The largest limit cannot be
-  // exceeded.
+  // Reads one more slot to find out whether there is another page. (SIZE_MAX cannot be increased.)
   range.limit += limit < SIZE_MAX ? 1 : 0;
   Page<HeldSlot> page;
   WEIR_ASSIGN_OR_RETURN(page.items, rows.ListHeld(range, now));

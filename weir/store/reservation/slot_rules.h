@@ -2,8 +2,9 @@
 // are stored. The arguments have been checked before (reservation_checks.h).
 //
 // A slot whose `claimed` is far ahead of `now` (IsFarAhead) was claimed under a wrong clock. The
-// first call that names it, would release it or is refused because of it sets `claimed` to now and
-// keeps the time until `expires`. A remembered end whose time is far ahead is ignored.
+// first call that names the slot, would release it, or is refused because of it sets `claimed` to
+// now and keeps the time from `claimed` to `expires`. A remembered end whose time is far ahead is
+// ignored.
 #pragma once
 
 #include <cstddef>

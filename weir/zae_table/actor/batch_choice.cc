@@ -58,8 +58,8 @@ class Chooser {
     }
     std::size_t takes = 0;
     for (Part& part : queue_.all()) {
-      const bool is_other = IsAdjust(part) || !IsEligible(part) || !choice_.batch->Suits(part);
-      if (is_other || takes == terms_.max_takes) continue;
+      const bool is_skipped = IsAdjust(part) || !IsEligible(part) || !choice_.batch->Suits(part);
+      if (is_skipped || takes == terms_.max_takes) continue;
       if (IsTake(part) ? AddTake(part) : AddConform(part)) ++takes;
     }
     choice_.expects_refill =
@@ -78,8 +78,8 @@ class Chooser {
     return std::move(choice_);
   }
 
-  // A carried part whose write is in doubt must not be written again if its limits were replaced
-  // meanwhile: it would store them again.
+  // A part that an earlier write carries must not be written again if its limits were replaced
+  // meanwhile: it would store the old limits again.
   bool MayBeWritten(const Part& part) {
     if (!IsEligible(part)) return false;
     return !part.in_flight || part.is_adjust() ||
@@ -87,8 +87,9 @@ class Chooser {
   }
 
   // Finds the part that determines the target of the write: the first one that may be written. If
-  // it is an adjust, a take that it suits leads instead, because adjusts may share the write of a
-  // take, and a take may not share that of an adjust. Sets the date and the batch of the choice.
+  // that part is an adjust, the first take leads instead, provided that the adjust may share its
+  // write: adjusts may share the write of a take, but a take may not share the write of an adjust.
+  // Sets the date and the batch of the choice.
   const Part* FindLeader() {
     const auto& parts = queue_.all();
     const auto may_lead = [this](const Part& part) { return MayBeWritten(part); };
@@ -120,7 +121,8 @@ class Chooser {
     choice_.ends.emplace_back(part.id, std::move(outcome));
   }
 
-  // An adjust that does not fit into the batch waits for the next write; alone, it fails.
+  // An adjust that does not fit into the batch waits for the next write. If the batch is empty, it
+  // fails.
   void AddAdjust(Part& part) {
     if (const auto other = part.in_flight ? std::nullopt : DividedOtherwise(part, seen_)) {
       return End(part, {.kind = PartOutcome::Kind::kDivided, .needs_shards = other->needs_shards});
@@ -132,8 +134,8 @@ class Chooser {
     }
   }
 
-  // A conform needs an image that is newer than the part: an older one may show parameters that
-  // were replaced since.
+  // A part of kind kConform needs an image that is newer than the part: an older image may show
+  // parameters that were replaced since.
   bool AddConform(const Part& part) {
     if (part.kind == Part::Kind::kRepair && view_.IsOutdated(part, *choice_.batch)) {
       if (!part.in_flight) End(part, {.kind = PartOutcome::Kind::kOutdated});

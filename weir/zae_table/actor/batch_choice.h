@@ -24,7 +24,7 @@ struct ChoiceTerms {
 struct Choice {
   std::optional<BucketBatch> batch{};  ///< nothing if no part may be written now
   std::vector<PartId> parts{};         ///< the parts in the batch
-  /// The id of the only part, an adjust that the write also records in the table.
+  /// Of a write that records an adjust in the table: the id of this adjust, which is the only part.
   std::optional<AdjustId> recorded{};
   /// Parts that end now, without a write.
   std::vector<std::pair<PartId, PartOutcome>> ends{};
@@ -38,9 +38,9 @@ struct Choice {
 
 /// Chooses the first part that may be written, and all parts that can share its write: adjusts and
 /// returns first, then takes, each in the order of the queue. Takes are judged one after the other.
-/// A take that does not fit ends as refused, and the others stay in the choice; a take that a write
-/// in flight carries is skipped instead, because its outcome is not known. Sets Part::available of
-/// the takes that it chooses. REQUIRES: seen.is_known().
+/// A take that does not fit ends as refused, and the other parts stay in the choice. If a write in
+/// flight carries the take, it is only skipped, because its outcome is not known. Sets
+/// Part::available of the takes that it chooses. REQUIRES: seen.is_known().
 Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
               const ProtocolTime& moment);
 
@@ -50,7 +50,7 @@ Error TooMuchDebt(const BucketKey& key);
 /// Returns true if the queue holds a part that a write could carry.
 bool HasWork(const PartQueue& queue);
 
-/// Returns the number of such parts.
+/// Returns the number of parts that a write could carry.
 std::size_t CountEligible(const PartQueue& queue);
 
 }  // namespace weir::dynamo

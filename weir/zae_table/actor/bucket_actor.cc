@@ -23,21 +23,21 @@ const std::optional<Item>& ReturnedItem(const WriteFailure& failure) {
   return failure.reasons.front().item;
 }
 
-// Returns true if a condition on the bucket's item failed, and not only another action.
+// Returns true if the condition on the bucket's item failed, and not only that of another action.
 bool FailedOnItem(const WriteFailure& failure) {
   return failure.reasons.empty() || failure.ReasonOf(0) == kFailedCheck;
 }
 
-// The record of an adjust is the last action. Returns true if its condition failed, and that of the
-// bucket's item did not.
+// Returns true if the condition on the record of an adjust failed, and the condition on the
+// bucket's item did not. The record is the last action.
 bool FailedOnlyOnRecord(const WriteFailure& failure) {
   return !failure.reasons.empty() && failure.reasons.back().code == kFailedCheck &&
          failure.ReasonOf(0) != kFailedCheck;
 }
 
-// Returns true if another process has written the item in the last 10 s. Such processes see a
-// contended bucket and leave `rf` until enough refill has accumulated. If this process went on
-// moving `rf`, it would get all of the refill, and nothing would show it that others want tokens.
+// Returns true if another process has written the item in the last 10 s. Such processes regard the
+// bucket as contended and do not move `rf` until enough refill has accumulated. If this process
+// kept moving `rf`, it would get all of the refill, and would not notice that others want tokens.
 bool OthersWroteLately(const FenceSlots& slots, std::uint64_t instance, UnixMillis now) {
   constexpr milliseconds kLately{10'000};
   return std::ranges::any_of(slots, [&](const std::optional<FenceValue>& slot) {
@@ -94,8 +94,8 @@ bool BucketActor::IsAging(const ProtocolTime& moment) const {
 
 // StepTowardsWrite returns true while parts end without a write, after which others may be written.
 void BucketActor::Continue(const ProtocolTime& moment, Step& step) {
-  const bool looks = parts_.queue().HasLook() && flights_.ReadDueAt(moment) <= moment.at;
-  if (std::exchange(refreshes_, false) || looks) Read(step);
+  const bool is_look_due = parts_.queue().HasLook() && flights_.ReadDueAt(moment) <= moment.at;
+  if (std::exchange(refreshes_, false) || is_look_due) Read(step);
   const bool has_more = HasWork(parts_.queue()) || !flights_.is_settled();
   awaits_window_ &= has_more && !terms_.window.is_open();
   while (MaySend(moment) && StepTowardsWrite(moment, step)) {
@@ -112,8 +112,8 @@ bool BucketActor::MaySend(const ProtocolTime& moment) {
   return gathering_.MaySend(parts_.queue().size(), moment.at);
 }
 
-// A caller needs up to a quarter of a round trip for the hold and one for the write. Two leave some
-// spare time.
+// A caller needs up to a quarter of a round trip for the hold, and one round trip for the write.
+// The bound of two round trips leaves some spare time.
 bool BucketActor::HasUrgentPart(const ProtocolTime& moment) const {
   const nanoseconds needed = moment.round_trip.value_or(nanoseconds(0)) * 2;
   return std::ranges::any_of(parts_.queue().all(), [&](const Part& part) {
@@ -144,7 +144,7 @@ bool BucketActor::StepTowardsWrite(const ProtocolTime& moment, Step& step) {
     Read(step);
     return false;
   }
-  // No part may be written: those that are left are carried by earlier writes.
+  // No part may be written: earlier writes carry all parts that remain.
   if (choice.ends.empty()) Probe(moment, step);
   return !choice.ends.empty();
 }
@@ -163,8 +163,8 @@ std::optional<AwaitedWrite> BucketActor::awaited_write() const {
                       .is_owed = is_in_doubt || parts_.queue().HasOwed()};
 }
 
-// The image will be at least as new as the last write before those in flight, whose effects the
-// read may miss.
+// The image will be at least as new as the last write before those in flight. It may miss the
+// effects of the writes in flight.
 void BucketActor::Read(Step& step) {
   if (std::exchange(reading_, true)) return;
   step.read = true;
@@ -178,7 +178,7 @@ std::optional<WriteFence::Guard> BucketActor::BeginFenced(const std::vector<Part
 }
 
 // If the choice consists of repairs only (ChoiceTerms::repairs_first), an `rf` that is far ahead is
-// marked or set back instead, and the limits are left to a later repair.
+// marked or set back instead, and a later repair stores the limits.
 Result<BucketPlan> BucketActor::Plan(const Choice& choice, const ProtocolTime& moment,
                                      const WriteFence::Guard* guard) const {
   const auto is_repair = [this](PartId part) { return IsRepair(part); };
@@ -198,8 +198,8 @@ Result<BucketPlan> BucketActor::Plan(const Choice& choice, const ProtocolTime& m
   return PlanCreate(terms_.keys, seen_.owner(), request, choice.now);
 }
 
-// The guard is begun before the write is planned, since the plan contains it; if no write is sent
-// it must be cancelled, or the fence would count it as a write that may be applied.
+// The guard is begun before the write is planned, because the plan contains it. If no write is
+// sent, the guard must be cancelled, or the fence would count a write that may be applied.
 bool BucketActor::SendChoice(Choice choice, const ProtocolTime& moment, Step& step) {
   const std::optional<WriteFence::Guard> guard = BeginFenced(choice.parts, moment);
   Result<BucketPlan> plan = Plan(choice, moment, guard ? &*guard : nullptr);
@@ -264,8 +264,9 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
   step.sends.push_back(std::move(send));
 }
 
-// No part is to be written, but earlier writes may still be applied. Without an image they were
-// creations, and a probe has no item to write; then a read shows whether one of them was applied.
+// No part is to be written, but earlier writes may still be applied. If there is no image, the
+// earlier writes were creations, and a probe has no item to write. Then a read shows whether one of
+// them was applied.
 void BucketActor::Probe(const ProtocolTime& moment, Step& step) {
   if (flights_.is_settled()) return;
   if (seen_.image() == nullptr) {
@@ -282,7 +283,7 @@ void BucketActor::Probe(const ProtocolTime& moment, Step& step) {
   step.sends.push_back(std::move(probe));
 }
 
-// If the read fails, the looks end with its error, and other parts only if they need an image.
+// If the read fails, all looks end with its error; other parts end only if they need an image.
 void BucketActor::OnRead(Result<BucketItems> items, const ProtocolTime& moment, Step& step) {
   reading_ = false;
   if (!items) {
@@ -300,8 +301,8 @@ void BucketActor::OnRead(Result<BucketItems> items, const ProtocolTime& moment, 
 }
 
 void BucketActor::OnTime(const ProtocolTime& moment, Step& step) {
-  if (const auto lost = flights_.Abandon(moment.at)) {
-    parts_.Settle(*lost, /*is_final=*/true, moment.at, step.reports);
+  if (const auto abandoned = flights_.Abandon(moment.at)) {
+    parts_.Settle(*abandoned, /*is_final=*/true, moment.at, step.reports);
   }
   parts_.Expire(moment.at, step.reports);
   Continue(moment, step);
@@ -326,9 +327,9 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Proto
   Continue(moment, step);
 }
 
-// A write that moved rf from an image which an earlier write of this process had left shows that no
-// other process has moved rf since then (kMoved). If the image had just been read, it does not
-// (kOwn). SeenBucket derives from that whether the bucket is contended.
+// If a write moved rf, and its image came from an earlier write of this process, no other process
+// has moved rf between the two writes (kMoved). If the image had been read, the write shows nothing
+// about other processes (kOwn). SeenBucket uses this to find out whether the bucket is contended.
 void BucketActor::OnWriteApplied(const Flight& flight, const WriteAnswer& answer,
                                  const ProtocolTime& moment, Step& step) {
   pace_.OnApplied();
@@ -360,8 +361,8 @@ void BucketActor::OnWriteApplied(const Flight& flight, const WriteAnswer& answer
 }
 
 // A failed condition does not mean that the parts were not applied: the returned item may show that
-// an earlier write of the round was, which carried the same parts. So the fence settles the parts
-// first; only if none was applied has the write lost to another process.
+// an earlier write of the round, which carried the same parts, was applied. So the fence settles
+// the parts first. Only if no part was applied has the write lost to another process.
 void BucketActor::OnConditionFailed(const Flight& flight, WriteFailure failure,
                                     const ProtocolTime& moment, Step& step) {
   if (flight.records && FailedOnlyOnRecord(failure))
@@ -392,8 +393,9 @@ void BucketActor::AdjustAlreadyRecorded(const Flight& flight, const ProtocolTime
   }
 }
 
-// If other processes took tokens and left rf, and the write needed most of the balance, the write
-// failed because of its amounts, and fewer takes may fit. Otherwise it failed because rf has moved.
+// If other processes took tokens without moving rf, and the write needed most of the balance, the
+// write failed because of its amounts, and fewer takes may fit. Otherwise it failed because rf has
+// moved.
 void BucketActor::OnLostToOthers(const Flight& flight, const ProtocolTime& moment, Step& step) {
   const BucketImage* image = seen_.image();
   const bool took = image != nullptr && image->bucket.time == flight.planned_rf;
@@ -415,8 +417,8 @@ void BucketActor::Settle(const WriteFence::Settlement& settled, const ProtocolTi
   parts_.Settle(settled, false, moment.at, step.reports);
 }
 
-void BucketActor::LearnItem(const Item& item, const ImageRequest& asked, const ProtocolTime& moment,
-                            Step& step) {
+void BucketActor::LearnItem(const Item& item, const ImageRequest& request,
+                            const ProtocolTime& moment, Step& step) {
   auto image = ReadImage(item);
   if (!image) {
     seen_.Forget();
@@ -424,16 +426,17 @@ void BucketActor::LearnItem(const Item& item, const ImageRequest& asked, const P
     return FailPending(image.error(), moment, step);
   }
   step.divide |= image->IsHotAt(moment.bucket_time);
-  Learn(std::move(*image), asked, moment);
-  parts_.NoteImage(asked.last_part);
+  Learn(std::move(*image), request, moment);
+  parts_.NoteImage(request.last_part);
   parts_.EndLooks(std::nullopt, step.reports);
 }
 
-void BucketActor::Learn(BucketImage image, const ImageRequest& asked, const ProtocolTime& moment) {
-  const bool is_news =
-      seen_.Learn(std::move(image), SeenBucket::Source::kRead, asked.id, moment.at);
-  image_is_read_ |= is_news;
-  if (is_news) NoteAhead(moment);
+void BucketActor::Learn(BucketImage image, const ImageRequest& request,
+                        const ProtocolTime& moment) {
+  const bool was_learned =
+      seen_.Learn(std::move(image), SeenBucket::Source::kRead, request.id, moment.at);
+  image_is_read_ |= was_learned;
+  if (was_learned) NoteAhead(moment);
 }
 
 void BucketActor::FailPending(const Error& error, const ProtocolTime& moment, Step& step) {
@@ -444,7 +447,7 @@ void BucketActor::FailPending(const Error& error, const ProtocolTime& moment, St
 void BucketActor::SetWake(const ProtocolTime& moment) {
   wake_ = std::min(parts_.wake(), flights_.abandon_at());
   const bool has_more = !flights_.is_settled() || HasWork(parts_.queue());
-  // Times that have passed are left out: the work of these times is done, or waits for a response.
+  // Times that have passed are ignored: the work that was due is done, or waits for a response.
   for (const Instant at :
        {parts_.queue().HasLook() ? flights_.ReadDueAt(moment) : kNoTime,
         has_more ? flights_.SupersedeAt(moment) : kNoTime, has_more ? gathering_.until() : kNoTime,

@@ -88,7 +88,7 @@ class BucketActor {
   };
   using WriteOutcome = tl::expected<WriteAnswer, WriteFailure>;
 
-  /// `terms` must outlive it.
+  /// `terms` must outlive the actor.
   BucketActor(ActorTerms& terms, BucketKey key);
 
   /// Judges the take by the image, less the tokens that all pending parts may use.
@@ -168,7 +168,7 @@ class BucketActor {
   /// Takes one step towards the next write: ends parts, or starts a read, a write or a probe.
   /// Returns true if it may be called again at once.
   bool StepTowardsWrite(const ProtocolTime& moment, Step& step);
-  /// Returns false if the window has no room for a write; the actor then waits for it.
+  /// Returns false if the window has no room for a write; the actor then waits for room.
   bool EntersWindow();
   /// Requests a read, unless one is in flight.
   void Read(Step& step);
@@ -188,14 +188,14 @@ class BucketActor {
   /// Plans and dispatches the write of the choice. Returns true if parts ended instead, because no
   /// write is needed or none can be planned.
   bool SendChoice(Choice choice, const ProtocolTime& moment, Step& step);
-  /// Ends the parts that no write carries: with the error, or as applied if there is none. Returns
-  /// true if a part ended.
+  /// Ends the parts that no write carries: with the error, or as applied if there is no error.
+  /// Returns true if a part ended.
   bool EndUnwritten(const std::vector<PartId>& parts, const std::optional<Error>& error,
                     const ProtocolTime& moment, Step& step);
   /// Adds the planned write to the step and to the writes in flight.
   void Dispatch(Choice choice, BucketPlan plan, const std::optional<WriteFence::Guard>& guard,
                 const ProtocolTime& moment, Step& step);
-  /// Settles writes in doubt if no other write would: sends a write that changes only the slot.
+  /// Settles writes in doubt if no part is to be written: sends a write that changes only the slot.
   void Probe(const ProtocolTime& moment, Step& step);
 
   // Outcomes of writes.
@@ -205,7 +205,7 @@ class BucketActor {
   /// A condition of the write failed.
   void OnConditionFailed(const Flight& flight, WriteFailure failure, const ProtocolTime& moment,
                          Step& step);
-  /// Another process has recorded, and so made, the adjust of this write.
+  /// Another process has recorded the adjust of this write, and so has applied it.
   void AdjustAlreadyRecorded(const Flight& flight, const ProtocolTime& moment, Step& step);
   /// The write was certainly not applied: it was throttled, refused, cancelled or never sent.
   void NotApplied(const Flight& flight, const WriteFailure& failure, const ProtocolTime& moment,
@@ -217,10 +217,10 @@ class BucketActor {
 
   // Images.
 
-  /// Learns the item as the response to `asked`. If the item cannot be used, pending parts fail.
-  void LearnItem(const Item& item, const ImageRequest& asked, const ProtocolTime& moment,
+  /// Learns the item as the response to `request`. If the item cannot be used, pending parts fail.
+  void LearnItem(const Item& item, const ImageRequest& request, const ProtocolTime& moment,
                  Step& step);
-  void Learn(BucketImage image, const ImageRequest& asked, const ProtocolTime& moment);
+  void Learn(BucketImage image, const ImageRequest& request, const ProtocolTime& moment);
   /// Fails all parts that no write carries, except adjusts that may succeed later.
   void FailPending(const Error& error, const ProtocolTime& moment, Step& step);
   /// Computes wake_ from the deadlines of the parts, the writes in flight, pauses and holds.
@@ -238,7 +238,7 @@ class BucketActor {
   bool awaits_window_ = false;          // a write could be sent if the window had room
   ImageRequest read_{};                 // the read in flight
   bool needs_read_ = false;             // parts that are pending cannot be decided without a read
-  bool image_is_read_ = false;          // the image was not left by a write of this process
+  bool image_is_read_ = false;          // the image is not the result of a write of this process
   bool latest_records_adjust_ = false;  // the latest write recorded the id of an adjust
   Instant repaired_at_{INT64_MIN};      // the time at which the latest write with a repair was sent
   Instant wake_ = kNoTime;

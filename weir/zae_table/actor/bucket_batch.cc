@@ -19,7 +19,8 @@ bool AreEqual(const Target& a, const Target& b) {
 }
 
 // The write is not dated before rf. If rf is ahead of the caller's time, the bucket gets no refill
-// until that time reaches rf, or rf is set back: `unrefilled_for_` is added to the waits.
+// until the caller's time reaches rf, or rf is set back. This time, `unrefilled_for_`, is added to
+// the waits.
 BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at)
     : seen_(seen),
       target_(leader.target),
@@ -45,7 +46,7 @@ void BucketBatch::ComputeUpdates() {
                                : LimitUpdatesOf(*seen_.image(), Request(), now_);
 }
 
-// The hold is at most half of the time from rf until some limit is full: if rf stayed longer,
+// The hold is at most half of the time from rf until some limit is full: if rf were held longer,
 // refill would be lost at the capacity.
 void BucketBatch::HoldRefill() {
   const milliseconds elapsed = now_ - seen_.image()->bucket.time;
@@ -57,8 +58,9 @@ void BucketBatch::HoldRefill() {
   refill_hold_ = std::max(hold - elapsed, milliseconds(0));
 }
 
-// Takes of one target share a write. Adjusts join takes of configured limits if the write changes
-// no parameters; an override judges its limits by copies, to which an adjust does not apply.
+// Takes whose targets are equal share a write. Adjusts join takes of configured limits if the write
+// changes no parameters. They do not join takes with an override: such a take is judged by copies
+// of the limits, and an adjust does not apply to a copy.
 bool BucketBatch::Suits(const Part& part) const {
   if (!part.is_adjust()) return !adjusts_ && AreEqual(*part.target, *target_);
   if (!adjusts_ && (!conforms_ || target_->source == LimitSource::kOverride)) return false;
@@ -68,15 +70,15 @@ bool BucketBatch::Suits(const Part& part) const {
   });
 }
 
-// In adjusts and overrides, whether a limit joins, and whether an extra gets its parameters,
-// depends on whether tokens are taken from it. So its lines change with the first amount.
+// In adjusts and overrides, a limit joins the item, or an extra gets new parameters, only if tokens
+// are taken from it. So the first amount of a limit changes its update.
 void BucketBatch::AddAmounts(std::size_t limit, const MeterAmounts& amounts) {
   MeterAmounts& sum = sums_[limit];
-  const bool began = sum.used() == 0 && amounts.used() > 0;
+  const bool is_first_use = sum.used() == 0 && amounts.used() > 0;
   sum.takes += amounts.takes;
   sum.debits += amounts.debits;
   sum.returns += amounts.returns;
-  if (began && (adjusts_ || target_->source == LimitSource::kOverride)) ComputeUpdates();
+  if (is_first_use && (adjusts_ || target_->source == LimitSource::kOverride)) ComputeUpdates();
 }
 
 // Adds limit by limit, and restores the sums if one of them exceeds its bound.
@@ -88,9 +90,9 @@ bool BucketBatch::AddAdjust(const Part& part) {
         part.target == target_ ? i : IndexIn(*target_, part.target->limits[i].name);
     AddAmounts(limit, {.debits = std::max<std::int64_t>(amount, 0),
                        .returns = std::max<std::int64_t>(-amount, 0)});
-    const LimitUpdate& line = updates_[limit];
+    const LimitUpdate& update = updates_[limit];
     const bool fits = amount <= 0 ? sums_[limit].returns <= kMaxDebt
-                                  : CanAdjust(line.conformed, sums_[limit].used());
+                                  : CanAdjust(update.conformed, sums_[limit].used());
     if (fits) continue;
     sums_ = before;
     ComputeUpdates();
@@ -102,9 +104,10 @@ bool BucketBatch::AddAdjust(const Part& part) {
 
 // While rf is held, the refill since rf does not count.
 Meter BucketBatch::JudgedMeter(std::size_t limit) const {
-  const LimitUpdate& line = updates_[limit];
-  Meter judged = line.judged;
-  if (refill_hold_ > milliseconds(0)) judged.tokens -= line.conformed.tokens - line.before.tokens;
+  const LimitUpdate& update = updates_[limit];
+  Meter judged = update.judged;
+  if (refill_hold_ > milliseconds(0))
+    judged.tokens -= update.conformed.tokens - update.before.tokens;
   Adjust(judged, -sums_[limit].returns);
   return judged;
 }

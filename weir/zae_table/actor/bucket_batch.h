@@ -11,8 +11,8 @@
 
 namespace weir::dynamo {
 
-/// In a contended bucket (SeenBucket::IsContended), a write moves `rf` only if at least this time
-/// of refill has accumulated since `rf`, or half of the time to full.
+/// In a contended bucket (SeenBucket::IsContended), a write moves `rf` only if `rf` is at least
+/// this old, or if half of the time that a limit needs from `rf` until it is full has passed.
 inline constexpr milliseconds kMinimumRefillTime{250};
 
 /// The judgement of a take.
@@ -22,16 +22,16 @@ struct TakeVerdict {
   absl::InlinedVector<milliseconds, 4> waits;  ///< the wait of each limit
 };
 
-/// Collects parts for one write on one target. Short-lived: it keeps a reference to `seen`, which
-/// must neither change nor be destroyed before it. Not thread-safe.
+/// Collects parts for one write on one target. Short-lived: `seen` must neither change nor be
+/// destroyed while the batch exists. Not thread-safe.
 class BucketBatch {
  public:
-  /// The batch has the target of `leader`, which is not added. `now` is the bucket time of the
+  /// The batch is empty at first, and has the target of `leader`. `now` is the bucket time of the
   /// write, `at` the same instant on the monotonic clock. REQUIRES: seen.is_known().
   BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at);
 
-  /// Returns true if the part may share a write with the leader: its target is equal, or it is an
-  /// adjust of limits that the leader's target names.
+  /// Returns true if the part may share a write with the leader: their targets are equal, or the
+  /// part is an adjust of limits that the leader's target names.
   bool Suits(const Part& part) const;
   /// Returns true if the item stores the target's limits with the target's parameters.
   bool conforms() const { return conforms_; }
@@ -40,8 +40,8 @@ class BucketBatch {
   /// sum of its returns in this write, would exceed kMaxDebt. REQUIRES: part.is_adjust() and
   /// Suits(part).
   bool AddAdjust(const Part& part);
-  /// Adds a take if it fits. `used`, if it is not empty: the millitokens of each limit that parts
-  /// outside of this batch may use.
+  /// Adds a take if it fits, and returns the verdict. `used`: the millitokens of each limit that
+  /// parts outside of this batch may use; empty: none.
   TakeVerdict AddTake(std::span<const std::int64_t> amounts,
                       std::span<const std::int64_t> used = {});
   /// Like AddTake, but never adds the take.
@@ -51,14 +51,15 @@ class BucketBatch {
   /// Returns true if the takes use more than half of the available tokens of a limit, so that they
   /// may not fit when they are written.
   bool is_tight() const;
-  /// Returns the request for the planner. It refers to this batch.
+  /// Returns the request for the planner. The request refers to this batch.
   BucketRequest Request() const;
 
  private:
   /// Computes updates_ from the image and the sums.
   void ComputeUpdates();
   void AddAmounts(std::size_t limit, const MeterAmounts& amounts);
-  /// Returns the meter that takes are judged by: after the returns, before the takes.
+  /// Returns the meter that decides whether a take fits. It includes the returns of this batch, but
+  /// none of its takes.
   Meter JudgedMeter(std::size_t limit) const;
   milliseconds WaitOf(const Meter& judged, std::int64_t amount) const;
   /// Sets refill_hold_ for a contended bucket.
@@ -67,11 +68,11 @@ class BucketBatch {
   const SeenBucket& seen_;
   TargetPtr target_;
   UnixMillis now_;
-  milliseconds unrefilled_for_{0};  // until `now` reaches the image's rf, or rf is set back
+  milliseconds unrefilled_for_{0};  // from `now` to the image's rf, or until rf is set back; or 0
   bool adjusts_;                    // the leader is an adjust or a return
   bool conforms_ = true;
   std::size_t parts_ = 0;
-  /// How long rf is not moved. While this is over 0, takes are judged by the stored balance alone.
+  /// How long rf must not be moved yet. If this is over 0, takes may use only the stored balance.
   milliseconds refill_hold_{0};
   std::vector<MeterAmounts> sums_;    // indexed by limit of the target
   std::vector<LimitUpdate> updates_;  // the limits of the target first, in their order

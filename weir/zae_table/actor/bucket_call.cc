@@ -105,8 +105,8 @@ BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
   return QueueParts(actors);
 }
 
-// An adjust that the process has counted before is not queued again. One that exceeds kMaxDebt
-// fails the call before any part is queued.
+// An adjust that the process has counted before is not queued again. An adjust that exceeds
+// kMaxDebt fails the call before any part is queued.
 BucketCall::Next BucketCall::ReserveAdjusts(CallActors& actors) {
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -136,7 +136,7 @@ BucketCall::Next BucketCall::StartLooks(const std::vector<std::size_t>& unknown,
   return Next::kWaits;
 }
 
-// Before the refusal the limits are stored, so that its wait is true.
+// The limits are stored before the refusal, so that the wait in the refusal is true.
 bool BucketCall::StartRepairs(CallActors& actors) {
   if (std::exchange(is_repaired_, true)) return false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -162,7 +162,7 @@ void BucketCall::Accept(std::size_t index, Part::Kind kind, CallActors& actors) 
   ++pending_;
 }
 
-// A take of 0 tokens is a look: the judgement is its result, and no write is needed.
+// A take of 0 tokens needs no write: the judgement is its result.
 BucketCall::Next BucketCall::QueueParts(CallActors& actors) {
   phase_ = Phase::kWriting;
   const auto kind = request_.kind == CallRequest::Kind::kAcquire  ? Part::Kind::kTake
@@ -194,7 +194,7 @@ void BucketCall::NoteOutcome(std::size_t index, const PartOutcome& outcome) {
     if (std::ranges::find(incomplete_, bucket) == incomplete_.end()) incomplete_.push_back(bucket);
   }
   if (outcome.kind == Outcome::kApplied || outcome.kind == Outcome::kSeen) return;
-  // If a bucket is divided otherwise, the call begins again, whatever other failures there were.
+  // If a bucket has other shards than assumed, the call begins again, whatever else has failed.
   if (!failure_ || outcome.kind == Outcome::kDivided)
     failure_ = Failure{outcome.kind, outcome.error};
 }
@@ -254,8 +254,8 @@ BucketCall::Next BucketCall::Fail(CallActors& actors) {
   return pending_ > 0 ? Next::kWaits : GiveBack(actors);
 }
 
-// Returns are parts of the call, which reports its refusal when they are applied. Only a call that
-// was refused is tried again; one that failed otherwise is not.
+// The returns are parts of the call: it reports its refusal when they are applied. Only a refused
+// call is tried again, not one that failed for another reason.
 BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
   phase_ = Phase::kReturning;
   bool had_taken = false;
@@ -277,9 +277,9 @@ BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
 }
 
 // The call does not wait for its parts any more. Their actors return tokens that are taken for it,
-// or keep them (AcquireAndKeep). A part that is pending here and not waiting in its actor has an
-// outcome in the protocol's queue: this must be processed first, because it says whether the tokens
-// were taken.
+// or leave them charged (AcquireAndKeep). If a part is pending here but not waiting in its actor,
+// its outcome is in the protocol's queue: that outcome must be processed first, because it shows
+// whether the tokens were taken.
 BucketCall::Next BucketCall::EndAtDeadline(CallActors& actors) {
   repeats_ = false;
   const bool takes = request_.kind == CallRequest::Kind::kAcquire && phase_ != Phase::kReturning;
@@ -327,9 +327,9 @@ void BucketCall::SettleOrHandOver(std::size_t index, bool keeps, CallActors& act
   CallPart& part = parts_[index];
   bool is_taken = part.stage == Stage::kApplied;
   if (part.stage == Stage::kPending || part.stage == Stage::kInFlight) {
-    const auto left = actors.Modify(KeyOf(index)).Drop(part.id, keeps);
-    in_doubt_ = in_doubt_ || left.in_doubt;
-    if (!left.is_gone) return;
+    const auto dropped = actors.Modify(KeyOf(index)).Drop(part.id, keeps);
+    in_doubt_ = in_doubt_ || dropped.in_doubt;
+    if (!dropped.is_gone) return;
     is_taken = false;
   }
   if (is_taken == keeps) return;
@@ -372,7 +372,7 @@ BucketCall::Next BucketCall::Conclude(CallActors& actors) {
   }
 }
 
-// An adjust has no refusal, so contention is an error of it.
+// Adjusts and conforms cannot be refused, so contention is an error for them.
 BucketCall::Next BucketCall::EndContended() {
   if (request_.kind != CallRequest::Kind::kAcquire) {
     const BucketKey& key = KeyOf(0);

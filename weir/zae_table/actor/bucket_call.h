@@ -19,13 +19,17 @@
 //   Conclude -- refused half-way: once, bucket by bucket (one_by_one_) --> ReserveOpenParts
 //            -- limits to be stored first --> kRepairing ----------------> ReserveOpenParts
 //            -- refused -------------------------------------------------> kRefused
-//            -- divided otherwise ---------------------------------------> kReroutes
+//            -- bucket has other shards ---------------------------------> kReroutes
 //            -- otherwise -----------------------------------------------> kEnded
 //
-// The path through Fail is that of takes; adjusts and conforms conclude when all parts have ended.
-// At the deadline, in any phase: EndAtDeadline, which waits for nothing but the outcomes of the
-// same event (kDeadlinePassed), then Conclude. After kReroutes the protocol calls Begin again, or
-// first AwaitShards (kAwaitingShards) and EndWait while it creates missing shards.
+// Only takes go through Fail; adjusts and conforms conclude when all parts have ended.
+//
+// At the deadline, kLooking, kWriting and kReturning go to EndAtDeadline, which waits for nothing
+// but the outcomes of the same event (kDeadlinePassed), and then to Conclude. kRepairing goes to
+// Conclude, and kAwaitingShards ends with the error.
+//
+// After kReroutes the protocol calls Begin again. If shards are missing, it first calls AwaitShards
+// (kAwaitingShards), creates them, and calls EndWait.
 #pragma once
 
 #include <optional>
@@ -92,7 +96,7 @@ class BucketCall {
   enum class Next {
     kWaits,     ///< parts are pending: OnOutcome is to be called
     kEnded,     ///< the call has ended: TakeResult
-    kReroutes,  ///< its buckets are divided otherwise: Begin with another route
+    kReroutes,  ///< a bucket has other shards than assumed: Begin with another route
     kRefused,   ///< a shard refused it: Begin with another route, or end the call with TakeResult
   };
 
@@ -118,8 +122,8 @@ class BucketCall {
   std::vector<BucketKey> TakeIncomplete() { return std::exchange(incomplete_, {}); }
 
   // Maintained by the protocol.
-  int refusals = 0;               ///< by single shards, after each of which other shards were tried
-  int detours = 0;                ///< how often the buckets were divided otherwise than assumed
+  int refusals = 0;               ///< by single shards; other shards were tried after each refusal
+  int detours = 0;                ///< how often a bucket had other shards than the route assumed
   std::vector<BucketKey> gone{};  ///< buckets that do not exist any more, for RouteAdjust
 
  private:
@@ -159,8 +163,8 @@ class BucketCall {
   Next ReserveAdjusts(CallActors& actors);
   /// Reads the items of these parts.
   Next StartLooks(const std::vector<std::size_t>& unknown, CallActors& actors);
-  /// Has the limits stored before a refusal, once in a call. Returns false if there is nothing to
-  /// store.
+  /// Has the limits stored before a refusal, at most once in a call. Returns false if there is
+  /// nothing to store.
   bool StartRepairs(CallActors& actors);
   /// Queues all open parts in their actors, or only the next one if one_by_one_.
   Next QueueParts(CallActors& actors);
@@ -176,7 +180,8 @@ class BucketCall {
   Next EndAtDeadline(CallActors& actors);
   /// Returns true if the caller admits its request although the call fails at its deadline.
   bool KeepsAfterDeadline() const;
-  /// Leaves one part to its actor, which makes sure that its tokens are charged exactly if `keeps`.
+  /// Settles one part, or leaves it to its actor, so that its tokens are charged if and only if
+  /// `keeps`.
   void SettleOrHandOver(std::size_t index, bool keeps, CallActors& actors);
   /// Ends the call, or begins a repetition or repairs that precede its end. REQUIRES: no part is
   /// pending.
@@ -197,7 +202,7 @@ class BucketCall {
   bool repeats_ = false;            // a second try follows when the tokens are given back
   bool is_repaired_ = false;        // the limits of the buckets are stored, or this was tried
   bool in_doubt_ = false;           // a part may have been charged without being reported
-  std::optional<Failure> failure_;  // the first one, or that its buckets are divided otherwise
+  std::optional<Failure> failure_;  // the first failure; kDivided replaces any other
   std::vector<BucketKey> incomplete_;
   std::optional<Result<Decision>> result_;
 };

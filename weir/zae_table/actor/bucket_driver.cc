@@ -13,12 +13,12 @@
 namespace weir::dynamo {
 namespace {
 
-// The timeout of a request. It does not depend on the deadlines of callers: timers keep these, and
-// the actor needs the outcome anyway.
+// The timeout of a request. It does not depend on the deadlines of callers: timers enforce these,
+// and the actor needs the outcome of the request anyway.
 constexpr nanoseconds kRequestTime = std::chrono::seconds(5);
 
-// The items that are read of each bucket: its own, its owner's record, and that of shard 1, which
-// may exist although shard 0 is missing.
+// The items that are read for each bucket: its own, its owner's record, and the item of shard 1,
+// which may exist although shard 0 is missing.
 constexpr std::size_t kReadsOfBucket = 3;
 
 std::function<std::uint64_t()> Random(const BucketStoreOptions& options) {
@@ -59,7 +59,8 @@ ProtocolTime BucketDriver::Now() const {
 // The steps of one driver that a thread still has to carry out. A request may complete before Table
 // returns, on this thread: its event then runs within CarryOut of an earlier step, and its own step
 // is appended. So the depth of the stack does not depend on the number of requests that complete at
-// once. The request of one driver may complete one of another driver, which has a queue of its own.
+// once. A request of one driver may complete a request of another driver, so each driver has a
+// queue of its own.
 class BucketDriver::StepQueue {
  public:
   explicit StepQueue(const BucketDriver& driver) : driver_(driver), outer_(of_thread) {
@@ -91,13 +92,13 @@ class BucketDriver::StepQueue {
 
 constinit thread_local BucketDriver::StepQueue* BucketDriver::StepQueue::of_thread = nullptr;
 
-// DeferredCallbacks delays the callbacks of nested events until the outermost one has left
-// `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to
-// become 0. `self` keeps the driver alive until then.
+// DeferredCallbacks delays the callbacks of nested events until `inside_` no longer counts the
+// outermost event: a callback may destroy the store, and Stop waits for `inside_` to become 0.
+// `self` keeps the driver alive until then.
 template <class Event>
 bool BucketDriver::Process(Event event, bool begins) {
   const std::shared_ptr<BucketDriver> self = shared_from_this();
-  const DeferredCallbacks held;
+  const DeferredCallbacks deferred;
   Step step;
   bool has_ended = false;
   {
@@ -144,8 +145,8 @@ void BucketDriver::Start(CallRequest request, Done<Decision> done) {
   if (!Process(begin, /*begins=*/true)) done(Fail(Code::kUnavailable, "the backend is closed"));
 }
 
-// Conforms as many shards as are known. If the images show afterwards that the bucket has more, the
-// call is repeated for that number.
+// Stores the limits in as many shards as are known. If the images show afterwards that the bucket
+// has more shards, the call is repeated for their number.
 void BucketDriver::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
   const std::uint32_t known = std::max<std::uint32_t>(ShardsOf(target->key), 1);
   CallRequest request{.kind = CallRequest::Kind::kConform,
@@ -162,8 +163,8 @@ void BucketDriver::Conform(TargetPtr target, Deadline deadline, Done<void> done)
   });
 }
 
-// A callback that destroys the store runs after its event has left `inside_`, so this does not wait
-// for its own thread.
+// A callback that destroys the store runs when `inside_` no longer counts its event, so Stop does
+// not wait for its own thread.
 void BucketDriver::Stop() {
   shard_work_->Stop();
   mutex_.lock();

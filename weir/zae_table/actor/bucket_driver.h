@@ -55,8 +55,8 @@ class BucketDriver final : public BucketImageCache,
  private:
   using Step = BucketProtocol::Step;
 
-  /// Runs `event(protocol, moment, step)` under the lock, then carries out the step. Returns false,
-  /// and does not run it, after Stop; or after Close, if the event `begins` a call.
+  /// Runs `event(protocol, moment, step)` under the lock, then carries out the step. After Stop, or
+  /// after Close if the event `begins` a call, it does not run the event and returns false.
   template <class Event>
   bool Process(Event event, bool begins = false);
   ProtocolTime Now() const;
@@ -97,7 +97,7 @@ class BucketDriver final : public BucketImageCache,
   const std::function<std::uint64_t()> draw_;
 
   Mutex mutex_;
-  std::condition_variable_any changed_;  // inside_ or requests_ has become less
+  std::condition_variable_any changed_;  // notified when inside_ or requests_ decreases
   BucketProtocol protocol_ WEIR_GUARDED_BY(mutex_);
   bool is_stopped_ WEIR_GUARDED_BY(mutex_) = false;
   int inside_ WEIR_GUARDED_BY(mutex_) = 0;    // threads in Process

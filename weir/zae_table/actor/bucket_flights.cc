@@ -9,26 +9,27 @@ namespace weir::dynamo {
 namespace {
 
 // A write that takes longer than three round trips is superseded by another one. If all writes are
-// slow, the table is busy and must not receive each of them twice, so the bound is a multiple of
-// the median round trip.
+// slow, the table is busy and must not receive each write twice, so the bound is a multiple of the
+// median round trip.
 constexpr int kSlowRoundTrips = 3;
 constexpr nanoseconds kMinSlowAfter = milliseconds(10);
 constexpr nanoseconds kMaxSlowAfter = milliseconds(1'000);
 // The bound if no response came in the last second.
 constexpr nanoseconds kDefaultSlowAfter = milliseconds(100);
-// The minimum during a claim (WriteFence::is_claiming), as for the first write of a process to an
-// item. If the first write of a claim is superseded and another process moves rf, the second write
-// cannot show whether the first one was applied, and the decisions report maybe_charged_twice
-// although the first response is only late.
+// The minimum during a claim (WriteFence::is_claiming), for example when a process writes to an
+// item for the first time. If the first write of a claim is superseded and another process moves
+// rf, the second write cannot show whether the first one was applied. Decisions would then report
+// maybe_charged_twice although the first response is only late.
 constexpr nanoseconds kMinSlowAfterOfClaim = milliseconds(100);
-// The minimum time from the sending of the oldest write in flight to a read of the item for a look.
+// A look (a part that only waits for an image) causes a read of the item only if the oldest write
+// in flight was sent at least this long ago.
 constexpr nanoseconds kMinReadDelay = milliseconds(100);
 constexpr std::size_t kMaxFlights = 3;
 
 // Returns the time after which a write counts as slow.
-nanoseconds SlowAfter(const ProtocolTime& moment) {
-  if (!moment.round_trip) return kDefaultSlowAfter;
-  return std::clamp(*moment.round_trip * kSlowRoundTrips, kMinSlowAfter, kMaxSlowAfter);
+nanoseconds SlowAfter(const ProtocolTime& now) {
+  if (!now.round_trip) return kDefaultSlowAfter;
+  return std::clamp(*now.round_trip * kSlowRoundTrips, kMinSlowAfter, kMaxSlowAfter);
 }
 
 // The time for which a write may be in doubt before its parts are reported as unknown.
@@ -57,14 +58,15 @@ std::optional<Flight> BucketFlights::Remove(std::uint64_t id) {
   return flight;
 }
 
-// A write that is not fenced is the only one of its round, so its parts have its outcome.
+// An unfenced write is alone in its round, so its outcome is the outcome of its parts.
 BucketFlights::Settlement BucketFlights::OnApplied(const Flight& flight) {
   if (flight.fence_id) return DropFlightsIfSettled(fence_.OnApplied(*flight.fence_id));
   return DropFlightsIfSettled({.applied = flight.parts, .not_applied = {}, .unknown = {}});
 }
 
-// A failed condition does not mean that no write was applied: it may have failed because an earlier
-// write of the round was, whose value the fence then finds in the slot of the returned item.
+// A failed condition does not mean that no write was applied. An earlier write of the round may
+// have been applied and have caused the failure: the fence then finds the value of that write in
+// the slot of the returned item.
 BucketFlights::Settlement BucketFlights::OnFailed(const Flight& flight,
                                                   const std::optional<Item>& item) {
   if (!flight.fence_id) return OnNotApplied(flight);
@@ -107,19 +109,19 @@ BucketFlights::Settlement BucketFlights::DropFlightsIfSettled(Settlement settlem
 }
 
 // A write that is not fenced is never superseded: it and the later write could both be applied.
-Instant BucketFlights::SupersedeAt(const ProtocolTime& moment) const {
-  if (flights_.empty()) return moment.at;
+Instant BucketFlights::SupersedeAt(const ProtocolTime& now) const {
+  if (flights_.empty()) return now.at;
   const bool is_fenced = flights_.back().fence_id.has_value();
   if (!is_fenced || flights_.size() >= kMaxFlights) return kNoTime;
   const nanoseconds min = fence_.is_claiming() ? kMinSlowAfterOfClaim : nanoseconds(0);
-  return flights_.back().sent + std::max(SlowAfter(moment), min);
+  return flights_.back().sent + std::max(SlowAfter(now), min);
 }
 
-// The time counts from the oldest write in flight. If that one is late, a look (a part that only
-// waits for an image) does not wait for the writes that have superseded it.
-Instant BucketFlights::ReadDueAt(const ProtocolTime& moment) const {
-  if (flights_.empty()) return moment.at;
-  return flights_.front().sent + std::max(SlowAfter(moment), kMinReadDelay);
+// The time counts from the oldest write in flight: if its response is late, a look does not wait as
+// long again for each write that supersedes it.
+Instant BucketFlights::ReadDueAt(const ProtocolTime& now) const {
+  if (flights_.empty()) return now.at;
+  return flights_.front().sent + std::max(SlowAfter(now), kMinReadDelay);
 }
 
 std::uint64_t BucketFlights::last_id_before_flights() const {

@@ -5,7 +5,7 @@
 //     +--> Cancel                            +--> OnLost: in doubt --> Settlement of the next write
 //                                                                      or, after 10 s, of Abandon
 //
-// A round ends with the Settlement after which no write of it is open (WriteFence). The writes of
+// A round ends with the Settlement after which none of its writes is open (WriteFence). Writes of
 // the round that are still in flight are then dropped, and Remove returns nothing for them.
 #pragma once
 
@@ -23,10 +23,10 @@ namespace weir::dynamo {
 /// A write in flight.
 struct Flight {
   std::uint64_t id = 0;  ///< ascending in the order of sending, within the process
-  /// The write's identifier in the fence. Nothing: it is not fenced, because other processes hold
-  /// all slots of the item.
+  /// The write's identifier in the fence. Nothing: the write is not fenced, because other processes
+  /// hold all slots of the item.
   std::optional<WriteFence::WriteId> fence_id{};
-  std::vector<PartId> parts{};  ///< the parts that it carries
+  std::vector<PartId> parts{};  ///< the parts that the write carries
   PartId last_part = 0;         ///< the latest part of the process when the write was sent
   Instant sent{};               ///< the time at which the request was sent
   UnixMillis planned_rf{};      ///< rf in the image that it was planned from
@@ -34,7 +34,7 @@ struct Flight {
   milliseconds set_back{0};     ///< BucketPlan::set_back
   bool is_tight = false;        ///< BucketBatch::is_tight
   bool planned_from_own_image =
-      false;                      ///< planned from an image that a write of this process had left
+      false;                      ///< planned from an image that a write of this process stored
   std::optional<Item> created{};  ///< the item, if the write creates it
   bool records = false;           ///< the last action of its transaction records an adjust
 };
@@ -47,14 +47,14 @@ class BucketFlights {
   using Settlement = WriteFence::Settlement;
 
   /// `instance`: FenceValue::instance. `last_id` is the latest identifier of a write in this
-  /// process and must outlive the object. It is shared by all actors because a response may arrive
-  /// when its actor was destroyed and the bucket has a new one.
+  /// process and must outlive the object. All actors share it, because a response may arrive after
+  /// its actor was destroyed and the bucket has got a new actor.
   BucketFlights(std::uint64_t instance, std::uint64_t& last_id)
       : fence_(instance), last_id_(last_id) {}
 
-  /// Begins a fenced write that is planned from `image`, or creates the item if `image` is null.
-  /// `now` is the bucket time, `draw` random. Returns nothing if the write cannot be fenced. Add or
-  /// Cancel must follow. REQUIRES: !is_full().
+  /// Begins a fenced write that is planned from `image`, or that creates the item if `image` is
+  /// null. `now` is the bucket time, `draw` random. Returns nothing if the write cannot be fenced.
+  /// Add or Cancel must follow. REQUIRES: !is_full().
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const BucketImage* image,
                                          UnixMillis now, std::uint32_t draw);
   /// Ends a write that was begun and will not be sent.
@@ -81,10 +81,10 @@ class BucketFlights {
 
   /// Returns when a write that supersedes the latest one may be sent. kNoTime: not before a
   /// response.
-  Instant SupersedeAt(const ProtocolTime& moment) const;
+  Instant SupersedeAt(const ProtocolTime& now) const;
   /// Returns the time from which the item may be read. Before it, a write in flight is expected to
   /// return an image, and a read is not needed.
-  Instant ReadDueAt(const ProtocolTime& moment) const;
+  Instant ReadDueAt(const ProtocolTime& now) const;
   /// Returns when Abandon gives up; kNoTime: no write is in doubt.
   Instant abandon_at() const;
 
@@ -98,7 +98,7 @@ class BucketFlights {
   /// The latest write that any actor of the process has sent.
   std::uint64_t last_id() const { return last_id_; }
   /// The latest write that was sent before all writes in flight. The image of a read that is sent
-  /// now is later than this write, and perhaps not later than those in flight.
+  /// now is later than this write, but perhaps not later than the writes in flight.
   std::uint64_t last_id_before_flights() const;
 
  private:

@@ -1,4 +1,5 @@
-// The part that one request has on one bucket, which is queued in the bucket's actor; its outcome.
+// A part: the work of one request on one bucket. The bucket's actor queues it and reports its
+// outcome.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -35,8 +36,8 @@ struct Part {
     /// except a call that gives back before it reports its refusal.
     kGiveBack,
     kConform,  ///< stores the target's limits, planned from an image newer than the part
-    /// Stores the limits of a take before it is refused, or marks or sets back an rf that is far
-    /// ahead. Ends after a few failures.
+    /// Stores the limits of a take before the take is refused, or marks or sets back an rf that is
+    /// far ahead. Ends after a few failures.
     kRepair,
     kWait,  ///< no work: its call waits for missing shards, until its deadline
   };
@@ -60,9 +61,9 @@ struct Part {
   /// Of kAdjust: its id is recorded in the table, so that it counts once among all processes.
   bool is_recorded = false;
   PartId repetition_of =
-      0;  ///< of a repeated adjust: the pending one, whose outcome it shares; 0: none
+      0;  ///< of a repeated adjust: the pending adjust whose outcome it shares; 0: none
 
-  /// Returns true for a correction, which no balance refuses.
+  /// Returns true for a correction (kAdjust or kGiveBack), which no balance refuses.
   bool is_adjust() const { return kind == Kind::kAdjust || kind == Kind::kGiveBack; }
   bool is_nothing() const {
     return std::ranges::all_of(amounts, [](std::int64_t amount) { return amount == 0; });
@@ -72,9 +73,9 @@ struct Part {
   bool has_image = false;  ///< an image has arrived that is newer than the part
   bool in_flight = false;  ///< a write that may still be applied carries it
   bool reported = false;   ///< an outcome was reported to the call, or the call needs none
-  /// For an answered take: its request was admitted, so it stays charged.
+  /// For a take whose caller has its result: the request was admitted, so the take stays charged.
   bool caller_keeps_tokens = false;
-  bool repeated = false;  ///< an earlier write with it may have been applied; it is never known
+  bool repeated = false;  ///< an earlier write with it may have been applied, which is never known
   int lost = 0;           ///< writes with it that failed, mostly because of other processes
   /// The available tokens of each limit before the part, in the latest plan.
   LimitAmounts available{};

@@ -10,20 +10,21 @@ namespace {
 using Next = BucketCall::Next;
 
 // The number of other shards that one request tries after a shard has refused it, and how often it
-// is routed again because its buckets are divided otherwise than was known.
+// is routed again because its buckets have other shards than the route assumed.
 constexpr int kMaxRefusals = 2;
 constexpr int kMaxDetours = 20;
 
-// The buckets that one event admits to the window.
+// The maximum number of buckets that one event admits to the window.
 constexpr int kMaxAdmitted = 256;
 
-// Returns the key of an adjust in the sets of ids: an adjust counts once for each bucket.
+// Returns the key of an adjust in counted_ and forfeited_: an adjust counts once for each bucket.
 AdjustId KeyOfAdjust(AdjustId adjust_id, const BucketKey& key) {
   return {adjust_id.high ^ HashOf(key), adjust_id.low};
 }
 
-// Returns true if the deadline passed before the call began. With `keeps` the caller admits its
-// request, and must be charged all the same; an adjust is tried after its deadline.
+// Returns true if the deadline passed before the call began. Never with `keeps`, because the caller
+// admits its request all the same and must be charged, and never for an adjust, which is tried even
+// after its deadline.
 bool IsTooLate(const CallRequest& request, const ProtocolTime& moment) {
   return request.kind == CallRequest::Kind::kAcquire && !request.keeps &&
          request.deadline.ExpiredAt(moment.at);
@@ -64,8 +65,8 @@ BucketActor& BucketProtocol::Modify(const BucketKey& key) {
   return entry.actor;
 }
 
-// A full queue refuses the part by an outcome, which the call gets as any other. Returns are always
-// accepted: a token that was taken must not be lost.
+// A full queue refuses the part by an outcome, which the call processes like any other. Returns are
+// always accepted: a token that was taken must not be lost.
 PartId BucketProtocol::Accept(Part part) {
   Entry& entry = EntryAt(part.target->key);
   const PartId id = part.id = ++terms_.last_part;
@@ -162,7 +163,7 @@ void BucketProtocol::NoteUse(Entry& entry) {
   if (entry.actor.is_idle()) entry.idle = idle_.insert(idle_.end(), &entry);
 }
 
-// An entry in due_ is referred to by a pointer there, so it must stay.
+// due_ has pointers to its entries, so an entry in due_ must not be destroyed.
 void BucketProtocol::Evict() {
   while (actors_.size() > capacity_ && !idle_.empty() && !idle_.front()->is_due) {
     const Entry& entry = *idle_.front();

@@ -31,7 +31,7 @@ namespace weir::dynamo {
 
 /// Owns the actors of the buckets, and the calls until they end. Not thread-safe.
 ///
-/// Every event adds the work of the driver to its Step. The driver calls OnTime at wake().
+/// Every event adds work for the driver to its Step. The driver calls OnTime at wake().
 class BucketProtocol final : private CallActors, private ShardView {
  public:
   struct Step {
@@ -48,7 +48,7 @@ class BucketProtocol final : private CallActors, private ShardView {
       BucketKey bucket;
       UnixMillis now;  ///< bucket time
     };
-    /// A write has set back the `rf` of a bucket, which was ahead by this time.
+    /// A write has set back the `rf` of a bucket, which was ahead of bucket time by `ahead`.
     struct SetBack {
       BucketKey bucket;
       milliseconds ahead;
@@ -58,7 +58,7 @@ class BucketProtocol final : private CallActors, private ShardView {
     std::vector<ShardRequest> shard_requests{};  ///< each result is passed to OnShardsCreated
     std::vector<BucketImage> divides{};          ///< images of buckets that should be divided
     std::vector<SetBack> set_back{};
-    std::vector<Answer> answers{};  ///< results of calls; run under no lock, after all else began
+    std::vector<Answer> answers{};  ///< results of calls; the callbacks run last, without a lock
   };
 
   /// While there are more than `capacity` actors, idle ones are destroyed, the least recently used

@@ -1,5 +1,5 @@
-// Runs callbacks one after the other on a thread: none within another one, and a bounded number in
-// a row.
+// Runs callbacks one after the other on a thread: no callback runs within another one, and only a
+// bounded number in a row.
 #pragma once
 
 #include <vector>

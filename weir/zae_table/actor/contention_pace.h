@@ -24,8 +24,8 @@ class ContentionPace {
 
   Instant paused_until() const { return until_; }
   std::size_t max_takes() const { return max_takes_; }
-  /// The number of writes since the last applied one whose conditions failed, and of those among
-  /// them that lost to other processes.
+  /// The number of writes since the last applied one whose conditions failed; lost(): the number of
+  /// those writes that lost to other processes.
   int failed() const { return failed_; }
   int lost() const { return lost_; }
 

@@ -60,7 +60,8 @@ void AddFence(Expression& expression, const WriteFence::Guard& guard) {
   expression.Set(slot, Of(guard.value));
 }
 
-// If a process wrote in the meantime, the condition fails and the process keeps its slot.
+// If the process of a slot has written to it in the meantime, the condition fails, and the process
+// keeps the slot.
 void RemoveExpiredSlots(Expression& expression, const FenceSlots& slots, std::size_t own,
                         UnixMillis now) {
   std::size_t removed = 0;

@@ -30,7 +30,7 @@ void AddFence(Expression& expression, const WriteFence::Guard& guard);
 inline constexpr milliseconds kSlotLife{1'200'000};
 /// Removes at most kMaxExpiredSlots slots that expired before `now` or are unreadable, but not
 /// `own`. Only for a write that moves rf: a claim of a slot requires the rf that was seen, so a
-/// claim that was planned before fails.
+/// claim that was planned before this write fails.
 void RemoveExpiredSlots(Expression& expression, const FenceSlots& slots, std::size_t own,
                         UnixMillis now);
 inline constexpr std::size_t kMaxExpiredSlots = 4;

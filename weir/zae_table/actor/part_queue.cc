@@ -36,10 +36,10 @@ Part* PartQueue::Find(PartId part) { return const_cast<Part*>(std::as_const(*thi
 
 Part PartQueue::Remove(PartId part) {
   const auto found = std::ranges::lower_bound(parts_, part, {}, &Part::id);
-  Part taken = std::move(*found);
+  Part removed = std::move(*found);
   parts_.erase(found);
-  Count(taken, -1);
-  return taken;
+  Count(removed, -1);
+  return removed;
 }
 
 PartId PartQueue::FindAdjust(AdjustId adjust_id) const {
@@ -56,11 +56,11 @@ const Part* PartQueue::FindLook() const {
 }
 
 std::vector<Part> PartQueue::RepeatsOf(PartId adjust) const {
-  std::vector<Part> twins;
-  if (repeats_in_queue_ == 0) return twins;
-  std::ranges::copy_if(parts_, std::back_inserter(twins),
+  std::vector<Part> repetitions;
+  if (repeats_in_queue_ == 0) return repetitions;
+  std::ranges::copy_if(parts_, std::back_inserter(repetitions),
                        [&](const Part& part) { return part.repetition_of == adjust; });
-  return twins;
+  return repetitions;
 }
 
 LimitAmounts PartQueue::UsedOf(const Target& target) const {

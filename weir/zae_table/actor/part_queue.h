@@ -26,16 +26,16 @@ class PartQueue {
   PartId FindAdjust(AdjustId adjust_id) const;
 
   bool HasLook() const { return looks_ > 0; }
-  /// Returns true if a part is here that must be written whether or not its caller waits, or stores
-  /// limits.
+  /// Returns true if the queue has a part that must be written whether or not its caller waits, or
+  /// that stores limits.
   bool HasOwed() const { return owed_ > 0; }
   /// Returns the first look; null if there is none.
   const Part* FindLook() const;
   /// Returns the repetitions of this adjust.
   std::vector<Part> RepeatsOf(PartId adjust) const;
 
-  /// Returns the sum that all parts together may use of each limit of the target, by takes and
-  /// debits, at most kMaxDebt. Returns do not count before they are stored, and repetitions never.
+  /// Returns, for each limit of the target, the sum of the takes and debits of all parts, at most
+  /// kMaxDebt. Pending returns and repetitions do not count.
   LimitAmounts UsedOf(const Target& target) const;
 
   std::vector<Part>& all() { return parts_; }

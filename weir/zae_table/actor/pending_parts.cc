@@ -40,7 +40,7 @@ bool MayPass(FailureClass kind) {
 
 }  // namespace
 
-// A repetition of a pending adjust refers to it: it is never written itself, and the pending
+// A repetition of a pending adjust refers to that adjust, and is never written itself. The pending
 // one is tried until the later end of both.
 void PendingParts::Accept(Part part) {
   if (part.kind == Part::Kind::kAdjust) part.repetition_of = queue_.FindAdjust(part.adjust_id);
@@ -70,8 +70,8 @@ PendingParts::Withdrawal PendingParts::Drop(PartId id, bool keeps) {
   return {.is_gone = true, .in_doubt = queue_.Remove(id).repeated};
 }
 
-// Adds the opposite of a take whose caller has its result. A take that its caller keeps was not
-// charged: it is debited.
+// Adds the opposite of a take whose caller has its result. If the caller keeps the tokens, the take
+// was not charged: it is debited.
 void PendingParts::QueueReturn(Part part, Instant now) {
   if (!part.caller_keeps_tokens) {
     for (std::int64_t& amount : part.amounts) amount = -amount;
@@ -104,7 +104,7 @@ void PendingParts::Settle(const WriteFence::Settlement& settled, bool is_final, 
   }
 }
 
-// A take that lost its caller becomes a return of its tokens.
+// If the caller of a take has gone, the take becomes a return of its tokens.
 void PendingParts::OnApplied(Part& part, Instant now, PartReports& reports) {
   part.in_flight = false;
   if (part.kind == Part::Kind::kTake && part.reported && !part.caller_keeps_tokens) {
@@ -113,8 +113,8 @@ void PendingParts::OnApplied(Part& part, Instant now, PartReports& reports) {
   End(part.id, {.kind = PartOutcome::Kind::kApplied, .available = part.available}, reports);
 }
 
-// Queues the part again. A take that lost its caller leaves instead, and is debited if the caller
-// keeps its tokens.
+// Queues the part again. If the caller of a take has gone, the take is removed instead, and is
+// debited if the caller keeps its tokens.
 void PendingParts::NotApplied(Part& part, Instant now) {
   part.in_flight = false;
   if (part.is_adjust() || !part.reported) return;
@@ -181,24 +181,24 @@ void PendingParts::Expire(Instant now, PartReports& reports) {
 
 void PendingParts::Expired(PartId id, Instant now, PartReports& reports) {
   Part* found = queue_.Find(id);
-  if (found == nullptr) return;  // it left with the adjust that it repeats
+  if (found == nullptr) return;  // it was removed with the adjust that it repeats
   Part& part = *found;
   // An adjust whose caller got a result is tried until its drop_by.
-  const bool ends = !part.in_flight && (part.drop_by <= now || !part.is_adjust());
+  const bool must_end = !part.in_flight && (part.drop_by <= now || !part.is_adjust());
   if (!part.reported) {
     PartOutcome late{.kind = PartOutcome::Kind::kFailed,
-                     .in_doubt = part.repeated || !ends,
+                     .in_doubt = part.repeated || !must_end,
                      .is_carried = part.in_flight,
                      .error = part.report_by > now && last_error_ ? *last_error_ : TooLate(key_)};
     // Only writes of other processes were in the way.
     const bool is_contended = part.kind == Part::Kind::kTake && part.lost > 0 && !late.in_doubt;
     if (is_contended) late = {.kind = PartOutcome::Kind::kContended};
-    if (ends) return End(id, std::move(late), reports);
+    if (must_end) return End(id, std::move(late), reports);
     Report(part, std::move(late), reports);
     part.reported = true;
     return;
   }
-  if (!ends) return;
+  if (!must_end) return;
   End(id, {.kind = PartOutcome::Kind::kFailed, .error = TooLate(key_)}, reports);
 }
 
@@ -235,7 +235,7 @@ void PendingParts::Report(const Part& part, PartOutcome outcome, PartReports& re
 }
 
 void PendingParts::End(PartId id, PartOutcome outcome, PartReports& reports) {
-  if (queue_.Find(id) == nullptr) return;  // it left with the adjust that it repeats
+  if (queue_.Find(id) == nullptr) return;  // it was removed with the adjust that it repeats
   const Part part = queue_.Remove(id);
   const bool has_no_caller =
       part.kind == Part::Kind::kGiveBack || part.reported || outcome.in_doubt;

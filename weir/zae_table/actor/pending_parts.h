@@ -4,7 +4,7 @@
 //   caller ---------> queued -------> carried -----------> applied, unknown: outcome
 //                     |   ^              |
 //                     |   +--------------+
-//                     |     not applied
+//                     |     not applied; or unknown, if the part is written once more
 //                     +--> outcome, if the part fails, expires or is withdrawn
 //
 // A caller may leave first (Drop, Expire). Then a queued take is removed. A carried take is
@@ -44,13 +44,13 @@ class PendingParts {
   };
   /// Removes the part unless a write carries it or it has ended in this step.
   Withdrawal Withdraw(PartId part);
-  /// The caller of the part has its result. If no write carries the part, it is gone, and nothing
-  /// was charged now. Otherwise the write settles it: a take that turns out to be charged is given
-  /// back. If its request was admitted (`keeps`), the take stays charged instead, and is debited if
-  /// the write was not applied.
+  /// The caller of the part has its result. If no write carries the part, it is removed, and will
+  /// not be charged. Otherwise the outcome of the write settles it: a take that was applied is
+  /// given back. If the request was admitted (`keeps`), an applied take stays charged instead, and
+  /// a take that was not applied is debited.
   Withdrawal Drop(PartId part, bool keeps);
-  /// Returns the part's tokens to the bucket. If its caller keeps them, they were not taken, and
-  /// are debited instead.
+  /// Queues the return of the part's tokens to the bucket. If its caller keeps the tokens, they
+  /// were not taken, and are debited instead.
   void QueueReturn(Part taken, Instant now);
 
   /// A write that carries these parts is sent.
@@ -67,24 +67,25 @@ class PendingParts {
   void OnNotApplied(const std::vector<PartId>& parts, const WriteFailure& failure,
                     PartReports& reports);
   /// A write with these parts has no response. Reports the repairs among them: a caller that is
-  /// refused anyway does not wait for it.
+  /// refused anyway does not wait until the write is settled.
   void AnswerRepairs(const std::vector<PartId>& parts, PartReports& reports);
 
   /// Reports parts whose deadline has passed. Removes those that no write carries, but adjusts only
   /// at their `drop_by`.
   void Expire(Instant now, PartReports& reports);
-  /// A read failed, or the item cannot be used. Ends all parts that no write carries, except
-  /// adjusts if a retry may help, and waits.
+  /// A read failed, or the item cannot be used. Ends all parts that no write carries, except those
+  /// of kind kWait, and adjusts if a retry may help.
   void Fail(const Error& error, PartReports& reports);
-  /// Ends all looks: an image came, possibly one from before the part; or `error` says why none can
-  /// be read.
+  /// Ends all looks: an image arrived, possibly one that is older than the look; or `error` says
+  /// why no image can be read.
   void EndLooks(const std::optional<Error>& error, PartReports& reports);
   /// An image came that shows the item as it was after the parts up to `last` were accepted.
   void NoteImage(PartId last);
   /// Removes the part and its repetitions, and reports them.
   void End(PartId part, PartOutcome outcome, PartReports& reports);
 
-  /// Sets why requests fail now, for parts whose time ends. Nothing while writes are applied.
+  /// Sets the error for parts whose time ends: why requests fail at present. Nothing while writes
+  /// are applied.
   void SetLastError(std::optional<Error> error) { last_error_ = std::move(error); }
   /// Returns the earliest time at which Expire has something to do.
   Instant wake() const;
@@ -98,10 +99,11 @@ class PendingParts {
 
   // No write carries the part any more. It is queued again if its caller waits or it is an adjust.
   void NotApplied(Part& part, Instant now);
-  // The part may have been applied. A take or debit is written once more; otherwise it ends in
-  // doubt.
+  // The part may have been applied. A take or debit is written again, but only once; otherwise the
+  // part ends in doubt.
   void OnUnknown(Part& part, bool is_final, Instant now, PartReports& reports);
-  // Ends a part whose time is over; if a write carries it, only its caller gets a result.
+  // Ends a part whose time is over. If a write carries the part, only reports a result to its
+  // caller.
   void Expired(PartId part, Instant now, PartReports& reports);
   // Adds an outcome, if a caller waits for it or an adjust's id must be recorded.
   static void Report(const Part& part, PartOutcome outcome, PartReports& reports);

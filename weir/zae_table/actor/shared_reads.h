@@ -12,8 +12,9 @@
 
 namespace weir::dynamo {
 
-/// One shared read is in flight for each list of buckets. Its result is reported to all callers
-/// that joined meanwhile. It holds no more callers than there are calls in flight. Thread-safe.
+/// One shared read is in flight for each list of buckets. The result of the read is reported to all
+/// callers that joined meanwhile. At most as many callers are stored as there are calls in flight.
+/// Thread-safe.
 class SharedReads {
  public:
   using Records = std::vector<std::optional<BucketRecord>>;

@@ -8,7 +8,7 @@ namespace weir::dynamo {
 namespace {
 
 // The maximum number of ruled-out writes (condition failed, refused or not sent) that a round
-// keeps. Only a network that delivers a request twice can apply one of them later; the fence must
+// stores. Only a network that delivers a request twice can apply one of them later; the fence must
 // then still know the value in the slot.
 constexpr std::size_t kMaxRuledOut = 8;
 
@@ -37,7 +37,7 @@ std::optional<WriteFence::Guard> WriteFence::Begin(Parts parts, const FencedItem
 }
 
 // A slot with a value of this process was held by an earlier fence, which was destroyed without
-// open writes, or by this one, which gave it up (Lose).
+// open writes, or by this fence, which gave up the slot (Lose).
 bool WriteFence::IsFree(const FenceValue& value, UnixMillis now) const {
   if (value == kUnreadableSlot) return false;
   return value.instance == instance_ || value.at + kIdle <= now || value.at > now + kMaxAhead;

@@ -31,8 +31,8 @@ struct FenceValue {
   friend auto operator<=>(const FenceValue&, const FenceValue&) = default;
 };
 
-/// Represents the content of a slot that is not a FenceValue; `instance` has a bit more than any
-/// real one. No process may claim the slot.
+/// Represents the content of a slot that is not a FenceValue; its `instance` has one bit more than
+/// that of any real value. No process may claim the slot.
 inline constexpr FenceValue kUnreadableSlot{
     .instance = std::uint64_t{1} << 48, .at = {}, .draw = 0};
 
@@ -52,7 +52,8 @@ struct FencedItem {
 ///
 /// Each write carries parts, and a part may be sent again in a later write of the round.
 /// Settlements report the outcome of parts. A write of the round is open while it may have been
-/// applied or can still be. It is ruled out once both are excluded. A value; not thread-safe.
+/// applied or can still be applied. It is ruled out once both are excluded. A value; not
+/// thread-safe.
 class WriteFence {
  public:
   using WriteId = std::uint64_t;
@@ -86,8 +87,8 @@ class WriteFence {
     /// Not stored, and no write that carries them can be applied any more.
     std::vector<PartId> not_applied;
     /// Stored once or not at all. Before the response came, the slot was lost to another process,
-    /// the item was deleted, or rf moved during the claim; no write that carries them can be
-    /// applied any more. After Abandon, one still can.
+    /// the item was deleted, or rf moved during the claim. In these cases no write that carries the
+    /// parts can be applied any more. After Abandon, such a write can still be applied.
     std::vector<PartId> unknown;
   };
 
@@ -150,7 +151,7 @@ class WriteFence {
   void Remember(Write write);
   // Ends the round: this write was applied, and all others never will be.
   Settlement Settle(const Write& applied);
-  // Ends the round and gives up the slot. The parts of open writes are unknown; those of
+  // Ends the round and gives up the slot. The parts of open writes are unknown. Parts in
   // `open_before` that no open write carries any more are not applied.
   Settlement Lose(const std::vector<PartId>& open_before);
 

@@ -29,7 +29,7 @@ void WriteGathering::OnApplied(std::size_t answered, std::size_t pending, std::s
 
 bool WriteGathering::MaySend(std::size_t pending, Instant now) {
   if (expected_ == 0) return true;
-  // The hold begins with the first part, and not at all if that came too late.
+  // The hold begins with the first part. If that part came too late, there is no hold.
   if (until_ == kNoTime && pending > 0) until_ = now < lapses_ ? now + longest_ : now;
   const bool came_back = pending >= expected_;
   if (!came_back && now < until_) return false;

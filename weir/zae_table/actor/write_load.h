@@ -12,8 +12,9 @@ namespace weir::dynamo {
 inline constexpr std::int64_t kWriteCost = 1000;
 
 /// If rf is further ahead of the time of a write than this, the write is not debited from `wcu`,
-/// and the item is not hot: `wcu` is not refilled until that time reaches rf, so a few writes a
-/// second would drain it. Smaller differences between the times of Weir's processes are usual.
+/// and the item is not hot: `wcu` is not refilled until the time of a write reaches rf, so a few
+/// writes a second would drain `wcu`. Smaller differences between the times of Weir's processes are
+/// usual.
 inline constexpr milliseconds kUncountedAhead{10'000};
 
 /// Returns the units that one write of this item consumes: one for each begun KB, by DynamoDB's

@@ -15,7 +15,7 @@ namespace weir::dynamo {
 class WriteWindow {
  public:
   /// As many as the client has connections (CrtTransportOptions::max_connections): more writes
-  /// would wait there, where the deadlines of their callers are not known.
+  /// would wait in the client, which does not know the deadlines of their callers.
   static constexpr std::size_t kMost = 64;
 
   /// Returns true if a bucket that does not wait may send a write.
@@ -36,20 +36,20 @@ class WriteWindow {
 /// The write for which a bucket waits.
 struct AwaitedWrite {
   std::int64_t parts = 0;  ///< the parts that the write would carry at most
-  /// It has a part that must be written even if no caller waits (a correction, a return), stores
-  /// limits, or settles a write in doubt.
+  /// The write has a part that must be written even if no caller waits (a correction, a return),
+  /// stores limits, or settles a write in doubt.
   bool is_owed = false;
 };
 
 /// The buckets that wait for room in the window. All writes cost the table the same, so the bucket
-/// with the most parts is next, of equal ones the one that has waited longest. But every second
-/// turn belongs to buckets with an owed write, and every fourth to the bucket that has waited
-/// longest, so that buckets with few callers are served, too. `Bucket` is compared by address. Not
-/// thread-safe.
+/// with the most parts is next; among equal ones, the bucket that has waited longest. But every
+/// second turn belongs to buckets with an owed write, and every fourth to the bucket that has
+/// waited longest, so that buckets with few callers are served, too. `Bucket` is compared by
+/// address. Not thread-safe.
 template <class Bucket>
 class WindowQueue {
  public:
-  /// Adds the bucket, or replaces its write; then it keeps its place.
+  /// Adds the bucket. If it waits already, replaces its write; the bucket then keeps its place.
   void Put(Bucket& bucket, AwaitedWrite write);
   /// Does nothing if the bucket does not wait.
   void Remove(Bucket& bucket);

@@ -26,23 +26,24 @@ Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request,
   return item;
 }
 
-// Adds the limits that the lines leave in the item, and the names of the extras.
-void AddMeters(Item& item, const std::vector<LimitUpdate>& lines) {
+// Adds the limits that are in the item after the updates, and the names of the extras.
+void AddMeters(Item& item, const std::vector<LimitUpdate>& updates) {
   std::vector<std::string> extras;
-  for (const LimitUpdate& line : lines) {
-    if (line.absent) continue;
-    AddMeter(item, line.name, line.quota, line.quota.capacity - line.amounts.used(),
-             line.amounts.net());
-    if (line.extra) extras.push_back(line.name);
+  for (const LimitUpdate& update : updates) {
+    if (update.absent) continue;
+    AddMeter(item, update.name, update.quota, update.quota.capacity - update.amounts.used(),
+             update.amounts.net());
+    if (update.extra) extras.push_back(update.name);
   }
   if (auto text = FormatExtras(std::move(extras))) item.emplace(kExtras, Of(*std::move(text)));
 }
 
 // A bucket that does not exist is full, and stays full if no limit is charged. Returns at the
 // capacity have no effect.
-bool StoresNothing(const std::vector<LimitUpdate>& lines) {
-  return std::ranges::all_of(
-      lines, [](const LimitUpdate& line) { return line.absent || line.amounts.is_nothing(); });
+bool StoresNothing(const std::vector<LimitUpdate>& updates) {
+  return std::ranges::all_of(updates, [](const LimitUpdate& update) {
+    return update.absent || update.amounts.is_nothing();
+  });
 }
 
 }  // namespace
@@ -87,15 +88,15 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
                               UnixMillis now) {
   BucketPlan plan;
   const Target& target = request.target;
-  std::vector<LimitUpdate> lines = NewLimitUpdates(request);
-  WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
-  plan.settled = StoresNothing(lines);
+  std::vector<LimitUpdate> updates = NewLimitUpdates(request);
+  WEIR_RETURN_IF_ERROR(CheckDebt(updates, target.key));
+  plan.settled = StoresNothing(updates);
   if (plan.settled) return plan;
-  WEIR_RETURN_IF_ERROR(EvictExtras(lines, request));
+  WEIR_RETURN_IF_ERROR(EvictExtras(updates, request));
   Write put{.kind = Write::Kind::kPut, .item = NewItem(keys, owner, request, now)};
-  AddMeters(put.item, lines);
+  AddMeters(put.item, updates);
   AddMeter(put.item, kWriteLimit, request.writes, request.writes.capacity - kWriteCost, kWriteCost);
-  put.item.emplace("ttl", Of(TtlAt(now, lines, std::nullopt)));
+  put.item.emplace("ttl", Of(TtlAt(now, updates, std::nullopt)));
   put.expression.RequireAbsent("PK");
   plan.moves_rf = true;
   plan.writes.push_back(std::move(put));

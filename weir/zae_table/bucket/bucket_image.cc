@@ -137,7 +137,8 @@ Status Divide(BucketImage& image) {
   return {};
 }
 
-// Removes the text up to the first `mark`, or all of it, from `text`, and the mark. Returns it.
+// Removes the text before the first `mark`, and the mark, from `text`; all of `text` if it has no
+// mark. Returns the removed text without the mark.
 std::string_view CutTo(std::string_view& text, char mark) {
   const std::size_t at = std::min(text.find(mark), text.size());
   const std::string_view head = text.substr(0, at);
@@ -145,7 +146,7 @@ std::string_view CutTo(std::string_view& text, char mark) {
   return head;
 }
 
-// A remainder of a limit that is full is dropped, as the refill does.
+// Ignores the remainder of a limit that is full: a refill drops it, too.
 void ReadRemainder(std::string_view entry, BucketImage& image) {
   const std::string_view name = CutTo(entry, '=');
   const auto remainder = ReadInteger<std::int64_t>(CutTo(entry, '/'));

@@ -13,10 +13,11 @@
 //                    since 1970 as the value. Later writes remove it.
 //   w_extra          the limits of the item that are not configured: "<limit>;<limit>;...". An
 //                    override took from them, or they left the configuration and are not full yet.
-//   w_gone           "<left>;<full>" in ms since 1970: when the latest limit was removed before it
-//                    was full, and when the last of the removed ones would have been full.
+//   w_gone           "<left>;<full>" in ms since 1970, of limits that were removed before they were
+//                    full: when the latest of them was removed, and when the last of them would
+//                    have been full.
 //   w_ahead          "<rf>;<seen>" in ms since 1970: an rf that is far ahead of the service's time,
-//                    and since when it has been so (time_ahead.h). It is ignored if rf differs.
+//                    and when it was first seen (time_ahead.h). Ignored if the item's rf differs.
 //   w_back           when an rf that was far ahead was set back, in ms since 1970.
 #pragma once
 
@@ -46,7 +47,7 @@ struct EvictedLimits {
 /// The mark of an `rf` that is far ahead.
 struct AheadMark {
   UnixMillis rf;    ///< the marked `rf`
-  UnixMillis seen;  ///< since when it has been seen
+  UnixMillis seen;  ///< when it was first seen
 
   friend bool operator==(const AheadMark&, const AheadMark&) = default;
 };
@@ -67,7 +68,7 @@ struct BucketImage {
   std::int64_t write_units = 1;  ///< consumed by one write, because of the item's size
   std::optional<std::int64_t> ttl_seconds;
   std::optional<std::int64_t> valid_until;  ///< attribute vu, ms; 0: the next write must refill
-  std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attribute names, ms
+  std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attributes w_t_*: name, ms
   FenceSlots slots;                                           ///< attributes w_0 to w_f
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EvictedLimits> evicted;                       ///< attribute w_gone
@@ -85,8 +86,8 @@ struct BucketImage {
 /// The greatest number of shards that Weir and zae-limiter's clients make.
 inline constexpr std::uint32_t kMaxShards = 32;
 
-/// Returns the quota of one of `shards` parts: an equal part of the capacity, at least 1, of which
-/// the first shards have the odd millitokens; and exactly the same part of the rate.
+/// Returns the quota of one of `shards` shards: an equal part of the capacity, at least 1 (the
+/// first shards have the odd millitokens), and exactly that part of the rate.
 Quota ShareOf(const Quota& quota, std::uint32_t shards, std::uint32_t shard);
 /// Returns one part of an amount, split in the same way: if the amount is at most the capacity,
 /// each part is at most the capacity of its shard.

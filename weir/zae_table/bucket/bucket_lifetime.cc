@@ -11,8 +11,8 @@ namespace {
 // bucket_ttl_multiplier).
 constexpr double kFillTimes = 7;
 
-// An add requires a ttl with enough time to refill twice the capacity. Other processes may use this
-// amount after the image before an add fails because of the ttl.
+// An add requires a ttl that leaves enough time to refill twice the capacity. So other processes
+// may use this amount after the image was seen, before an add fails because of the ttl.
 constexpr double kSpareFills = 2;
 
 // About 3,000 years, in ms. Debt that takes longer to repay may be forgotten after this time.
@@ -22,17 +22,17 @@ constexpr std::int64_t kLongestLife = 100'000'000'000'000;
 
 // Computes in floating point, because the products do not fit into 64 bits. The result is capped at
 // kLongestLife and rounded up to seconds.
-std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& lines, double fills,
+std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& updates, double fills,
                        const std::optional<EvictedLimits>& gone) {
   double longest = 0;
-  for (const LimitUpdate& line : lines) {
-    if (line.absent) continue;
-    Meter left = line.conformed;
-    left.tokens -= line.amounts.used();
-    const auto repaid = static_cast<double>(RetryAfter(left, left.quota.capacity).count());
-    const double fill = static_cast<double>(line.quota.capacity) /
-                        static_cast<double>(line.quota.amount) *
-                        static_cast<double>(line.quota.period);
+  for (const LimitUpdate& update : updates) {
+    if (update.absent) continue;
+    Meter after = update.conformed;
+    after.tokens -= update.amounts.used();
+    const auto repaid = static_cast<double>(RetryAfter(after, after.quota.capacity).count());
+    const double fill = static_cast<double>(update.quota.capacity) /
+                        static_cast<double>(update.quota.amount) *
+                        static_cast<double>(update.quota.period);
     longest = std::max(longest, repaid + fill * fills);
   }
   const double life = std::min(longest, static_cast<double>(kLongestLife));
@@ -40,22 +40,22 @@ std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& lines, do
   return (gone ? std::max(full, gone->left_full) : full).value / 1000 + 1;
 }
 
-std::int64_t TtlAt(UnixMillis now, const std::vector<LimitUpdate>& lines,
+std::int64_t TtlAt(UnixMillis now, const std::vector<LimitUpdate>& updates,
                    const std::optional<EvictedLimits>& gone) {
-  return FullSince(now, lines, kFillTimes, gone);
+  return FullSince(now, updates, kFillTimes, gone);
 }
 
 std::optional<Lifetime> LifetimeOfAdd(const BucketImage& image,
-                                      const std::vector<LimitUpdate>& lines, UnixMillis now) {
+                                      const std::vector<LimitUpdate>& updates, UnixMillis now) {
   if (!image.ttl_seconds) return std::nullopt;
-  const std::int64_t needed = FullSince(now, lines, kSpareFills, image.evicted);
+  const std::int64_t needed = FullSince(now, updates, kSpareFills, image.evicted);
   if (*image.ttl_seconds >= needed) return Lifetime{needed, false};
-  return Lifetime{TtlAt(now, lines, image.evicted), true};
+  return Lifetime{TtlAt(now, updates, image.evicted), true};
 }
 
-std::int64_t LeastFullBy(std::int64_t ttl_seconds, const LimitUpdate& line, UnixMillis now) {
+std::int64_t LeastFullBy(std::int64_t ttl_seconds, const LimitUpdate& update, UnixMillis now) {
   if (ttl_seconds >= (now.value + kLongestLife) / 1000) return -kMaxDebt;
-  return LeastFullIn(line.share, UnixMillis{ttl_seconds * 1000} - now);
+  return LeastFullIn(update.share, UnixMillis{ttl_seconds * 1000} - now);
 }
 
 }  // namespace weir::dynamo

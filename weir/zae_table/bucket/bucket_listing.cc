@@ -9,10 +9,10 @@
 namespace weir::dynamo {
 namespace {
 
-// Returns the keys of the items of buckets that an index lists.
-std::vector<TableKey> BucketKeys(const Keys& keys, const std::vector<Item>& listed) {
+// Returns the keys of the items of the buckets that are in the index.
+std::vector<TableKey> BucketKeys(const Keys& keys, const std::vector<Item>& index_items) {
   std::vector<TableKey> buckets;
-  for (const Item& item : listed) {
+  for (const Item& item : index_items) {
     const auto bucket = ParseBucketPartition(KeyOf(item).pk);
     if (bucket) buckets.push_back(keys.Bucket(*bucket));
   }

@@ -11,12 +11,13 @@
 namespace weir::dynamo {
 namespace {
 
-// Earlier versions stored the id of each adjust in the item, to recognize its repetition for ten
-// minutes. Writes that move rf remove older ones, at most kMaxForgotten in one write.
+// Earlier versions stored the id of each adjust in the item, to recognize a repetition within ten
+// minutes. Writes that move rf remove older ids, at most kMaxForgotten in one write.
 constexpr std::int64_t kAdjustIdLifeMillis = 600'000;
 constexpr std::size_t kMaxForgotten = 40;
 
-// Composes the update and the conditions of one write, by one call of Add or Move.
+// Composes the update and the conditions of one write, by one call of Add or Move. Each `line` is
+// the update of one limit.
 class Planner {
  public:
   Planner(const Keys& keys, const BucketImage& image, const BucketRequest& request, UnixMillis now)
@@ -28,8 +29,8 @@ class Planner {
     write_.want_new = true;
   }
 
-  /// Leaves rf. Taking now and refilling later has the same effect as the reverse, because the
-  /// conditions exclude that the capacity cuts off refill now.
+  /// Does not move rf. Taking now and refilling later has the same effect as refilling first,
+  /// because the conditions ensure that the capacity cuts off no refill now.
   Write Add(const std::vector<LimitUpdate>& lines) {
     RequireLive();
     e().Require("rf", ">=", image_.bucket.time.value);  // another process may have set it back
@@ -57,7 +58,7 @@ class Planner {
     std::vector<std::string> names;
     std::vector<std::string> extras;
     for (const LimitUpdate& line : lines) {
-      if (line.absent || Leaves(line)) continue;
+      if (line.absent || RemoveIfNotNeeded(line)) continue;
       names.push_back(line.name);
       if (line.extra) extras.push_back(line.name);
       left.meters.push_back(MoveLine(line));
@@ -92,9 +93,9 @@ class Planner {
   }
 
   // The used tokens must be repaid before DynamoDB may delete the item. The write relies on the
-  // stored ttl, which must not be earlier than `lifetime`, or sets a new one. A new ttl requires
-  // that the stored one is that of the image, so that no write shortens the time that another write
-  // needs.
+  // stored ttl, which must not be earlier than `lifetime`, or sets a new one. A write that sets a
+  // new ttl requires that the stored ttl is that of the image, so that it does not shorten the time
+  // that another write needs.
   void RelyOn(std::optional<Lifetime> lifetime) {
     lifetime_ = lifetime;
     if (!lifetime) {
@@ -123,7 +124,7 @@ class Planner {
 
   // Returns true, and removes the limit from the item, if it is an extra that is full and not
   // charged, or one whose space is needed.
-  bool Leaves(const LimitUpdate& line) {
+  bool RemoveIfNotNeeded(const LimitUpdate& line) {
     const bool is_idle = line.extra && line.amounts.is_nothing() && line.old_index != kNotInImage;
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
     if (!line.evicted && !(is_idle && is_full)) return false;
@@ -152,7 +153,7 @@ class Planner {
   }
 
   // Updates w_gone, if it changes. A limit that joins begins with a balance that depends on w_gone,
-  // so the write then requires that this is as in the image.
+  // so the write then requires that w_gone is as in the image.
   void NoteGone(const std::vector<LimitUpdate>& lines, const std::optional<EvictedLimits>& gone) {
     const bool joins = std::ranges::any_of(lines, [](const LimitUpdate& line) {
       return line.old_index == kNotInImage && !line.absent;
@@ -184,7 +185,7 @@ class Planner {
     if (net != 0) e().Add(LimitAttribute(line.name, "tc"), net);
   }
 
-  // The update of one limit in the form "refill" or "full". Returns the meter that it leaves, of
+  // The update of one limit in the form "refill" or "full". Returns the meter after the write, of
   // which only the remainder is exact.
   Meter MoveLine(const LimitUpdate& line) {
     if (line.old_index == kNotInImage) return JoinLimit(line);
@@ -217,7 +218,7 @@ class Planner {
     e().Require(LimitAttribute(line.name, "rp"), "=", old.period);
   }
 
-  // Requires the old parameters: two writes in the same millisecond may leave the same rf and
+  // Requires the old parameters: two writes in the same millisecond may store the same rf and
   // different parameters.
   void RepairQuota(const LimitUpdate& line) {
     if (line.quota == image_.stored[static_cast<std::size_t>(line.old_index)]) return;
@@ -243,9 +244,9 @@ class Planner {
     e().Set(LimitAttribute(line.name, "rp"), Of(line.quota.period));
   }
 
-  // Must not be called for a write that sets rf to the same value, because rf was ahead of now:
-  // other processes may be claiming an empty slot under the condition of this rf, and its mark is
-  // valid.
+  // Must not be called if the write does not change rf because rf is ahead of now: then other
+  // processes may be claiming an empty slot under the condition of this rf, and the mark of this rf
+  // is valid.
   void CleanUp() {
     if (image_.stored_ahead) e().Remove(kAhead);
     if (request_.guard == nullptr) return;
@@ -281,8 +282,8 @@ class Planner {
 };
 
 // Returns true if the form "add" is possible: the stored balance suffices for every limit without
-// the refill since rf, and no refill is about to be cut off at the capacity. With `expects_refill`
-// a balance of the image that does not suffice is ignored.
+// the refill since rf, and no refill is about to be cut off at the capacity. With `expects_refill`,
+// the balance in the image need not suffice.
 bool MayAdd(const BucketImage& image, const BucketRequest& request,
             const std::vector<LimitUpdate>& lines, UnixMillis now) {
   if (image.valid_until && *image.valid_until <= now.value) return false;

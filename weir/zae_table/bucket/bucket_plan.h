@@ -20,8 +20,8 @@
 namespace weir::dynamo {
 
 /// The effect of one write on one limit, in millitokens; none is negative. The write has the effect
-/// of the returns, then the takes, then the debits, at one instant. They are never netted: a return
-/// that the capacity cuts off must not pay for a take or a debit.
+/// of the returns, then the takes, then the debits, at one instant. The amounts are never netted: a
+/// return that the capacity cuts off must not pay for a take or a debit.
 struct MeterAmounts {
   std::int64_t takes = 0;    ///< taken only if the limit has all of them after the returns
   std::int64_t debits = 0;   ///< upward corrections; they may leave debt
@@ -45,7 +45,7 @@ struct BucketRequest {
   /// They consume as many write units as writes that pass.
   int failed_writes = 0;
   /// Other processes have most likely refilled the bucket since the image: the write relies on the
-  /// stored balance and leaves rf, although the image has too little.
+  /// stored balance and does not move rf, although the balance in the image is too low.
   bool expects_refill = false;
   const WriteFence::Guard* guard = nullptr;  ///< null: the write is not fenced
 
@@ -78,8 +78,8 @@ struct BucketPlan {
   /// No write is needed: the bucket does not exist, so it is full, and would stay full.
   bool settled = false;
   bool moves_rf = false;     ///< the write requires the `rf` of the image, or creates the item
-  bool conforms = true;      ///< it changes no parameters, and no limit joins or leaves
-  milliseconds set_back{0};  ///< if it sets `rf` back: how far that was ahead of bucket time
+  bool conforms = true;      ///< the write changes no parameters, and no limit joins or leaves
+  milliseconds set_back{0};  ///< if it sets `rf` back: how far `rf` was ahead of bucket time
   /// One write; or two actions of one transaction that creates the item: the put, and the check
   /// that the owner's record is as it was read.
   std::vector<Write> writes;

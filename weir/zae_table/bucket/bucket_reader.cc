@@ -50,19 +50,20 @@ std::optional<BucketReader::Records> BucketReader::FindRecent(std::span<const Bu
   return records;
 }
 
-// Shard 0 means all shards. Each must be cached, and all with the same number of shards.
+// Shard 0 means all shards. Each must be cached, and all images must have the same number of
+// shards.
 std::optional<BucketRecord> BucketReader::FindRecent(const BucketKey& key) {
   const Instant since = clock_.Now() - refusal_age_;
   const bool is_alone = key.shard != 0;
   std::vector<BucketImage> shards;
-  BucketKey at = key;
+  BucketKey shard_key = key;
   do {
-    std::optional<BucketImage> image = cache_->FindSince(at, since);
+    std::optional<BucketImage> image = cache_->FindSince(shard_key, since);
     if (!image) return std::nullopt;
     if (!shards.empty() && image->shards != shards.front().shards) return std::nullopt;
     shards.push_back(*std::move(image));
-    ++at.shard;
-  } while (!is_alone && at.shard < shards.front().shards);
+    ++shard_key.shard;
+  } while (!is_alone && shard_key.shard < shards.front().shards);
   return is_alone ? ToRecord(shards.front()) : JoinShards(shards, table_.Now());
 }
 

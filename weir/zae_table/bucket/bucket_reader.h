@@ -21,7 +21,7 @@ class BucketReader : public std::enable_shared_from_this<BucketReader> {
  public:
   using Records = SharedReads::Records;
 
-  /// Images that are older than `refusal_age` are not recent.
+  /// ReadRecent does not return images that are older than `refusal_age`.
   BucketReader(Table& table, Keys keys, const Clock& clock, milliseconds refusal_age,
                std::shared_ptr<BucketImageCache> cache);
 

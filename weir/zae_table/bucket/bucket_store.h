@@ -23,14 +23,14 @@ struct BucketStoreOptions {
   std::size_t remembered_images = 100'000;
   /// Seeds the pauses between divisions, and, if `random` is empty, all other draws.
   std::uint64_t seed = 0;
-  /// Returns random bits, also for the write fence, so a forked process must draw others. Called
-  /// under a lock. Empty: a generator that `seed` seeds.
+  /// Returns random bits, also for the write fence, so a forked process must draw other bits than
+  /// its parent. Called under a lock. Empty: a generator that `seed` seeds.
   std::function<std::uint64_t()> random{};
   /// The write units in a second that one item bears, in millitokens, stored in buckets that are
   /// created. A bucket is divided when its load exceeds 45 % of that.
   std::int64_t write_capacity = kWriteCapacity;
-  /// The greatest age of a cached image from which a request is refused, or a look is returned. If
-  /// the image is older, the item is read. At most kLongestRefusalAge.
+  /// The greatest age of a cached image that a refusal, or the result of a request for 0 tokens,
+  /// may rely on. If the image is older, the item is read. At most kLongestRefusalAge.
   milliseconds refusal_age{1000};
   /// The least time between two writes that store the limits of refused requests in one bucket.
   milliseconds repair_rest{1000};
@@ -44,10 +44,10 @@ struct BucketStoreOptions {
 
 inline constexpr milliseconds kLongestRefusalAge{5000};
 
-/// Contract: store/bucket_store.h. Charges and Read name shard 0 and mean the whole bucket, however
-/// many shards it has; List returns each shard by itself. A bucket whose item receives nearly half
-/// of the writes that one item bears, or whose writes are throttled because of the load on its key
-/// range, is divided in two in the background.
+/// Contract: weir/store/bucket/bucket_store.h. Charges and Read name shard 0 and mean the whole
+/// bucket, however many shards it has; List returns each shard by itself. A bucket whose item
+/// receives nearly half of the writes that one item bears, or whose writes are throttled because of
+/// the load on its key range, is divided in two in the background.
 ///
 /// If a call ends at its deadline while a write with its takes is in flight, tokens that this write
 /// takes are returned later, within about ten seconds: see Close. Callbacks do not nest: a call

@@ -23,156 +23,158 @@ class UpdateBuilder {
   std::vector<LimitUpdate> Make() {
     const std::vector<Limit>& limits = request_.target.limits;
     for (std::size_t i = 0; i < limits.size(); ++i) {
-      lines_.push_back(Asked(limits[i], request_.sums[i]));
+      updates_.push_back(NamedLimit(limits[i], request_.sums[i]));
     }
     for (std::size_t i = 0; i < image_.names.size(); ++i) {
-      const bool is_there = std::ranges::any_of(
-          lines_, [&](const LimitUpdate& line) { return line.old_index == static_cast<int>(i); });
-      if (!is_there) lines_.push_back(Left(i));
+      const bool is_there = std::ranges::any_of(updates_, [&](const LimitUpdate& update) {
+        return update.old_index == static_cast<int>(i);
+      });
+      if (!is_there) updates_.push_back(UnnamedLimit(i));
     }
-    return std::move(lines_);
+    return std::move(updates_);
   }
 
  private:
   // A limit that the request names.
-  LimitUpdate Asked(const Limit& limit, const MeterAmounts& amounts) {
+  LimitUpdate NamedLimit(const Limit& limit, const MeterAmounts& amounts) {
     const auto found = std::ranges::find(image_.names, limit.name);
-    LimitUpdate line =
+    LimitUpdate update =
         found == image_.names.end()
-            ? Joining(limit, amounts)
-            : Known(static_cast<std::size_t>(found - image_.names.begin()), limit, amounts);
-    line.asked = true;
-    line.amounts = amounts;
-    return line;
+            ? JoiningLimit(limit, amounts)
+            : StoredLimit(static_cast<std::size_t>(found - image_.names.begin()), limit, amounts);
+    update.asked = true;
+    update.amounts = amounts;
+    return update;
   }
 
   // A limit that the request names and the item has.
-  LimitUpdate Known(std::size_t index, const Limit& limit, const MeterAmounts& amounts) {
-    const bool extra = image_.IsExtra(limit.name);
+  LimitUpdate StoredLimit(std::size_t index, const Limit& limit, const MeterAmounts& amounts) {
+    const bool is_extra = image_.IsExtra(limit.name);
     const bool configures = request_.configures();
-    LimitUpdate line = Refilled(index, image_.stored[index]);
-    // A full extra holds no history, so an adjust gives it its parameters, too.
-    const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
-    const bool conforms =
-        configures || (extra && amounts.used() > 0 && (!request_.adjusts || is_full));
-    if (conforms && line.quota != limit.quota) line = Refilled(index, limit.quota);
-    line.extra = extra && !configures;
-    if (conforms || request_.adjusts) return line;
-    // An override is judged by a copy with its own capacity. The copy refills at the stored rate;
-    // only an extra's rate would be replaced by a take.
+    LimitUpdate update = RefilledLimit(index, image_.stored[index]);
+    // A full extra has no used tokens to remember, so an adjust may replace its parameters, too.
+    const bool is_full = update.conformed.tokens >= update.conformed.quota.capacity;
+    const bool replaces_quota =
+        configures || (is_extra && amounts.used() > 0 && (!request_.adjusts || is_full));
+    if (replaces_quota && update.quota != limit.quota) update = RefilledLimit(index, limit.quota);
+    update.extra = is_extra && !configures;
+    if (replaces_quota || request_.adjusts) return update;
+    // A take with an override is judged by a copy of the meter, which has the capacity of the
+    // override. The copy of a configured limit refills at the stored rate. The copy of an extra
+    // refills at the rate of the override, because a take would store that rate.
     Quota copy = ShareOf(limit.quota, image_.shards, image_.key.shard);
-    if (!extra) {
-      copy.amount = line.share.amount;
-      copy.period = line.share.period;
+    if (!is_extra) {
+      copy.amount = update.share.amount;
+      copy.period = update.share.period;
     }
-    line.least = line.share.capacity - copy.capacity;
-    if (copy != line.share) ChangeQuota(line.judged, copy);
-    return line;
+    update.least = update.share.capacity - copy.capacity;
+    if (copy != update.share) ChangeQuota(update.judged, copy);
+    return update;
   }
 
   // A limit that the request does not name stays. It becomes an extra if the request configures the
   // bucket.
-  LimitUpdate Left(std::size_t index) {
-    LimitUpdate line = Refilled(index, image_.stored[index]);
+  LimitUpdate UnnamedLimit(std::size_t index) {
+    LimitUpdate update = RefilledLimit(index, image_.stored[index]);
     const bool configures = request_.configures();
-    line.extra = configures || image_.IsExtra(line.name);
-    return line;
+    update.extra = configures || image_.IsExtra(update.name);
+    return update;
   }
 
   // A limit of the item, refilled until now and changed to `quota`.
-  LimitUpdate Refilled(std::size_t index, const Quota& quota) {
-    LimitUpdate line{.name = image_.names[index],
-                     .old_index = static_cast<int>(index),
-                     .quota = quota,
-                     .share = ShareOf(quota, image_.shards, image_.key.shard),
-                     .before = image_.bucket.meters[index]};
-    const Earned earned = EarnedIn(line.before, elapsed_);
-    line.gain = earned.whole;
-    line.gain_up = earned.rounded_up;
-    line.conformed = line.before;
-    Refill(line.conformed, elapsed_);
-    if (line.conformed.quota != line.share) ChangeQuota(line.conformed, line.share);
-    line.judged = line.conformed;
-    return line;
+  LimitUpdate RefilledLimit(std::size_t index, const Quota& quota) {
+    LimitUpdate update{.name = image_.names[index],
+                       .old_index = static_cast<int>(index),
+                       .quota = quota,
+                       .share = ShareOf(quota, image_.shards, image_.key.shard),
+                       .before = image_.bucket.meters[index]};
+    const Earned earned = EarnedIn(update.before, elapsed_);
+    update.gain = earned.whole;
+    update.gain_up = earned.rounded_up;
+    update.conformed = update.before;
+    Refill(update.conformed, elapsed_);
+    if (update.conformed.quota != update.share) ChangeQuota(update.conformed, update.share);
+    update.judged = update.conformed;
+    return update;
   }
 
   // A limit that the item does not have.
-  LimitUpdate Joining(const Limit& limit, const MeterAmounts& amounts) {
+  LimitUpdate JoiningLimit(const Limit& limit, const MeterAmounts& amounts) {
     const bool configures = request_.configures();
-    LimitUpdate line{.name = limit.name,
-                     .extra = !configures,
-                     .absent = !configures && amounts.used() == 0,
-                     .quota = limit.quota,
-                     .share = ShareOf(limit.quota, image_.shards, image_.key.shard)};
-    line.before = FullMeter(line.share);
-    // It may have been removed from the item before it was full: then it fills as slowly as the
-    // last of those (docs/adr/0017).
+    LimitUpdate update{.name = limit.name,
+                       .extra = !configures,
+                       .absent = !configures && amounts.used() == 0,
+                       .quota = limit.quota,
+                       .share = ShareOf(limit.quota, image_.shards, image_.key.shard)};
+    update.before = FullMeter(update.share);
+    // The limit may have been removed from the item before it was full. Then it is assumed to be
+    // full when the last of the removed limits would have been full (docs/adr/0017).
     if (image_.evicted && image_.evicted->left_full > now_) {
-      const auto& [left, full] = *image_.evicted;
-      line.before = MeterFullIn(line.share, full - std::min(left, now_));
-      Refill(line.before, left, now_);
+      const auto& [removed_at, full_at] = *image_.evicted;
+      update.before = MeterFullIn(update.share, full_at - std::min(removed_at, now_));
+      Refill(update.before, removed_at, now_);
     }
-    line.conformed = line.before;
-    line.judged = line.conformed;
-    return line;
+    update.conformed = update.before;
+    update.judged = update.conformed;
+    return update;
   }
 
   const BucketImage& image_;
   const BucketRequest& request_;
   UnixMillis now_;
   std::int64_t elapsed_;
-  std::vector<LimitUpdate> lines_;
+  std::vector<LimitUpdate> updates_;
 };
 
-milliseconds TimeToFull(const LimitUpdate& line) {
-  return RetryAfter(line.conformed, line.conformed.quota.capacity);
+milliseconds TimeToFull(const LimitUpdate& update) {
+  return RetryAfter(update.conformed, update.conformed.quota.capacity);
 }
 
-// `in_debt`: a limit in debt may be evicted, too.
-bool MayBeEvicted(const LimitUpdate& line, bool in_debt) {
-  return line.extra && line.old_index != kNotInImage && line.amounts.is_nothing() &&
-         !line.evicted && (in_debt || line.conformed.tokens >= 0);
+// `allows_debt`: a limit in debt may be evicted, too.
+bool MayBeEvicted(const LimitUpdate& update, bool allows_debt) {
+  return update.extra && update.old_index != kNotInImage && update.amounts.is_nothing() &&
+         !update.evicted && (allows_debt || update.conformed.tokens >= 0);
 }
 
-LimitUpdate* NearestToFull(std::vector<LimitUpdate>& lines, bool in_debt) {
+LimitUpdate* NearestToFull(std::vector<LimitUpdate>& updates, bool allows_debt) {
   LimitUpdate* nearest = nullptr;
-  for (LimitUpdate& line : lines) {
-    if (!MayBeEvicted(line, in_debt)) continue;
-    if (nearest == nullptr || TimeToFull(line) < TimeToFull(*nearest)) nearest = &line;
+  for (LimitUpdate& update : updates) {
+    if (!MayBeEvicted(update, allows_debt)) continue;
+    if (nearest == nullptr || TimeToFull(update) < TimeToFull(*nearest)) nearest = &update;
   }
   return nearest;
 }
 
-std::size_t CountStored(const std::vector<LimitUpdate>& lines) {
+std::size_t CountStored(const std::vector<LimitUpdate>& updates) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      lines, [](const LimitUpdate& line) { return !line.absent && !line.evicted; }));
+      updates, [](const LimitUpdate& update) { return !update.absent && !update.evicted; }));
 }
 
-bool Joins(const LimitUpdate& line) { return line.old_index == kNotInImage && !line.absent; }
+bool Joins(const LimitUpdate& update) { return update.old_index == kNotInImage && !update.absent; }
 
 // Limits in debt can be evicted later, when the debt is repaid; configured limits stay.
-std::string WhyNoRoom(const std::vector<LimitUpdate>& lines) {
-  const auto in_debt = static_cast<std::size_t>(std::ranges::count_if(
-      lines, [](const LimitUpdate& line) { return MayBeEvicted(line, true); }));
-  if (CountStored(lines) - in_debt <= kMaxMeters) {
+std::string WhyNoRoom(const std::vector<LimitUpdate>& updates) {
+  const auto evictable = static_cast<std::size_t>(std::ranges::count_if(
+      updates, [](const LimitUpdate& update) { return MayBeEvicted(update, true); }));
+  if (CountStored(updates) - evictable <= kMaxMeters) {
     return "those that are not configured are in debt; use fewer names, or try again when the debt "
            "is repaid";
   }
-  const auto joining = static_cast<std::size_t>(std::ranges::count_if(lines, Joins));
+  const auto joining = static_cast<std::size_t>(std::ranges::count_if(updates, Joins));
   return fmt::format(
       "{} of them are configured or asked for; name configured limits, or configure fewer",
-      CountStored(lines) - joining - in_debt);
+      CountStored(updates) - joining - evictable);
 }
 
-Error NoRoom(const std::vector<LimitUpdate>& lines, const BucketKey& key) {
+Error NoRoom(const std::vector<LimitUpdate>& all, const BucketKey& key) {
   std::vector<std::string> names;
-  for (const LimitUpdate& line : lines) {
-    if (Joins(line)) names.push_back(line.name);
+  for (const LimitUpdate& update : all) {
+    if (Joins(update)) names.push_back(update.name);
   }
   return {
       Code::kFailedPrecondition,
       fmt::format("{}/{}: no room for limits {}: its bucket holds {} limits at most, and {}",
-                  key.entity, key.resource, fmt::join(names, ", "), kMaxMeters, WhyNoRoom(lines))};
+                  key.entity, key.resource, fmt::join(names, ", "), kMaxMeters, WhyNoRoom(all))};
 }
 
 }  // namespace
@@ -184,51 +186,51 @@ std::vector<LimitUpdate> LimitUpdatesOf(const BucketImage& image, const BucketRe
 
 std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request) {
   const Target& target = request.target;
-  const BucketImage none{.key = target.key, .bucket = {}};
-  std::vector<LimitUpdate> lines = LimitUpdatesOf(none, request, {});
-  // The item is the same for an adjust of configured limits as for a take.
-  for (LimitUpdate& line : lines) {
-    if (!IsOverride(request)) line.extra = line.absent = false;
+  const BucketImage empty{.key = target.key, .bucket = {}};
+  std::vector<LimitUpdate> updates = LimitUpdatesOf(empty, request, {});
+  // An adjust of configured limits creates the same item as a take: the limits are configured.
+  for (LimitUpdate& update : updates) {
+    if (!IsOverride(request)) update.extra = update.absent = false;
   }
-  return lines;
+  return updates;
 }
 
-Status EvictExtras(std::vector<LimitUpdate>& lines, const BucketRequest& request) {
-  const bool is_override = IsOverride(request) && !request.adjusts;
+Status EvictExtras(std::vector<LimitUpdate>& updates, const BucketRequest& request) {
+  const bool is_override_take = IsOverride(request) && !request.adjusts;
   // A limit in debt is evicted as a last resort, and never for a take with an override.
-  while (CountStored(lines) > kMaxMeters) {
-    LimitUpdate* leaving = NearestToFull(lines, false);
-    if (leaving == nullptr && !is_override) leaving = NearestToFull(lines, true);
-    if (leaving == nullptr && !is_override) return {};
-    if (leaving == nullptr) return Fail(NoRoom(lines, request.target.key));
+  while (CountStored(updates) > kMaxMeters) {
+    LimitUpdate* leaving = NearestToFull(updates, false);
+    if (leaving == nullptr && !is_override_take) leaving = NearestToFull(updates, true);
+    if (leaving == nullptr && !is_override_take) return {};
+    if (leaving == nullptr) return Fail(NoRoom(updates, request.target.key));
     leaving->evicted = true;
   }
   return {};
 }
 
 std::optional<EvictedLimits> EvictedAfter(const BucketImage& image,
-                                          const std::vector<LimitUpdate>& lines, UnixMillis now) {
+                                          const std::vector<LimitUpdate>& updates, UnixMillis now) {
   std::optional<EvictedLimits> gone = image.evicted;
   if (gone && gone->left_full <= now) gone.reset();
-  for (const LimitUpdate& line : lines) {
-    if (!line.evicted || TimeToFull(line) == milliseconds(0)) continue;
-    const UnixMillis full = now + TimeToFull(line);
+  for (const LimitUpdate& update : updates) {
+    if (!update.evicted || TimeToFull(update) == milliseconds(0)) continue;
+    const UnixMillis full = now + TimeToFull(update);
     gone = EvictedLimits{now, gone ? std::max(gone->left_full, full) : full};
   }
   return gone;
 }
 
-bool Conforms(const BucketImage& image, const std::vector<LimitUpdate>& lines) {
-  return std::ranges::all_of(lines, [&](const LimitUpdate& line) {
-    if (line.absent) return true;
-    return line.old_index != kNotInImage && line.extra == image.IsExtra(line.name) &&
-           image.stored[static_cast<std::size_t>(line.old_index)] == line.quota;
+bool Conforms(const BucketImage& image, const std::vector<LimitUpdate>& updates) {
+  return std::ranges::all_of(updates, [&](const LimitUpdate& update) {
+    if (update.absent) return true;
+    return update.old_index != kNotInImage && update.extra == image.IsExtra(update.name) &&
+           image.stored[static_cast<std::size_t>(update.old_index)] == update.quota;
   });
 }
 
-Status CheckDebt(const std::vector<LimitUpdate>& lines, const BucketKey& key) {
-  for (const LimitUpdate& line : lines) {
-    if (line.amounts.debits == 0 || CanAdjust(line.conformed, line.amounts.net())) continue;
+Status CheckDebt(const std::vector<LimitUpdate>& updates, const BucketKey& key) {
+  for (const LimitUpdate& update : updates) {
+    if (update.amounts.debits == 0 || CanAdjust(update.conformed, update.amounts.net())) continue;
     return Fail(Code::kOutOfRange,
                 fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted", key.entity,
                             key.resource, FormatTokens(kMaxDebt)));
@@ -236,8 +238,9 @@ Status CheckDebt(const std::vector<LimitUpdate>& lines, const BucketKey& key) {
   return {};
 }
 
-bool Overflows(const LimitUpdate& line) {
-  return line.before.tokens + line.gain_up + line.amounts.returns > line.before.quota.capacity;
+bool Overflows(const LimitUpdate& update) {
+  return update.before.tokens + update.gain_up + update.amounts.returns >
+         update.before.quota.capacity;
 }
 
 }  // namespace weir::dynamo

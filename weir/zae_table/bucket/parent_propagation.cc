@@ -20,7 +20,7 @@ constexpr std::size_t kMaxAtOnce = 100;
 constexpr int kMaxWriteTries = 10;
 
 // Returns the incarnation for the buckets. An entity that was created before incarnations existed
-// is identified by its creation.
+// is identified by its time of creation.
 std::string IncarnationOf(const Owner& owner) {
   if (owner.incarnation && !owner.incarnation->empty()) return *owner.incarnation;
   if (owner.created_at && !owner.created_at->empty()) return *owner.created_at;
@@ -49,11 +49,13 @@ Write PropagationWrite(TableKey bucket, const Owner& owner, bool cascade) {
 
 // One call of PropagateParent. The request in flight keeps it alive.
 //
-//   ReadBuckets --> ReadOwner --> ReadPolicies --> WriteNext --> OnWritten --> EndPage --> done
-//        ^                                             ^             |            |
-//        |                                             +-------------+            |
-//        |                                               next bucket              |
-//        +-------------------- next page, or the second pass ---------------------+
+//                                                  OnWritten
+//                                                   ^     |  next bucket, or a retry
+//                                                   |     v
+//   ReadBuckets --> ReadOwner --> ReadPolicies --> WriteNext --> EndPage --> done
+//        ^              |                                           |
+//        |              +--> done, if there is no record            |
+//        +------------- next page, or the second pass --------------+
 class Propagator : public std::enable_shared_from_this<Propagator> {
  public:
   Propagator(Table& table, Keys keys, PropagationTarget target, Deadline deadline, Done<void> done)
@@ -131,7 +133,7 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
             Level::Resource(resource)};
   }
 
-  // `items`: those of LevelsOf for each resource, in this order.
+  // `items`: for each resource the items of LevelsOf, in this order.
   void SetCascades(const std::set<std::string>& resources,
                    const std::vector<std::optional<Item>>& items) {
     auto item = items.begin();
@@ -176,8 +178,8 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
   void EndPage() {
     if (buckets_.start_after) return ReadBuckets();
     if (++passes_ == kPasses || (target_.is_new && seen_.empty())) return done_({});
-    // The record may have changed since, by a process that does not find the buckets that this pass
-    // finds.
+    // The second pass reads the record again: another process may have changed the record since,
+    // without finding the buckets that the second pass finds.
     owner_.reset();
     cascades_.clear();
     ReadBuckets();
@@ -201,7 +203,7 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
   std::optional<Owner> owner_;
   std::map<std::string, bool> cascades_;  // keyed by resource
   std::vector<Bucket> unwritten_;         // the buckets of this page that are not written yet
-  std::set<std::string> seen_;            // keys of partitions that are written, or need no write
+  std::set<std::string> seen_;            // partition keys of buckets that need no (further) write
   std::size_t written_ = 0;
   int tries_ = 0;
   int passes_ = 0;

@@ -11,8 +11,8 @@ namespace weir::dynamo {
 /// The entity whose buckets get the copy.
 struct PropagationTarget {
   std::string entity;
-  /// It had no record before, and hardly has buckets: if none are found, the search is not
-  /// repeated.
+  /// The entity had no record before, so it hardly has buckets: if no bucket is found, the search
+  /// is not repeated.
   bool is_new = false;
 
   friend bool operator==(const PropagationTarget&, const PropagationTarget&) = default;
@@ -22,9 +22,9 @@ struct PropagationTarget {
 /// bucket names. This sets cascade, parent_id, pgen and pinc of every bucket of the entity, in all
 /// resources and shards, by the entity's record as it is read here, and changes nothing else.
 /// Cascade is the value of the first level that has one for the resource (entity and resource,
-/// entity, resource), else the entity's flag; false without a parent. A bucket that is gone is not
-/// created, and one with a higher pgen of the same pinc is not changed. Without a record nothing
-/// happens.
+/// entity, resource), else the entity's flag; false without a parent. A bucket that no longer
+/// exists is not created, and a bucket that has the same pinc and a higher pgen is not changed.
+/// Without a record nothing happens.
 ///
 /// Buckets are found by an index, which may lag, so the search is repeated after all buckets that
 /// it found are written. Not atomic: if it fails, the error names the entity and the number of

@@ -9,15 +9,16 @@ namespace {
 constexpr double kWeight = 0.25;
 constexpr double kContended = 0.5;
 
-// For this duration an image of an earlier refill counts as late, afterwards as newer.
+// An image of an earlier refill that arrives within this time after the last image is a late one.
+// After this time it shows a newer item.
 constexpr milliseconds kNewerFor{1000};
 
 bool SameParameters(const BucketImage& a, const BucketImage& b) {
   return a.names == b.names && a.stored == b.stored && a.extras == b.extras;
 }
 
-// Returns true if `from` had an rf that was far ahead, and `rf` may be the one that it was set back
-// to.
+// Returns true if the rf of `from` was far ahead, and `rf` may be the value to which it was set
+// back.
 bool IsSetBack(const BucketImage& from, UnixMillis rf) {
   return from.ahead && from.ahead->rf == from.bucket.time && rf >= from.ahead->seen;
 }

@@ -17,18 +17,18 @@ class SeenBucket {
   /// How an image was obtained.
   enum class Source {
     kRead,   ///< read, or returned by a write that failed
-    kAdded,  ///< left by a write of this process that did not move rf
-    kMoved,  ///< left by a write of this process that moved rf from that of the last image
-    kOwn,    ///< as kMoved, and the last image was current: it shows nothing of other processes
+    kAdded,  ///< stored by a write of this process that did not move rf
+    kMoved,  ///< stored by a write of this process that moved rf from that of the last image
+    kOwn,    ///< as kMoved, but the last image was read: it shows nothing of other processes
   };
   /// The position of a request among those of this process. Later ones mostly see later states.
   using Sequence = std::uint64_t;
   static constexpr milliseconds kContendedFor{2000};
 
-  /// Replaces the image. Returns false, and keeps the last state, if that one is of a later
-  /// request, which may also have shown that the item does not exist, or of a later refill. An
-  /// image of an earlier refill is accepted if the last one is older than a second: the item was
-  /// deleted and created again. It is accepted at once if `rf` was set back (time_ahead.h).
+  /// Replaces the image. Returns false, and keeps the present state (an image, or that the item
+  /// does not exist), if this state is of a later request or of a later refill. An image of an
+  /// earlier refill is accepted if the present image is older than a second, because the item was
+  /// then deleted and created again; and at once if `rf` was set back (time_ahead.h).
   bool Learn(BucketImage image, Source source, Sequence sent, Instant now);
   /// Records that the item does not exist, unless the last image is of a later request. `divided`:
   /// shard 1 of its bucket exists.
@@ -47,11 +47,11 @@ class SeenBucket {
   const Owner& owner() const { return *owner_; }
   bool is_divided() const { return divided_; }
   Instant seen_at() const { return seen_at_; }
-  /// Since when this process knows the stored parameters.
+  /// Returns the time since which this process knows the stored parameters.
   Instant parameters_since() const { return parameters_since_; }
   /// Returns true if other processes moved `rf` before most of the latest images, and have moved it
   /// at least once in each kContendedFor since (in a contended bucket they do so less often); or if
-  /// MarkContended was called within that time.
+  /// MarkContended was called within kContendedFor.
   bool IsContended(Instant now) const { return now < contended_until_; }
   /// Other processes use the bucket too, although this one has moved `rf`.
   void MarkContended(Instant now) { contended_until_ = now + kContendedFor; }
@@ -64,7 +64,7 @@ class SeenBucket {
   Instant seen_at_{INT64_MIN};
   Sequence sent_ = 0;
   Instant parameters_since_{INT64_MIN};
-  double surprise_ = 0;  // decayed share of the images that others had changed
+  double surprise_ = 0;  // decayed share of the images before which others had moved rf
   Instant contended_until_{INT64_MIN};
 };
 

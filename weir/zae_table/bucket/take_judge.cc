@@ -3,8 +3,8 @@
 namespace weir::dynamo {
 
 // Shards are missing if the item does not exist although the bucket is divided, or if the item has
-// an older count. If it has a newer one, only a take whose amount no longer fits the shard must be
-// divided differently.
+// an older count of shards. If the item has a newer count, only a take whose amount no longer fits
+// the shard must be divided differently.
 std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen) {
   if (part.shards == 0) return std::nullopt;
   const std::uint32_t shard = part.target->key.shard;
@@ -35,8 +35,8 @@ Opinion TakeJudge::Judge(const Part& take, const PartQueue& pending) const {
   Opinion opinion{.kind = Kind::kMayPay,
                   .verdict = batch.Judge(take.amounts, pending.UsedOf(*take.target))};
   const bool fits = opinion.verdict.wait == milliseconds(0);
-  // A refusal and a look are reported without a write that would correct them, so they need a young
-  // image.
+  // A refusal, and the result of a take of 0 tokens, are reported without a write that would
+  // correct them, so they need a young image.
   const bool is_answer = !fits || take.is_nothing();
   if (is_answer && !IsYoung(take)) return {.kind = Kind::kUnknown};
   if (!fits) opinion.kind = Kind::kRefused;

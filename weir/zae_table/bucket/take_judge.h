@@ -23,8 +23,8 @@ struct OtherShards {
 /// Returns nothing if the bucket is divided as the part's call assumes.
 std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen);
 
-/// Returns the time that dates a write of this part: that of its caller, advanced in steps of
-/// kDatedAgainAfter while the part is pending.
+/// Returns the bucket time at which a write of this part is dated: the time of its caller, advanced
+/// in steps of kDatedAgainAfter while the part is pending.
 UnixMillis DateOf(const Part& part, Instant at);
 
 inline constexpr milliseconds kDatedAgainAfter{250};
@@ -52,11 +52,11 @@ class TakeJudge {
 
   /// Judges by the image, less the tokens that all pending parts may use.
   Opinion Judge(const Part& take, const PartQueue& pending) const;
-  /// Returns true if the stored parameters differ from those of its target, and were seen after the
-  /// target was resolved.
+  /// Returns true if the stored parameters differ from those of the take's target, and were seen
+  /// after the target was resolved.
   bool IsOutdated(const Part& take, const BucketBatch& batch) const;
-  /// Returns true if a refusal may rely on the image: it is younger than refusal_age, or came after
-  /// the take.
+  /// Returns true if a refusal may rely on the image: it is younger than refusal_age, or was seen
+  /// after the take began.
   bool IsYoung(const Part& take) const;
   /// Returns true if the take's limits are configured, and differ from those that are stored.
   bool HasOtherLimits(const Part& take) const;

@@ -8,9 +8,9 @@ namespace {
 
 constexpr milliseconds kLongAgo = std::chrono::hours(24 * 3650);
 
-// An rf that is less far ahead is not set back: T reaches it soon. The times of Weir's processes
-// differ by less, so a correct rf is not set back even if a process whose time is behind has marked
-// it.
+// An rf that is less far ahead is not set back: bucket time reaches it soon. The times of Weir's
+// processes differ by less, so a correct rf is not set back even if a process whose time is behind
+// has marked it.
 constexpr milliseconds kLeastAhead{10'000};
 
 // The process that wrote a mark may have a time that is ahead by this much.
@@ -29,7 +29,8 @@ std::optional<UnixMillis> MarkedAt(const BucketImage& image, UnixMillis now) {
   return image.ahead->seen;
 }
 
-// For a mark of another rf: it is so young that the client which moves rf is still active.
+// For a mark of another rf: returns true if the mark is so young that the client which moves rf is
+// still active.
 bool IsMarkedLately(const BucketImage& image, UnixMillis now) {
   return image.ahead && image.ahead->seen <= now + kMarkLead && image.ahead->seen > now - kMarkRest;
 }
@@ -47,7 +48,7 @@ milliseconds FillTime(const BucketImage& image) {
       static_cast<std::int64_t>(std::min(longest, static_cast<double>(kLongAgo.count()))));
 }
 
-// Limits that left at a time far ahead are recorded as having left at the new rf. The time that
+// Limits that were removed at a time far ahead are recorded as removed at the new rf. The time that
 // they need to be full stays the same.
 void SetBackGone(Expression& e, const EvictedLimits& gone, UnixMillis rf) {
   e.RequireEqual(kGone, Of(FormatGone(gone)));
@@ -57,8 +58,9 @@ void SetBackGone(Expression& e, const EvictedLimits& gone, UnixMillis rf) {
   e.Set(kGone, Of(FormatGone({rf, rf + until_full})));
 }
 
-// From now on the bucket refills as if its clock had been correct since the rest ended. Its limit
-// of writes was not refilled while rf was ahead, and shows nothing of the load.
+// From now on the bucket refills as if its clock had been correct since the rest (kAheadRest)
+// ended. `wcu` was not refilled while rf was ahead, and shows nothing about the load, so it is
+// filled.
 void SetBack(Expression& e, const BucketImage& image, UnixMillis rf, UnixMillis now) {
   e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders).Set(kLastSetBack, Of(now.value));
   if (image.evicted && IsFarAhead(image.evicted->last_left, now))

@@ -26,8 +26,8 @@ AheadStep NextAheadStep(const BucketImage& image, UnixMillis now);
 
 /// Returns the time at which `rf` may be set back, which is also its new value: kAheadRest after
 /// the mark, or after `now` if there is no mark, but not before the bucket could have been filled
-/// since the last set-back. Returns nothing if `rf` is not far ahead of `now`, or `now` reaches it
-/// by about that time anyway.
+/// since the last set-back. Returns nothing if `rf` is not far ahead of `now`, or if bucket time
+/// reaches `rf` by about that time anyway.
 std::optional<UnixMillis> SetBackAt(const BucketImage& image, UnixMillis now);
 
 struct AheadRequest {

@@ -47,7 +47,7 @@ class ShardSum {
     }
   }
 
-  // The first shard that has a limit determines its quota.
+  // The first shard that has a limit determines the quota of that limit.
   std::size_t IndexOf(const BucketImage& shard, std::size_t index) {
     const std::string& name = shard.names[index];
     const auto found = std::ranges::find(whole_.names, name);
@@ -95,14 +95,14 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
     }
     table_.BatchGet(std::move(all), deadline_, [self = shared_from_this()](Result<Items> items) {
       if (!items) return self->done_(Fail(std::move(items.error())));
-      Result<bool> is_all = self->Take(*items);
+      Result<bool> is_all = self->MakeRecords(*items);
       if (!is_all) return self->done_(Fail(std::move(is_all.error())));
       *is_all ? self->done_(std::move(self->records_)) : self->Read();
     });
   }
 
-  // Returns false if there are more shards than were read.
-  Result<bool> Take(const Items& items) {
+  // Makes the records. Returns false if there are more shards than were read.
+  Result<bool> MakeRecords(const Items& items) {
     records_.clear();
     bool is_all = true;
     std::size_t at = 0;
@@ -137,10 +137,11 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
     return images;
   }
 
-  // Returns true if the bucket has more shards than were read.
+  // Raises `bucket.shards` to the number of shards that the images show. Returns true if it was
+  // raised.
   static bool GrowTo(BucketToRead& bucket, const std::vector<BucketImage>& shards) {
     if (bucket.key.shard != 0) return false;
-    std::uint32_t most = 2;  // Shard 0 may have been deleted alone.
+    std::uint32_t most = 2;  // Shard 0 may have been deleted alone: shard 1 is read, too.
     if (!shards.empty()) most = std::ranges::max_element(shards, {}, &BucketImage::shards)->shards;
     const bool grows = most > bucket.shards;
     bucket.shards = std::max(most, bucket.shards);

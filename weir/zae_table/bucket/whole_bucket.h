@@ -17,9 +17,9 @@ namespace weir::dynamo {
 /// Returns the bucket that these are shards of: for each limit the quota of the whole bucket, and
 /// the tokens of all shards, each refilled to `now` by its own part of the rate. The sum is never
 /// more than the shards could pay at `now`: fractions of a millitoken, missing shards, and limits
-/// that a shard lacks count as nothing. A wait that is computed from it is a lower bound, since a
-/// full shard earns nothing for the others. A single bucket that is not divided is returned as of
-/// its own time. REQUIRES: not empty; shards of one bucket, each once.
+/// that a shard lacks count as nothing. A wait that is computed from the sum is a lower bound,
+/// since a full shard earns nothing for the others. A bucket that is not divided is returned as of
+/// its own time, not refilled to `now`. REQUIRES: not empty; shards of one bucket, each once.
 BucketRecord JoinShards(std::span<const BucketImage> shards, UnixMillis now);
 
 /// A bucket to be read.

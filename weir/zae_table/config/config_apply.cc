@@ -54,8 +54,8 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
   // Returns the changes that this round may plan. Only the first round plans the whole list, to
   // check it.
   std::span<const ConfigChange> Window() const {
-    const std::span<const ConfigChange> left = std::span(changes_).subspan(made_);
-    return made_ == 0 ? left : left.first(std::min(left.size(), kMaxActions));
+    const std::span<const ConfigChange> todo = std::span(changes_).subspan(made_);
+    return made_ == 0 ? todo : todo.first(std::min(todo.size(), kMaxActions));
   }
 
   void Round() {
@@ -161,9 +161,9 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     PropagationTarget target = std::move(plan_.propagated.back());
     plan_.propagated.pop_back();
     PropagateParent(table_, keys_, std::move(target), deadline_,
-                    [self = shared_from_this()](Status stamped) {
-                      if (stamped) return self->PropagateNext();
-                      self->End(std::move(stamped.error()));
+                    [self = shared_from_this()](Status copied) {
+                      if (copied) return self->PropagateNext();
+                      self->End(std::move(copied.error()));
                     });
   }
 
@@ -213,7 +213,7 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
   ConfigPlan plan_;
   int tries_ = 0;
   bool first_is_audited_ = false;  // the event of the first change that is not made yet is stored
-  std::size_t dropped_ = 0;        // limits that earlier parts of this change have deleted
+  std::size_t dropped_ = 0;        // limits deleted by earlier transactions of this change
 };
 
 }  // namespace

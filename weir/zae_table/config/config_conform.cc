@@ -31,8 +31,8 @@ bool ConcernsOne(Code code) {
          code == Code::kInvalidArgument;
 }
 
-// Returns the limits with those that block as their level's item has them. Clients of zae-limiter
-// and the aggregator go by the bucket's parameters.
+// Returns the limits; those that block get the quota that their level's item stores, because
+// clients of zae-limiter and the aggregator use the parameters that the bucket stores.
 LevelLimits AsStored(LevelLimits limits) {
   for (Limit& limit : limits.limits) {
     if (Blocks(limit)) limit.quota = FromStored(ToStored(limit.quota));
@@ -40,8 +40,9 @@ LevelLimits AsStored(LevelLimits limits) {
   return limits;
 }
 
-// One call of ConformBuckets. Pending requests own it. It alternates between pages of the entities'
-// buckets and up to kConformedAtOnce buckets of these, until both lists are empty.
+// One call of ConformBuckets. Pending requests own it. It alternates between reading pages of the
+// entities' buckets and conforming up to kConformedAtOnce of these buckets, until both lists are
+// empty.
 class Conforming : public std::enable_shared_from_this<Conforming> {
  public:
   Conforming(Table& table, Keys keys, BucketLimits& buckets, Deadline deadline, Done<void> done)
@@ -56,13 +57,13 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
       if (level.kind == Level::Kind::kEntity) found_.push_back({{level.entity, level.resource}});
       if (level.kind == Level::Kind::kEntityDefault) listings_.push_back(QueryOf(level.entity));
     }
-    EraseNext();
+    RunNext();
   }
 
  private:
   struct Found {
     BucketKey key;
-    bool by_default = false;  // the entity's default changed, which may not apply to this bucket
+    bool by_default = false;  // found because the entity's default changed, which may not apply
   };
   struct Listing {
     std::string entity;
@@ -80,7 +81,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   }
 
   // Conforms the buckets that are found before it reads further pages, to bound the memory.
-  void EraseNext() {
+  void RunNext() {
     if (failed_ >= kMaxFailures) return End();
     if (!found_.empty()) return ConformSome();
     if (!listings_.empty()) return ListSome();
@@ -90,15 +91,15 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   void ListSome() {
     std::vector<Listing> some = TakeSome(listings_);
     const auto self = shared_from_this();
-    const auto asked = std::make_shared<const std::vector<Listing>>(std::move(some));
+    const auto batch = std::make_shared<const std::vector<Listing>>(std::move(some));
     StartAll<QueryAnswer>(
-        asked->size(),
+        batch->size(),
         [&](std::size_t i, Done<QueryAnswer> done) {
-          table_.Query((*asked)[i].query, deadline_, std::move(done));
+          table_.Query((*batch)[i].query, deadline_, std::move(done));
         },
-        [self, asked](std::vector<Result<QueryAnswer>> pages) {
-          for (std::size_t i = 0; i < pages.size(); ++i) self->TakePage((*asked)[i], pages[i]);
-          self->EraseNext();
+        [self, batch](std::vector<Result<QueryAnswer>> pages) {
+          for (std::size_t i = 0; i < pages.size(); ++i) self->TakePage((*batch)[i], pages[i]);
+          self->RunNext();
         });
   }
 
@@ -131,20 +132,20 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
               self->NoteFailure(NameOf((*some)[i]), answers[i].error());
             }
           }
-          self->EraseNext();
+          self->RunNext();
         });
   }
 
   // Reads the limits that apply to the bucket, and has them stored. A bucket that was found by the
-  // entity's default is left alone if it has a level of its own (level 0).
+  // entity's default is not changed if it has a level of its own (level 0).
   void Conform(const Found& found, Done<void> done) {
     const auto levels = LevelsOfPair(found.key.entity, found.key.resource);
     ReadLimits(table_, keys_, levels, deadline_,
                Then<LevelAnswers>(std::move(done), [self = shared_from_this(), found](
-                                                       LevelAnswers set, Done<void> next) {
-                 const auto level = FirstWithLimits(set, {0, 1, 2, 3});
+                                                       LevelAnswers answers, Done<void> next) {
+                 const auto level = FirstWithLimits(answers, {0, 1, 2, 3});
                  if (!level || (found.by_default && *level == 0)) return next({});
-                 TargetPtr target = TargetOf(found.key, AsStored(*std::move(set[*level])));
+                 TargetPtr target = TargetOf(found.key, AsStored(*std::move(answers[*level])));
                  self->buckets_.Conform(std::move(target), self->deadline_, std::move(next));
                }));
   }
@@ -167,14 +168,14 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
     return fmt::format("{} of {}", listing.query.start_after ? "more" : "all", listing.entity);
   }
 
-  // Notes a failure.
+  // Counts a failure; `what` names the bucket or the page.
   void NoteFailure(std::string what, const Error& error) {
     if (missed_++ < kMaxNamed) named_.push_back(std::move(what));
     if (!first_) first_ = error;
     if (!ConcernsOne(error.code)) ++failed_;
   }
 
-  // Buckets and pages that are left after too many failures are reported as missed too.
+  // Buckets and pages that were not tried after too many failures are reported as missed too.
   void End() {
     if (!first_) return done_({});
     const Error error = *first_;

@@ -22,9 +22,9 @@ std::vector<Level> EntityLevelsIn(std::span<const ConfigChange> changes);
 ///
 /// At most 25 requests are in flight. Not atomic. If one bucket fails, the others are processed all
 /// the same; after ten failures in a row that may concern all buckets, the rest is given up. The
-/// error has the code of the first failure. It names up to ten buckets that may still have other
-/// limits, and says that the same change is to be made again, which repeats all of this. `table`
-/// and `buckets` must outlive the call.
+/// error has the code of the first failure. Its message names up to ten buckets that may still have
+/// other limits, and says that the same change is to be made again, which repeats this call.
+/// `table` and `buckets` must outlive the call.
 void ConformBuckets(Table& table, const Keys& keys, BucketLimits& buckets,
                     const std::vector<Level>& levels, Deadline deadline, Done<void> done);
 

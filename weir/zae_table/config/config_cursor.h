@@ -10,7 +10,7 @@
 namespace weir::dynamo {
 
 // A cursor begins with the listing that it belongs to: one of these letters, or the kind of the
-// level. Then it has the identifiers of the last item of the previous page. Identifiers have no
+// level. Then the identifiers of the last item of the previous page follow. Identifiers have no
 // spaces.
 inline constexpr char kAllEntities = 'e';
 inline constexpr char kChildren = 'c';

@@ -4,9 +4,8 @@
 // l_L_ra in whole tokens and l_L_rp in whole SECONDS. Weir adds the following attributes, which
 // other readers ignore and writers of zae-limiter's Python client may drop at any time:
 //
-//   wx_q_L      a quota that whole tokens and seconds cannot express, in the form of FormatQuota.
-//   It
-//               is valid only while the three numbers are those that were written with it.
+//   wx_q_L      a quota that whole tokens and seconds cannot express, in the form of FormatQuota;
+//               valid only while the three numbers are those that were written with it
 //   wx_a_L      the allowance in milliseconds; absent if there is none
 //   wx_order    the names of the limits, separated by commas; absent if the names are sorted
 //   wx_managed  true: set by a limits file (also in an entity's item)
@@ -30,8 +29,8 @@ inline constexpr std::string_view kOrder = "wx_order";
 inline constexpr std::string_view kManaged = "wx_managed";
 inline constexpr std::string_view kRevision = "wx_rev";
 inline constexpr std::string_view kOnUnavailable = "on_unavailable";
-/// In the system's item: the retention of audit events. Neither a limit nor content of the level:
-/// changes of the level do not change it.
+/// In the system's item: the retention of audit events. It is neither a limit nor content of the
+/// level: changes of the level do not change it.
 inline constexpr std::string_view kAuditRetention = "audit_retention_days";
 
 /// The numbers of one limit as they are stored.
@@ -45,9 +44,10 @@ struct StoredQuota {
 
 /// Returns the quota in whole tokens and seconds: exactly, if it can be expressed so. Otherwise the
 /// capacity is rounded down, to at least 1 token, and the rate is not above the quota's: the period
-/// is rounded up to seconds and the amount in it rounded down to tokens; if that is 0, it is one
-/// token in the number of seconds, rounded up, that it takes. A quota of 0 (Blocks) is the least
-/// one that zae-limiter's clients accept: one token in 366 days.
+/// is rounded up to seconds, and the amount in that period is rounded down to tokens. If the amount
+/// would be 0, it is one token, and the period is the time in which `quota` refills one token,
+/// rounded up to seconds. A quota of 0 (Blocks) becomes the smallest quota that zae-limiter's
+/// clients accept: one token in 366 days.
 StoredQuota ToStored(const Quota& quota);
 /// Returns the quota of these numbers. REQUIRES: FitsOurs(stored).
 Quota FromStored(const StoredQuota& stored);

@@ -29,8 +29,8 @@ tl::unexpected<Error> RefuseFeature(const Level& level, const FieldName& name) {
                                    Printable(name.limit), Printable(what)));
 }
 
-// Refuses features that change the meaning of the whole item. In zae-limiter `disabled: false` only
-// overrides a level that is disabled, and such a level is refused itself, so it is ignored.
+// Refuses features that change the meaning of the whole item. `disabled: false` is ignored: in
+// zae-limiter it only overrides a disabled level, and a disabled level is itself refused.
 Status CheckFlags(const Level& level, const Item& item) {
   if (item.contains("disabled") && GetFlag(item, "disabled") != false) {
     return Refuse(level, "it is disabled or bypassed, which weir does not implement");
@@ -64,8 +64,8 @@ Result<StoredLimits> ReadNumbers(const Level& level, const Item& item) {
   return limits;
 }
 
-// The exact text is valid only with the numbers that it was written with: another client may have
-// changed these since, and left the text, which it does not know.
+// The exact text is valid only with the numbers that it was written with: another client, which
+// does not know the text, may have changed the numbers since and left the text unchanged.
 Result<Limit> ReadLimit(const Level& level, const Item& item, const std::string& name,
                         const StoredQuota& stored) {
   if (const std::string* text = GetText(item, fmt::format("{}{}", kExactPrefix, name))) {

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kChildSort = "CHILD#";
 
 // A page is read with one record more than its limit, to know whether there is a next page. Removes
-// this record, and returns the last one that is left; nothing if this is the last page.
+// the additional record, and returns the last record of the page; nothing if there is no next page.
 template <class Record>
 std::optional<Record> CutTo(std::size_t limit, std::vector<Record>& records) {
   if (records.size() <= limit) return std::nullopt;
@@ -166,7 +166,7 @@ QueryRequest AllEntities(const Keys& keys, const std::string& after) {
   return query;
 }
 
-// Returns nothing if the entity has another parent by now: the index lags.
+// Returns nothing if the entity does not have this parent any more: the index may lag.
 Result<std::optional<EntityRecord>> ReadChild(const Item& item,
                                               const std::optional<std::string>& parent) {
   WEIR_ASSIGN_OR_RETURN(EntityRecord record, ReadEntity(item));

@@ -23,8 +23,8 @@
 namespace weir::dynamo {
 namespace {
 
-// The greatest number of limits that one part of a deletion removes. The rest of the transaction is
-// for the registries and the event.
+// The greatest number of limits that one transaction of a deletion deletes. The other actions of
+// the transaction are for the registries and the event.
 constexpr std::size_t kMaxDrops = 90;
 
 template <class... Cases>
@@ -110,16 +110,16 @@ class ConfigPlanner {
   }
 
   Status LoadLevel(const Level& level, const Item& item) {
-    // The table only needs to know that the level has limits, since no change depends on which:
-    // they are replaced, deleted or left. So a limit "x" represents them.
+    // table_ only needs to know that the level has limits. No change depends on what they are,
+    // since limits are only replaced, deleted or kept. So one limit "x" represents them.
     const PutLimits load{level, {.limits = {{"x", PerMinute(1)}}}};
     if (touched_.levels.contains(level)) {
       WEIR_ASSIGN_OR_RETURN(const auto limits, ReadConfig(level, item));
       if (limits) loads_.emplace_back(load);
     } else if (NamesEntity(level) && touched_.deleted.contains(level.entity)) {
       dropped_.insert(level);
-      // Names that other writers use may be refused by the table. Then it only knows that the
-      // entity has remainders.
+      // table_ may refuse names that other writers use. Then it only knows that the entity has
+      // other records.
       if (Check(load)) {
         loads_.emplace_back(load);
       } else {
@@ -158,8 +158,8 @@ class ConfigPlanner {
     for (const Level& level : dropped_) Drop(level);
   }
 
-  // Deletes a level with its entity. If the list is one deletion of an entity with many limits, the
-  // rest is left for the next part.
+  // Deletes a level of a deleted entity. If the only change is the deletion of an entity with many
+  // limits, the next transaction deletes the remaining limits (plan_.partial).
   void Drop(const Level& level) {
     const Item& old = *state_.Find(keys_.Config(level));
     if (changes_.size() == 1 && plan_.writes.size() == kMaxDrops) {
@@ -185,15 +185,15 @@ class ConfigPlanner {
       const bool moves = anew || before.entity.parent != after->entity.parent;
       moves_an_entity_ |= moves && !anew;
       if (moves && after->entity.parent) RequireAncestors(*after->entity.parent);
-      const bool flips = before.entity.cascade != after->entity.cascade;
-      const bool concerns =
-          anew ? after->entity.parent.has_value() : moves || flips || before == *after;
-      if (concerns) plan_.propagated.push_back({id, anew});
+      const bool changes_cascade = before.entity.cascade != after->entity.cascade;
+      const bool must_propagate =
+          anew ? after->entity.parent.has_value() : moves || changes_cascade || before == *after;
+      if (must_propagate) plan_.propagated.push_back({id, anew});
     }
   }
 
-  // As zae-limiter does, keeps clients out that do not know that entities move. They would charge
-  // the parent that they have cached.
+  // As zae-limiter does, locks out clients that do not know that an entity can get another parent:
+  // they would charge the parent that they have cached.
   Status PlanClientMin() {
     if (!moves_an_entity_) return {};
     const Item* record = state_.Find(VersionRecord());

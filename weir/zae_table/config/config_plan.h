@@ -42,16 +42,17 @@ struct ConfigState {
   /// retention of events.
   std::map<TableKey, std::optional<Item>> items;
   std::set<std::string> with_buckets;  ///< the entities to be deleted that have buckets
-  /// An earlier part of the first change was made, and its event was stored (ConfigPlan::partial).
+  /// An earlier transaction made a part of the first change, and stored its event
+  /// (ConfigPlan::partial).
   bool first_is_audited = false;
 
   /// Returns null if the item does not exist, or was not read.
   const Item* Find(const TableKey& key) const;
 };
 
-/// Returns the keys of the items that the changes name: levels, entities, and their parents; with
-/// entities also that of the version record, in which MakePlan raises client_min if an entity that
-/// exists gets another parent.
+/// Returns the keys of the items that the changes name: levels, entities, and their parents. If
+/// they name entities, also returns the key of the version record, in which MakePlan raises
+/// client_min if an entity that exists gets another parent.
 std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> changes);
 
 /// The writes of a list of changes, in the order in which they are made: `writes`, then the erasure
@@ -64,12 +65,13 @@ struct ConfigPlan {
   std::vector<std::string> erased_entities;
   /// Entities whose parent and cascade are copied into their buckets at the very end
   /// (PropagateParent): new entities with a parent, entities whose parent or cascade changes, and
-  /// entities whose record stays the same, so that applying it again continues after a failure.
+  /// entities whose record stays the same, so that applying the record again continues after a
+  /// failure.
   std::vector<PropagationTarget> propagated;
   /// Writes that are made after the erasure, one by one: they delete the items of entities.
   std::vector<Write> deleted_items;
-  /// `writes` do not delete all limits of the one entity to be deleted: after them the change must
-  /// be planned again, before its other steps.
+  /// `writes` do not delete all limits of the one entity to be deleted: after `writes` the change
+  /// must be planned again, before its other steps.
   bool partial = false;
   /// The number of limits that `writes` delete with entities.
   std::size_t dropped = 0;

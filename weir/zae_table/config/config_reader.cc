@@ -76,7 +76,7 @@ class Reader : public std::enable_shared_from_this<Reader> {
                     });
   }
 
-  // Stores the items. The parents that they name are read next, unless they have been read.
+  // Stores the items. The parents that the items name are read next, unless already read.
   void Take(std::vector<std::optional<Item>> items) {
     std::set<TableKey> parents;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -118,9 +118,9 @@ void ReadConfigState(Table& table, const Keys& keys, std::span<const ConfigChang
 
 void ReadLimits(Table& table, const Keys& keys, std::span<const Level> levels, Deadline deadline,
                 Done<std::vector<std::optional<LevelLimits>>> done) {
-  std::vector<TableKey> stored;
-  for (const Level& level : levels) stored.push_back(keys.Config(level));
-  table.BatchGet(std::move(stored), deadline,
+  std::vector<TableKey> table_keys;
+  for (const Level& level : levels) table_keys.push_back(keys.Config(level));
+  table.BatchGet(std::move(table_keys), deadline,
                  [done = std::move(done), asked = std::vector<Level>(levels.begin(), levels.end())](
                      Result<std::vector<std::optional<Item>>> items) mutable {
                    if (!items) return done(Fail(std::move(items.error())));

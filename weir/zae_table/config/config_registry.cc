@@ -59,17 +59,17 @@ Expression RegistryChanges::ChangeResources(const Item* read) const {
   return change.Set(kResources, {ToSet(members)}).RequireEqual(kResources, {*known});
 }
 
-// A count that would become 0 is removed, on the condition that it is as it was read. The others
-// are added to, so concurrent changes of them do not conflict.
+// A count that would become 0 is removed, on the condition that it is as it was read. The other
+// counts are changed by additions, so concurrent changes of them do not conflict.
 Expression RegistryChanges::ChangeCounts(const Item* read) const {
   Expression change;
-  for (const auto& [resource, by] : counts_) {
-    if (by == 0 || !IsCountable(resource)) continue;
+  for (const auto& [resource, delta] : counts_) {
+    if (delta == 0 || !IsCountable(resource)) continue;
     const auto known = read == nullptr ? std::nullopt : GetNumber(*read, resource);
-    if (by > 0) {
-      change.Add(resource, by);
-    } else if (known && *known + by > 0) {
-      change.Add(resource, by).Require(resource, ">", -by);
+    if (delta > 0) {
+      change.Add(resource, delta);
+    } else if (known && *known + delta > 0) {
+      change.Add(resource, delta).Require(resource, ">", -delta);
     } else if (known) {
       change.Remove(resource).RequireEqual(resource, Of(*known));
     }

@@ -1,9 +1,9 @@
 // The registries: two items that list the resources with limits.
 //
 // Format: zae-limiter 0.17.0 (data model 1.3 f and g). One item has a string set of the resources
-// that have defaults. The other has one attribute per resource, named after it, which counts the
-// entities with limits for this resource (`_default_`: entities with default limits) and is removed
-// when it would be 0.
+// that have defaults. The other has one attribute per resource, named after the resource, which
+// counts the entities with limits for this resource (`_default_`: entities with default limits) and
+// is removed when the count would be 0.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class RegistryChanges {
     const Item* counts = nullptr;
   };
   /// Appends at most one write for each registry. A write fails if the registry has changed since
-  /// it was read so that the write would be wrong.
+  /// the read in such a way that the write would be wrong.
   void AppendTo(const Keys& keys, const Read& read, std::vector<Write>& writes) const;
 
  private:

@@ -24,16 +24,18 @@
 namespace weir::dynamo {
 
 /// Finds items by an index and reads them consistently from the table, in the order of their keys.
-/// The index must return them in the order of their partitions. Within a partition it has no order,
-/// so the items of the last partition of a page are kept until the next page. An index may lag
-/// behind the table: items that it does not show yet are missed, and deleted items are left out.
+/// The index must return them in the order of their partitions. Within a partition the index has no
+/// order, so the keys of the last partition of a page are held until the next page. An index may
+/// lag behind the table: items that it does not show yet are missed, and deleted items are left
+/// out.
 template <class Record>
 class ConfigScan {
  public:
   struct Request {
     QueryRequest query;                           ///< the query of the index
     std::function<bool(const TableKey&)> accept;  ///< selects keys of the index
-    /// Parses an item. Nothing: it is left out. An error: its message is reported in `unreadable`.
+    /// Parses an item. Nothing: the item is left out. An error: its message is added to
+    /// `unreadable`.
     std::function<Result<std::optional<Record>>(const Item&)> read;
     std::size_t want = 1;         ///< the number of records, unless there are fewer
     std::vector<TableKey> known;  ///< keys that are read whether the index shows them or not
@@ -79,16 +81,16 @@ class ConfigScan {
     }
     query_.start_after = page.last_key;
     std::ranges::sort(keys_);
-    const auto twice = std::ranges::unique(keys_);
-    keys_.erase(twice.begin(), twice.end());
+    const auto duplicates = std::ranges::unique(keys_);
+    keys_.erase(duplicates.begin(), duplicates.end());
   }
 
-  // Returns the number of keys in keys_ whose partitions the index has returned completely. They
-  // are the first ones.
+  // Returns the number of keys in keys_ whose partitions the index has returned completely. These
+  // keys come first.
   std::size_t CountComplete() const {
     if (!query_.start_after) return keys_.size();
-    const auto open = std::ranges::lower_bound(keys_, partition_, {}, &TableKey::pk);
-    return static_cast<std::size_t>(open - keys_.begin());
+    const auto incomplete = std::ranges::lower_bound(keys_, partition_, {}, &TableKey::pk);
+    return static_cast<std::size_t>(incomplete - keys_.begin());
   }
 
   // Reads the items of complete partitions, as many as are wanted.
@@ -102,14 +104,14 @@ class ConfigScan {
                           [self](Result<std::vector<std::optional<Item>>> items) {
                             if (!items) return self->done_(Fail(std::move(items.error())));
                             self->Take(*items);
-                            EraseNext(self);
+                            RunNext(self);
                           });
   }
 
-  static void EraseNext(const Ptr& self) {
-    const bool all = !self->query_.start_after && self->keys_.empty();
+  static void RunNext(const Ptr& self) {
+    const bool is_at_end = !self->query_.start_after && self->keys_.empty();
     const bool is_full = self->found_.records.size() >= self->want_;
-    if (all || is_full) return self->done_(std::move(self->found_));
+    if (is_at_end || is_full) return self->done_(std::move(self->found_));
     if (self->CountComplete() > 0) return Resolve(self);
     Step(self);
   }

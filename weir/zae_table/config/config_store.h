@@ -15,9 +15,9 @@ namespace weir::dynamo {
 /// Contract: store/config_store.h; for lists of changes that are long or delete entities, see also
 /// weir/zae_table/config/config_apply.h. If an item uses a feature of zae-limiter that is not
 /// implemented, calls that read or write it fail with kFailedPrecondition, name the feature, and
-/// leave the item as it is; deleting its entity deletes it.
+/// leave the item unchanged; deleting the entity of the item deletes the item.
 ///
-/// Thread-safe; has no state. `table` must outlive it and every pending call.
+/// Thread-safe; has no state. `table` must outlive this object and every pending call.
 class DynamoConfigStore final : public ConfigStore {
  public:
   /// Called with the id of each entity that a list of changes has deleted, or may have deleted
@@ -45,8 +45,8 @@ class DynamoConfigStore final : public ConfigStore {
                     Deadline deadline, Done<Page<EntityRecord>> done) override;
   /// After all changes are made, stores the changed limits of entities in their buckets
   /// (weir/zae_table/config/config_conform.h). If that fails, the changes are stored all the same,
-  /// the error names buckets, and applying the list again completes it. A list of one DeleteLimits
-  /// may be repeated too: it completes the buckets, and then fails with kNotFound.
+  /// the error names buckets, and applying the list again completes the buckets. A list of one
+  /// DeleteLimits may be repeated too: it completes the buckets, and then fails with kNotFound.
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) override;
 
  private:

@@ -66,7 +66,8 @@ bool IsIdentity(std::string_view attribute) {
   return std::ranges::find(kNames, attribute) != kNames.end() || attribute.starts_with("GSI");
 }
 
-// Requires that the item exists, and is counted by the registries as it was read.
+// Requires that the item exists, and that the registries count it exactly if they did when it was
+// read.
 void RequireRegistration(const Level& level, const Item& old, Expression& expression) {
   expression.RequireExists("PK");
   if (!NamesEntity(level)) return;
@@ -77,7 +78,7 @@ void RequireRegistration(const Level& level, const Item& old, Expression& expres
   }
 }
 
-// Requires that the content is as it was read: by Weir's revision, or, if the item has none, by
+// Requires that the content is as it was read: compares Weir's revision or, if the item has none,
 // each attribute. Writers of zae-limiter's Python client replace the whole item and so drop the
 // revision.
 void RequireAsRead(const Level& level, const Item& old, Expression& expression) {
@@ -104,8 +105,8 @@ Write SetConfig(const Keys& keys, const LevelRecord& record, const Item* old,
   } else {
     RequireAsRead(level, *old, write.expression);
     for (const auto& [attribute, value] : *old) {
-      const bool gone = attribute != kRevision && !contents.contains(attribute);
-      if (gone && IsContent(level, attribute)) write.expression.Remove(attribute);
+      const bool is_obsolete = attribute != kRevision && !contents.contains(attribute);
+      if (is_obsolete && IsContent(level, attribute)) write.expression.Remove(attribute);
     }
   }
   contents.emplace(kRevision, Of(Hex(revision)));

@@ -16,8 +16,9 @@ namespace weir::dynamo {
 Write SetConfig(const Keys& keys, const LevelRecord& record, const Item* old,
                 std::uint64_t revision);
 
-/// Returns the write that removes the content of the level, on the same condition. It deletes the
-/// item, or, if the item has attributes that Weir does not know, removes the others from it.
+/// Returns the write that removes the content of the level, on the same condition as SetConfig. The
+/// write deletes the item, or, if the item has attributes that Weir does not know, only removes the
+/// attributes of the content.
 Write ClearConfig(const Keys& keys, const Level& level, const Item& old);
 /// Returns true if the item has no attributes that Weir does not know, so that ClearConfig deletes
 /// it.

@@ -63,15 +63,15 @@ class Eraser : public std::enable_shared_from_this<Eraser> {
 
   // Erases one page: all items but the entity's own one and its configurations.
   void Erase(const std::vector<Item>& items, QueryRequest request, void (Eraser::*then)()) {
-    std::vector<TableKey> gone;
+    std::vector<TableKey> deleted;
     for (const Item& item : items) {
       TableKey key = KeyOf(item);
       const bool stays =
           key.pk == own_.partition && (key.sk == kEntitySort || key.sk.starts_with(kConfigSort));
-      if (!stays) gone.push_back(std::move(key));
+      if (!stays) deleted.push_back(std::move(key));
     }
     table_.DeleteAll(
-        std::move(gone), deadline_,
+        std::move(deleted), deadline_,
         [self = shared_from_this(), request = std::move(request), then](Status erased) {
           if (!erased) return self->done_(Fail(std::move(erased.error())));
           if (request.start_after) return self->ErasePages(request, then);

@@ -98,7 +98,7 @@ void RequireParent(const Item& old, Expression& expression) {
   expression.RequireSameAs(old, "pgen").RequireSameAs(old, "parent_id");
 }
 
-Write On(const Keys& keys, const std::string& id, Write::Kind kind) {
+Write EntityWrite(const Keys& keys, const std::string& id, Write::Kind kind) {
   return {.kind = kind, .key = keys.Entity(id), .item = {}};
 }
 
@@ -131,7 +131,7 @@ Result<EntityRecord> ReadEntity(const Item& item) {
 }
 
 Write MakeEntity(const Keys& keys, const EntityRecord& record, const Birth& birth) {
-  Write write = On(keys, record.entity.id, Write::Kind::kUpdate);
+  Write write = EntityWrite(keys, record.entity.id, Write::Kind::kUpdate);
   write.expression.RequireAbsent("PK");
   SetContents(keys, record, nullptr, write.expression);
   SetBirth(record.entity, birth, write.expression);
@@ -139,23 +139,23 @@ Write MakeEntity(const Keys& keys, const EntityRecord& record, const Birth& birt
 }
 
 Write ChangeEntity(const Keys& keys, const EntityRecord& record, const Item& old) {
-  Write write = On(keys, record.entity.id, Write::Kind::kUpdate);
+  Write write = EntityWrite(keys, record.entity.id, Write::Kind::kUpdate);
   RequireIncarnation(old, write.expression);
   RequireParent(old, write.expression);
   SetContents(keys, record, &old, write.expression);
   const std::string* parent = GetText(old, "parent_id");
   const bool moves =
       parent == nullptr ? record.entity.parent.has_value() : record.entity.parent != *parent;
-  // A change of the flag also increments pgen: if two changes are copied to the buckets at once,
-  // the later one prevails.
-  const bool flips = record.entity.cascade != GetFlag(old, "cascade").value_or(false);
-  if (moves || flips) write.expression.Add("pgen", 1);
+  // A change of cascade also increments pgen, so that if two changes are copied to the buckets at
+  // once, the later change prevails.
+  const bool changes_cascade = record.entity.cascade != GetFlag(old, "cascade").value_or(false);
+  if (moves || changes_cascade) write.expression.Add("pgen", 1);
   return write;
 }
 
 Write RemakeEntity(const Keys& keys, const EntityRecord& record, const Item& old,
                    const Birth& birth) {
-  Write write = On(keys, record.entity.id, Write::Kind::kUpdate);
+  Write write = EntityWrite(keys, record.entity.id, Write::Kind::kUpdate);
   RequireIncarnation(old, write.expression);
   SetContents(keys, record, nullptr, write.expression);
   SetBirth(record.entity, birth, write.expression);
@@ -163,13 +163,13 @@ Write RemakeEntity(const Keys& keys, const EntityRecord& record, const Item& old
 }
 
 Write DropEntity(const Keys& keys, const std::string& id, const Item& old) {
-  Write write = On(keys, id, Write::Kind::kDelete);
+  Write write = EntityWrite(keys, id, Write::Kind::kDelete);
   RequireIncarnation(old, write.expression);
   return write;
 }
 
 Write CheckEntity(const Keys& keys, const std::string& id, const Item* old) {
-  Write write = On(keys, id, Write::Kind::kCheck);
+  Write write = EntityWrite(keys, id, Write::Kind::kCheck);
   if (old == nullptr) {
     write.expression.RequireAbsent("PK");
     return write;

@@ -18,7 +18,7 @@ struct EntityLevelsPage {
 
 /// Reads all configurations of the entity from its partition, consistently, and returns one page of
 /// them in the order of Level. (In the order of their keys the entity's default would be among the
-/// resources; in that of Level it is the first.) kResourceExhausted if there are more than
+/// resources; in the order of Level it is the first.) kResourceExhausted if there are more than
 /// kMaxConfigs. `table` must outlive the call.
 void ListLevelsOfEntity(Table& table, const Keys& keys, EntityLevelsPage page, Deadline deadline,
                         Done<Page<LevelRecord>> done);

@@ -10,7 +10,7 @@
 namespace weir::dynamo {
 namespace {
 
-// Removes the prefix from the front. Returns false if the text has another one.
+// Removes the prefix from the front. Returns false if the text does not begin with it.
 bool TakePrefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());

@@ -18,7 +18,7 @@
 
 namespace weir::dynamo {
 
-/// The prefix of the sort key of each of these items, and of those of an entity for a resource.
+/// The prefix of the sort keys of all these items, those of entities included.
 inline constexpr std::string_view kLegacyLimitSort = "#LIMIT#";
 
 /// A level in any namespace of the table.

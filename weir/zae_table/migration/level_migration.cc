@@ -33,7 +33,7 @@ tl::unexpected<Error> NotMigrated(const NamespaceLevel& at, std::string_view why
               fmt::format("{}: {}; its legacy items are left as they are", Describe(at), why));
 }
 
-// Returns the limits of the level without its legacy items.
+// Returns the limits in the level's composite item.
 Result<LevelLimits> ReadComposite(const Level& level, const Item* composite) {
   if (composite == nullptr) return LevelLimits{};
   WEIR_ASSIGN_OR_RETURN(auto limits, ReadConfig(level, *composite));
@@ -41,14 +41,14 @@ Result<LevelLimits> ReadComposite(const Level& level, const Item* composite) {
 }
 
 std::vector<std::string> DifferencesOf(const NamespaceLevel& at, const std::vector<Limit>& legacy,
-                                       const std::vector<Limit>& kept) {
+                                       const std::vector<Limit>& composite) {
   std::vector<std::string> lines;
   for (const Limit& limit : legacy) {
-    const auto same = std::ranges::find(kept, limit.name, &Limit::name);
-    if (same != kept.end() && same->quota == limit.quota) continue;
+    const auto same = std::ranges::find(composite, limit.name, &Limit::name);
+    if (same != composite.end() && same->quota == limit.quota) continue;
     lines.push_back(fmt::format(
         "{}: the composite item has {}, which stays; the legacy item {} is removed", Describe(at),
-        same == kept.end() ? fmt::format("no limit {}", limit.name) : FormatLimit(*same),
+        same == composite.end() ? fmt::format("no limit {}", limit.name) : FormatLimit(*same),
         FormatLimit(limit)));
   }
   return lines;

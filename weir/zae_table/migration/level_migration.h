@@ -1,4 +1,5 @@
-// Plans the migration of the legacy limits of one level into its composite item. No I/O.
+// Plans the migration of the legacy limits of one level into its composite item (one item with all
+// limits of the level). No I/O.
 #pragma once
 
 #include <optional>
@@ -25,12 +26,13 @@ struct StoredLevel {
 struct LevelMigration {
   /// One transaction, on the condition that the state is as it was read: the composite item and its
   /// registration, unless the level has limits already; the deletion of the legacy items; the
-  /// event. None: there are no legacy items.
+  /// event. Empty: there are no legacy items.
   std::vector<Write> writes;
-  bool stores_limits = false;   ///< the limits are those of the legacy items
-  std::size_t removed = 0;      ///< legacy items
+  bool stores_limits = false;   ///< `writes` store the limits of the legacy items
+  std::size_t removed = 0;      ///< the number of legacy items that `writes` delete
   std::vector<Limit> limits{};  ///< the limits of the level afterwards
-  /// The level has limits already, and these of the legacy items differ from them; one text each.
+  /// If the level has limits already: one text for each limit of a legacy item that differs from
+  /// them.
   std::vector<std::string> differences{};
 };
 

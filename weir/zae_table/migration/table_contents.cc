@@ -28,7 +28,7 @@ bool HasNoNamespace(std::string_view pk) {
   return std::ranges::any_of(kKinds, [&](std::string_view kind) { return pk.starts_with(kind); });
 }
 
-// Reads the item as a listing does. Items of other kinds are not read.
+// Parses the item as a listing does. Items of kinds that no listing contains are not parsed.
 Status ReadAsListed(const Keys& keys, const TableKey& key, const Item& item) {
   if (const auto level = LevelAt(keys, key)) {
     WEIR_ASSIGN_OR_RETURN(const auto limits, ReadConfig(*level, item));
@@ -45,8 +45,8 @@ Status ReadAsListed(const Keys& keys, const TableKey& key, const Item& item) {
 
 // One call of ReadContents. Pending requests own it.
 struct ContentsCall : std::enable_shared_from_this<ContentsCall> {
-  ContentsCall(Table& of_table, std::uint64_t limit, Deadline until, Done<TableContents> report)
-      : table(of_table), max_items(limit), deadline(until), done(std::move(report)) {}
+  ContentsCall(Table& of_table, std::uint64_t limit, Deadline until, Done<TableContents> on_done)
+      : table(of_table), max_items(limit), deadline(until), done(std::move(on_done)) {}
 
   Table& table;
   const std::uint64_t max_items;
@@ -55,9 +55,9 @@ struct ContentsCall : std::enable_shared_from_this<ContentsCall> {
   TableContents contents{};
 
   void ReadPage(std::optional<Item> start_after) {
-    const std::uint64_t left = max_items - contents.scanned;
-    if (left == 0) return EndIncomplete();
-    table.Scan({.limit = std::min(left, kContentsPage), .start_after = std::move(start_after)},
+    const std::uint64_t remaining = max_items - contents.scanned;
+    if (remaining == 0) return EndIncomplete();
+    table.Scan({.limit = std::min(remaining, kContentsPage), .start_after = std::move(start_after)},
                deadline, [self = shared_from_this()](Result<QueryAnswer> page) {
                  if (!page) return self->done(Fail(std::move(page.error())));
                  for (const Item& item : page->items) AddTo(self->contents, item);

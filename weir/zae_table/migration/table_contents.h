@@ -11,18 +11,18 @@
 namespace weir::dynamo {
 
 struct TableContents {
-  std::uint64_t scanned = 0;         ///< items
-  bool complete = true;              ///< these are all
-  std::uint64_t legacy_limits = 0;   ///< items with one limit each, of before 0.8
-  std::uint64_t unread_limits = 0;   ///< items with the sort key of such a limit that name none
-  std::uint64_t legacy_buckets = 0;  ///< buckets in the partitions of entities, of before 0.9
-  std::uint64_t no_namespace = 0;    ///< items with keys of before namespaces
+  std::uint64_t scanned = 0;         ///< the number of items that were read
+  bool complete = true;              ///< these are all items of the table
+  std::uint64_t legacy_limits = 0;   ///< items with one limit each, from before 0.8
+  std::uint64_t unread_limits = 0;   ///< items with a legacy limit's sort key that name no limit
+  std::uint64_t legacy_buckets = 0;  ///< buckets in the partitions of entities, from before 0.9
+  std::uint64_t no_namespace = 0;    ///< items with keys from before namespaces
   /// Limits, entities and buckets that Weir leaves out of listings: the item and the reason, such
   /// as the feature that it uses.
   BoundedLines unreadable{};
 };
 
-/// Adds one item.
+/// Counts one item.
 void AddTo(TableContents& contents, const Item& item);
 
 /// Reads at most `max_items` items, page by page. The items are read in the order of a scan, so

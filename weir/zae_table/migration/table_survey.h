@@ -12,7 +12,7 @@ struct SurveyLines {
   /// One line for each difference from a table that Create makes, and for each kind of items that
   /// has to be migrated.
   std::vector<std::string> differences{};
-  /// Facts that need no action: items that age out, and those that Weir does not support.
+  /// Facts that need no action: items that will expire, and items that Weir does not support.
   std::vector<std::string> notes{};
   /// What an upgrade would do, by schema version.
   std::vector<std::string> upgrade{};

@@ -60,7 +60,7 @@ Write SetVersion(const Item& record, const UpgradeReport& report, const UpgradeR
   return write;
 }
 
-// Returns whether the record is as an upgrade with this report leaves it.
+// Returns whether the record already has the values that an upgrade with this report sets.
 bool IsSet(const Item& record, const UpgradeReport& report) {
   const VersionInfo info = ReadVersion(record);
   return (!report.sets_version || info.schema == kSchemaVersion) &&
@@ -69,18 +69,20 @@ bool IsSet(const Item& record, const UpgradeReport& report) {
 
 // One call of UpgradeTable. Pending requests own it.
 //
-//   ReadShape --> ReadRecord --> ScanPage <------------+------------------+
-//                                   |                  | no more levels   |
-//                                   v                  |                  |
-//                                NextLevel ------------+                  |
-//                                   |                                     |
-//                                   v                                     |
-//                                ReadLevel --> ReadItems --> Migrate -> NextLevel
-//                                   ^                           |
-//                                   +------- changed since -----+
-//   the last page is done: SetSchema
+//   ReadShape --> ReadRecord --> ScanPage <---(no more levels of the page)---+
+//                                   |                                        |
+//                                   v                                        |
+//                      +-------> NextLevel ----------------------------------+
+//                      |            |  |
+//                      |            |  +---(no more pages)--> SetSchema
+//                      |            v
+//                      |         ReadLevel --> ReadItems --> Migrate
+//                      |            ^                         |   |
+//                      |            +----(changed since)------+   |
+//                      +---------(the level is done)--------------+
 //
-// Refuse completes the call with an error before the scan, End with the report after it began.
+// An error before the scan completes the call with that error (OrRefuse). An error after the scan
+// has begun completes the call with the report (OrEnd, End).
 class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
  public:
   UpgradeCall(Table& table, UpgradeRequest request, std::function<Deadline()> deadlines,
@@ -155,7 +157,8 @@ class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
                 }));
   }
 
-  // The items of a level follow each other, so a level is met again only right after itself.
+  // A scan returns the items of a level one after the other, so a level that differs from the level
+  // of the previous item is new.
   void TakePage(QueryAnswer page) {
     next_page_ = std::move(page.last_key);
     for (const Item& item : page.items) {
@@ -218,7 +221,7 @@ class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
       return EndLevel();
     }
     plan_ = *std::move(plan);
-    if (plan_.writes.empty()) return EndLevel();  // another process has migrated it
+    if (plan_.writes.empty()) return EndLevel();  // another process has migrated the level
     if (request_.dry_run) return CountLevel();
     const std::string token = Hex(request_.sources.random()) + Hex(request_.sources.random());
     table_.TransactPatiently(
@@ -252,20 +255,20 @@ class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
 
   void SetSchema() {
     if (!report_.problems.empty()) report_.sets_version = false;
-    const bool changes = report_.sets_version || !report_.aggregator.empty();
-    if (request_.dry_run || !changes) return done_(std::move(report_));
+    const bool has_changes = report_.sets_version || !report_.aggregator.empty();
+    if (request_.dry_run || !has_changes) return done_(std::move(report_));
     table_.Apply(SetVersion(record_, report_, request_), true, deadlines_(),
                  [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& set) {
                    self->EndWith(set);
                  });
   }
 
-  void EndWith(const tl::expected<WriteAnswer, WriteFailure>& set) {
-    if (set) return done_(std::move(report_));
-    if (set.error().kind != FailureClass::kConditional) return End(set.error().error);
-    // An attempt whose response was lost, or another upgrade, has set it.
-    const auto& now = set.error().old_item;
-    if (now && IsSet(*now, report_)) return done_(std::move(report_));
+  void EndWith(const tl::expected<WriteAnswer, WriteFailure>& answer) {
+    if (answer) return done_(std::move(report_));
+    if (answer.error().kind != FailureClass::kConditional) return End(answer.error().error);
+    // An attempt whose response was lost, or another upgrade, may have set the values.
+    const auto& present = answer.error().old_item;
+    if (present && IsSet(*present, report_)) return done_(std::move(report_));
     End({Code::kAborted,
          "the version record has changed since it was read; run the upgrade again"});
   }
@@ -277,8 +280,8 @@ class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
   UpgradeReport report_;
   Item record_;                         // the version record as it was read
   std::optional<Item> next_page_;       // start of the next page
-  std::optional<NamespaceLevel> last_;  // the last level of the scan
-  std::vector<NamespaceLevel> levels_;  // levels of the page, the next one last
+  std::optional<NamespaceLevel> last_;  // the level of the last legacy item scanned
+  std::vector<NamespaceLevel> levels_;  // pending levels of the page, the next one last
   StoredLevel stored_;
   LevelMigration plan_;
   int tries_ = 0;

@@ -31,21 +31,21 @@ struct UpgradeReport {
   std::string aggregator{};     ///< the version of the aggregator that was removed; empty: none
   std::uint64_t levels = 0;     ///< levels whose limits were stored
   std::uint64_t conflicts = 0;  ///< levels that had limits already, which stay
-  std::uint64_t removed = 0;    ///< legacy items
-  std::uint64_t unread = 0;     ///< items with the sort key of a limit that names none; they stay
+  std::uint64_t removed = 0;    ///< legacy items that were deleted
+  std::uint64_t unread = 0;     ///< items with a legacy sort key that name no limit; they stay
   BoundedLines done{};          ///< one line for each level
   BoundedLines differences{};   ///< limits of removed items that differ from those that stay
-  BoundedLines problems{};      ///< levels that are left as they are; then the version stays, too
-  /// The error that ended the run early. Everything else here was done before it. What the request
-  /// that failed would have done may have happened, too.
+  BoundedLines problems{};      ///< levels that are not migrated; then the version stays, too
+  /// The error that ended the run early. Everything else in the report was done before the error.
+  /// What the request that failed would have done may have happened, too.
   std::optional<Error> ended{};
 };
 
 /// Reads the version record and the keys and indexes, then all items, page by page. Each level with
 /// legacy items is migrated in one transaction, with its audit event, on the condition that its
-/// items are as they were read; if they have changed, it is read again, up to ten times. A run that
-/// ended early changed whole levels only, and another run does the rest. The stored minimum of
-/// clients stays.
+/// items are as they were read; if they have changed, the level is read again, up to ten times. A
+/// run that ended early changed whole levels only, and another run does the rest. The stored
+/// minimum version of clients stays.
 ///
 /// `deadlines` returns the deadline of each request, because the scan of a large table takes long.
 ///

@@ -60,8 +60,8 @@ Result<std::vector<Write>> DecidePurge(std::string_view id, NamespaceRecords& re
   return writes;
 }
 
-// The name of an orphan leads to another id or to none. If Python was stopped between its two
-// writes, the record still says kActive.
+// The name of an orphan leads to another id or to none. The orphan's record still says kActive if
+// zae-limiter's Python client was stopped between its writes of the two records.
 std::vector<Namespace> OrphansAmong(const std::vector<Namespace>& by_id,
                                     const std::vector<Namespace>& by_name) {
   std::set<std::string, std::less<>> resolved;

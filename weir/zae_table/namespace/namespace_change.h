@@ -11,8 +11,9 @@
 
 namespace weir::dynamo {
 
-/// Each returns the writes of one change; none if all is as wanted already. `records` become what
-/// they are after the writes. The errors are those of Namespaces' methods.
+/// Each function returns the writes of one change (none if the records are as wanted already) and
+/// changes `records` to what they are after these writes. The errors are those of Namespaces'
+/// methods.
 using DecidedWrites = Result<std::vector<Write>>;
 [[nodiscard]] DecidedWrites DecideRegister(const Namespace& wanted, NamespaceRecords& records);
 [[nodiscard]] DecidedWrites DecideDelete(std::string_view name, NamespaceRecords& records,
@@ -20,7 +21,8 @@ using DecidedWrites = Result<std::vector<Write>>;
 [[nodiscard]] DecidedWrites DecideRecover(std::string_view id, NamespaceRecords& records);
 [[nodiscard]] DecidedWrites DecidePurge(std::string_view id, NamespaceRecords& records);
 
-/// Returns those of `by_id` that no name leads to, in their order. None of them is kActive.
+/// Returns the namespaces of `by_id` that no name leads to, in the order of `by_id`. A status
+/// kActive is replaced by kDeleted.
 std::vector<Namespace> OrphansAmong(const std::vector<Namespace>& by_id,
                                     const std::vector<Namespace>& by_name);
 

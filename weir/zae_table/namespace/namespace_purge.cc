@@ -40,10 +40,10 @@ std::vector<TableKey> ManagedBy(const Item& provisioner, const Keys& keys) {
   const Item* entities = GetMap(provisioner, "managed_entities");
   if (entities == nullptr) return Distinct(std::move(managed));
   for (const auto& [entity, value] : *entities) {
-    std::vector<std::string> on;
-    if (const List* list = std::get_if<List>(&value.held)) AddNames(*list, on);
-    for (std::string& resource : on) {
-      // The default's name is part of the key like any other.
+    std::vector<std::string> names;
+    if (const List* list = std::get_if<List>(&value.held)) AddNames(*list, names);
+    for (std::string& resource : names) {
+      // In the key, the name of the default resource is a name like any other.
       managed.push_back(keys.Config(Level::Entity(entity, std::move(resource))));
     }
   }
@@ -59,11 +59,10 @@ std::vector<TableKey> KeysOf(const std::vector<Item>& items) {
 
 // One purge. Each step starts the next one.
 //
-//   DeleteManaged --> Sweep --> FindExisting --> DeleteListed --> EndSweep --> DeleteSystem -->
-//   done
+//   DeleteManaged --> Sweep --> FindExisting --> DeleteListed --> EndSweep --> DeleteSystem
 //                       ^                             |              |
-//                       +--------- next page ---------+--------------+
-//                                                      an item was found
+//                       +--------- next page ---------+              |
+//                       +------------- an item was found ------------+
 struct PurgeCall : std::enable_shared_from_this<PurgeCall> {
   PurgeCall(Table& the_table, std::string_view id) : table(the_table), keys(std::string(id)) {}
 
@@ -88,7 +87,7 @@ struct PurgeCall : std::enable_shared_from_this<PurgeCall> {
   void EndSweep();
   // Deletes the system partition, and reports the result.
   void DeleteSystem();
-  // Deletes and counts.
+  // Deletes these items, and adds their number to `deleted`.
   void Delete(std::vector<TableKey> some, Done<void> next);
 
   // Returns a Done that ends the purge on an error, and calls `next` with a value.
@@ -116,8 +115,8 @@ void PurgeCall::DeleteManaged() {
             OrEnd<std::optional<Item>>([](PurgeCall& self, const std::optional<Item>& record) {
               if (!record) return self.Sweep(std::nullopt);
               std::vector<TableKey> managed = ManagedBy(*record, self.keys);
-              std::vector<TableKey> read = managed;
-              self.table.BatchGet(std::move(read), self.deadline,
+              std::vector<TableKey> wanted = managed;
+              self.table.BatchGet(std::move(wanted), self.deadline,
                                   self.OrEnd<std::vector<std::optional<Item>>>(
                                       [managed = std::move(managed)](PurgeCall& purging,
                                                                      const auto& items) mutable {
@@ -150,16 +149,16 @@ void PurgeCall::FindExisting(QueryAnswer page) {
   std::vector<TableKey> listed = KeysOf(page.items);
   if (listed.empty()) return DeleteListed({}, std::move(page.last_key));
   // The index may still list items that an earlier sweep, or an earlier purge, has deleted.
-  std::vector<TableKey> asked = listed;
-  table.BatchGet(std::move(asked), deadline,
+  std::vector<TableKey> wanted = listed;
+  table.BatchGet(std::move(wanted), deadline,
                  OrEnd<std::vector<std::optional<Item>>>(
                      [listed = std::move(listed), last_key = std::move(page.last_key)](
                          PurgeCall& self, const std::vector<std::optional<Item>>& items) mutable {
-                       std::vector<TableKey> there;
+                       std::vector<TableKey> existing;
                        for (std::size_t i = 0; i < items.size(); ++i) {
-                         if (items[i]) there.push_back(std::move(listed[i]));
+                         if (items[i]) existing.push_back(std::move(listed[i]));
                        }
-                       self.DeleteListed(std::move(there), std::move(last_key));
+                       self.DeleteListed(std::move(existing), std::move(last_key));
                      }));
 }
 

@@ -39,7 +39,7 @@ Write PutIfAbsent(Item record) {
   return put;
 }
 
-// An update of the reverse record, on condition of its status as it was read.
+// An update of the reverse record, on the condition that its status is as it was read.
 Write Update(const Namespace& reverse) {
   Write update{.kind = Write::Kind::kUpdate,
                .key = NamespaceReverse(reverse.id),
@@ -49,7 +49,7 @@ Write Update(const Namespace& reverse) {
   return update;
 }
 
-// Requires that the name does not lead to this id: it is free, or leads to another one.
+// Requires that the name does not lead to this id: the name is free, or leads to another id.
 void RequireOtherId(Expression& expression, std::string_view id) {
   const std::string pk = expression.Name("PK");
   const std::string held = expression.Name("namespace_id");

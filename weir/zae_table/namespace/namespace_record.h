@@ -35,15 +35,15 @@ struct NamespaceRecords {
 };
 
 /// Return the writes of one step, to be made in one transaction. Each requires the records to be as
-/// they were read. DeleteWrites requires both records to exist, recovery and purge the reverse one.
-/// Python writes the records one after the other; if it did only half, deletion and recovery do the
-/// rest.
+/// they were read. DeleteWrites requires both records to exist, RecoverWrites and BeginPurgeWrites
+/// the reverse record. zae-limiter's Python client writes the records one after the other; if it
+/// did only half, deletion and recovery do the rest.
 std::vector<Write> RegisterWrites(const Namespace& space);
 std::vector<Write> DeleteWrites(const NamespaceRecords& records, UnixMillis now);
 std::vector<Write> RecoverWrites(const NamespaceRecords& records);
 std::vector<Write> BeginPurgeWrites(const NamespaceRecords& records);
 
-/// Returns the write that ends a purge: deletes the reverse record, if that says kPurging.
+/// Returns the write that ends a purge: deletes the reverse record, if its status is kPurging.
 Write EndPurgeWrite(std::string_view id);
 
 }  // namespace weir::dynamo

@@ -46,8 +46,8 @@ void ListRecords(Table& table, std::string_view prefix, Deadline deadline,
   table.QueryAll({.index = {}, .partition = VersionRecord().pk, .sort_prefix = std::string(prefix)},
                  kMaxRecords, deadline,
                  Then<std::vector<Item>>(std::move(done), [](const std::vector<Item>& records,
-                                                             Done<std::vector<Namespace>> told) {
-                   told(ReadAll(records));
+                                                             Done<std::vector<Namespace>> next) {
+                   next(ReadAll(records));
                  }));
 }
 
@@ -55,9 +55,9 @@ void GetRecord(Table& table, const TableKey& key, Deadline deadline,
                Done<std::optional<Namespace>> done) {
   table.Get(key, deadline,
             Then<std::optional<Item>>(std::move(done), [](const std::optional<Item>& record,
-                                                          Done<std::optional<Namespace>> told) {
-              if (!record) return told(std::nullopt);
-              told(ReadNamespace(*record));
+                                                          Done<std::optional<Namespace>> next) {
+              if (!record) return next(std::nullopt);
+              next(ReadNamespace(*record));
             }));
 }
 
@@ -67,14 +67,14 @@ using ReadRecords = void (*)(Table&, std::string_view, Deadline, Done<NamespaceR
 void ReadByName(Table& table, std::string_view name, Deadline deadline,
                 Done<NamespaceRecords> done) {
   const auto forward = [&table, deadline](std::optional<Namespace> found,
-                                          Done<NamespaceRecords> told) {
-    if (!found) return told(NamespaceRecords{});
+                                          Done<NamespaceRecords> next) {
+    if (!found) return next(NamespaceRecords{});
     const TableKey reverse = NamespaceReverse(found->id);
     GetRecord(
         table, reverse, deadline,
         Then<std::optional<Namespace>>(
-            std::move(told), [found](std::optional<Namespace> by_id, Done<NamespaceRecords> both) {
-              both(NamespaceRecords{found, std::move(by_id)});
+            std::move(next), [found](std::optional<Namespace> by_id, Done<NamespaceRecords> then) {
+              then(NamespaceRecords{found, std::move(by_id)});
             }));
   };
   GetRecord(table, NamespaceForward(name), deadline,
@@ -84,14 +84,14 @@ void ReadByName(Table& table, std::string_view name, Deadline deadline,
 // Reads the reverse record, then the forward record of the name in it.
 void ReadById(Table& table, std::string_view id, Deadline deadline, Done<NamespaceRecords> done) {
   const auto reverse = [&table, deadline](std::optional<Namespace> found,
-                                          Done<NamespaceRecords> told) {
-    if (!found) return told(NamespaceRecords{});
+                                          Done<NamespaceRecords> next) {
+    if (!found) return next(NamespaceRecords{});
     const TableKey forward = NamespaceForward(found->name);
     GetRecord(
         table, forward, deadline,
-        Then<std::optional<Namespace>>(std::move(told), [found](std::optional<Namespace> by_name,
-                                                                Done<NamespaceRecords> both) {
-          both(NamespaceRecords{std::move(by_name), found});
+        Then<std::optional<Namespace>>(std::move(next), [found](std::optional<Namespace> by_name,
+                                                                Done<NamespaceRecords> then) {
+          then(NamespaceRecords{std::move(by_name), found});
         }));
   };
   GetRecord(table, NamespaceReverse(id), deadline,
@@ -124,8 +124,8 @@ void DecideAndWrite(std::unique_ptr<Change> owned, NamespaceRecords records) {
   if (!writes) return change.done(Fail(writes.error()));
   if (writes->empty()) return change.done(std::move(records));
   const std::string token = fmt::format("{:016x}{:016x}", change.random(), change.random());
-  auto written = [owned = std::move(owned), records = std::move(records)](
-                     tl::expected<WriteAnswer, WriteFailure> answer) mutable {
+  auto on_written = [owned = std::move(owned), records = std::move(records)](
+                        tl::expected<WriteAnswer, WriteFailure> answer) mutable {
     if (answer) return owned->done(std::move(records));
     const FailureClass kind = answer.error().kind;
     const bool lost = kind == FailureClass::kConditional || kind == FailureClass::kConflict;
@@ -135,7 +135,7 @@ void DecideAndWrite(std::unique_ptr<Change> owned, NamespaceRecords records) {
                      fmt::format("namespace {}: others change it at the same time; try again",
                                  Quoted(owned->name_or_id))));
   };
-  change.table.TransactPatiently(*writes, token, change.deadline, std::move(written));
+  change.table.TransactPatiently(*writes, token, change.deadline, std::move(on_written));
 }
 
 void Begin(std::unique_ptr<Change> owned) {
@@ -153,8 +153,8 @@ void Start(Change change) { Begin(std::make_unique<Change>(std::move(change))); 
 Done<NamespaceRecords> ReportRecord(std::optional<Namespace> NamespaceRecords::* which,
                                     Done<Namespace> done) {
   return Then<NamespaceRecords>(std::move(done),
-                                [which](NamespaceRecords records, Done<Namespace> told) {
-                                  told(std::move(*(records.*which)));
+                                [which](NamespaceRecords records, Done<Namespace> next) {
+                                  next(std::move(*(records.*which)));
                                 });
 }
 
@@ -230,13 +230,13 @@ void Namespaces::Orphans(const PageRequest& page, Deadline deadline, Done<Page<N
   ListRecords(table_, kReversePrefix, deadline,
               Then<std::vector<Namespace>>(
                   std::move(done), [&table = table_, page, deadline](std::vector<Namespace> by_id,
-                                                                     Done<Page<Namespace>> told) {
+                                                                     Done<Page<Namespace>> next) {
                     ListRecords(table, kForwardPrefix, deadline,
                                 Then<std::vector<Namespace>>(
-                                    std::move(told), [by_id = std::move(by_id), page](
+                                    std::move(next), [by_id = std::move(by_id), page](
                                                          const std::vector<Namespace>& by_name,
-                                                         Done<Page<Namespace>> answer) {
-                                      answer(PageOf(OrphansAmong(by_id, by_name), page));
+                                                         Done<Page<Namespace>> then) {
+                                      then(PageOf(OrphansAmong(by_id, by_name), page));
                                     }));
                   }));
 }
@@ -247,13 +247,13 @@ void Namespaces::Purge(std::string_view id, Deadline deadline, Done<std::uint64_
     return DecidePurge(id, records);
   };
   auto end = [&table = table_, id = std::string(id), deadline](std::uint64_t deleted,
-                                                               Done<std::uint64_t> told) {
+                                                               Done<std::uint64_t> next) {
     EndPurge(table, id, deadline,
-             ThenVoid(std::move(told), [deleted](Done<std::uint64_t> all) { all(deleted); }));
+             ThenVoid(std::move(next), [deleted](Done<std::uint64_t> then) { then(deleted); }));
   };
   auto delete_data = [&table = table_, id = std::string(id), deadline, end](
-                         const NamespaceRecords&, Done<std::uint64_t> told) {
-    PurgeData(table, id, deadline, Then<std::uint64_t>(std::move(told), end));
+                         const NamespaceRecords&, Done<std::uint64_t> next) {
+    PurgeData(table, id, deadline, Then<std::uint64_t>(std::move(next), end));
   };
   Start({table_, random_, std::string(id), ReadById, std::move(decide), deadline,
          Then<NamespaceRecords>(std::move(done), std::move(delete_data))});
@@ -268,17 +268,17 @@ void Namespaces::Resolve(std::string_view name_or_id, Deadline deadline, Done<st
         table_, NamespaceReverse(*id), deadline,
         Then<std::optional<Namespace>>(
             std::move(done),
-            [id = std::string(*id)](const std::optional<Namespace>& found, Done<std::string> told) {
-              told(ResolveId(id, found));
+            [id = std::string(*id)](const std::optional<Namespace>& found, Done<std::string> next) {
+              next(ResolveId(id, found));
             }));
   }
   GetRecord(
       table_, NamespaceForward(name_or_id), deadline,
       Then<std::optional<Namespace>>(
           std::move(done), [name = std::string(name_or_id)](const std::optional<Namespace>& found,
-                                                            Done<std::string> told) {
-            if (!found) return told(NotRegistered(name));
-            told(found->id);
+                                                            Done<std::string> next) {
+            if (!found) return next(NotRegistered(name));
+            next(found->id);
           }));
 }
 

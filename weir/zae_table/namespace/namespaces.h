@@ -19,11 +19,11 @@ namespace weir::dynamo {
 /// Returns 64 random bits at each call, on any thread.
 using RandomBits = std::function<std::uint64_t()>;
 
-/// Table and clock must outlive it and every call. Both records of a namespace change in one
-/// transaction. States that Python's two separate writes can leave are accepted, and the next
-/// change completes them. namespace_purge.h says what a purge deletes. An id without a record is
-/// one of zae-limiter's clients that are constructed directly (`id:default`).
-/// zae-limiter's clients that are constructed directly (`id:default`).
+/// Table and clock must outlive this object and every call. Both records of a namespace change in
+/// one transaction. zae-limiter's Python client writes the records separately: states between its
+/// two writes are accepted, and the next change completes them. namespace_purge.h says what a purge
+/// deletes. An id without a record is one that zae-limiter's clients use when they are constructed
+/// directly (`id:default`).
 class Namespaces final : public NamespaceStore {
  public:
   Namespaces(Table& table, const Clock& clock, RandomBits random)

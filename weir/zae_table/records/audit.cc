@@ -135,17 +135,17 @@ void AuditTrail::Append(const AuditEvent& event, Deadline deadline, Done<void> d
   if (Status valid = Check(event); !valid) return done(Fail(std::move(valid.error())));
   GetRetention(
       deadline, Then<std::int64_t>(std::move(done), [this, event, deadline](std::int64_t days,
-                                                                            Done<void> told) {
+                                                                            Done<void> next) {
         Write put = AuditWrite(keys_, event, days);
         put.expression.RequireAbsent("PK");
         table_.Apply(
             put, true, deadline,
-            [told = std::move(told)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
+            [next = std::move(next)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
               // The event is stored already: by an attempt of this call whose response was lost, or
               // by an earlier call.
-              const bool is_there = !kept && kept.error().kind == FailureClass::kConditional;
-              if (kept || is_there) return told({});
-              told(Fail(std::move(kept.error().error)));
+              const bool is_there = !answer && answer.error().kind == FailureClass::kConditional;
+              if (answer || is_there) return next({});
+              next(Fail(std::move(answer.error().error)));
             });
       }));
 }
@@ -179,8 +179,8 @@ std::int64_t RetentionIn(const Item* system) {
 void AuditTrail::GetRetention(Deadline deadline, Done<std::int64_t> done) {
   table_.Get(keys_.Config(Level::System()), deadline,
              Then<std::optional<Item>>(
-                 std::move(done), [](const std::optional<Item>& config, Done<std::int64_t> told) {
-                   told(RetentionIn(config ? &*config : nullptr));
+                 std::move(done), [](const std::optional<Item>& config, Done<std::int64_t> next) {
+                   next(RetentionIn(config ? &*config : nullptr));
                  }));
 }
 
@@ -191,9 +191,9 @@ void AuditTrail::SetRetention(std::int64_t days, const AuditEvent& event, Deadli
   // A repeated attempt has the same token, made of the event's id, so it is applied once.
   table_.TransactPatiently(
       {SetAuditRetention(keys_, days), AuditWrite(keys_, event, days)}, event.id, deadline,
-      [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
-        if (kept) return done({});
-        done(Fail(std::move(kept.error().error)));
+      [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
+        if (answer) return done({});
+        done(Fail(std::move(answer.error().error)));
       });
 }
 

@@ -33,13 +33,13 @@ Write AuditWrite(const Keys& keys, const AuditEvent& event, std::int64_t retenti
 /// `system` may be null: there is no such item.
 std::int64_t RetentionIn(const Item* system);
 
-/// The audit log of one namespace. Thread-safe. `table` must outlive it and every call.
+/// The audit log of one namespace. Thread-safe. `table` must outlive this object and every call.
 class AuditTrail final : public AuditLog {
  public:
   AuditTrail(Table& table, Keys keys) : table_(table), keys_(std::move(keys)) {}
 
-  /// Reads the retention, and then stores the event. An event that is stored already counts as
-  /// stored, so a call may be repeated.
+  /// Reads the retention, and then stores the event. If the event is stored already, the call
+  /// succeeds, so a call may be repeated.
   void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
   void List(std::string_view subject, const PageRequest& page, Deadline deadline,
             Done<Page<AuditEvent>> done) override;

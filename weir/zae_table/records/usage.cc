@@ -25,8 +25,8 @@ UsageKey UsageKeyOf(const UsageSnapshot& snapshot) {
   return {snapshot.entity, snapshot.resource, snapshot.window, snapshot.start};
 }
 
-// A cursor identifies the last snapshot of the previous page by its key without the names of the
-// filter: `<resource> <start> <window>` of one entity, `<entity> <start> <window>` of one resource.
+// A cursor identifies the last snapshot of the previous page. It is `<resource> <start> <window>`
+// if the filter names the entity, and `<entity> <start> <window>` if it names only the resource.
 std::string CursorOf(const UsageFilter& filter, const UsageSnapshot& last) {
   return fmt::format("{} {} {}", filter.entity ? last.resource : last.entity, FormatIso(last.start),
                      last.mixed ? kMixedWord : Name(last.window));
@@ -42,21 +42,21 @@ std::string CutWord(std::string_view& text) {
 
 Result<Item> StartAfter(const Keys& keys, const UsageFilter& filter, const std::string& cursor) {
   std::string_view rest = cursor;
-  const std::string open = CutWord(rest);
+  const std::string name = CutWord(rest);
   const auto start = ParseIso(CutWord(rest));
   const bool is_mixed = rest == kMixedWord;
   const auto window = is_mixed ? UsageWindow::kHourly : UsageWindowNamed(rest);
-  const bool is_named =
-      filter.entity ? CheckResource(open).has_value() : CheckEntityId(open).has_value();
-  const bool is_of_this = !filter.entity || !filter.resource || open == *filter.resource;
-  if (!is_named || !is_of_this || !start || !window) {
+  const bool is_valid_name =
+      filter.entity ? CheckResource(name).has_value() : CheckEntityId(name).has_value();
+  const bool matches_filter = !filter.entity || !filter.resource || name == *filter.resource;
+  if (!is_valid_name || !matches_filter || !start || !window) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("cursor {} is none of this listing; begin with an empty one, go on "
                             "with `next`",
                             Quoted(cursor)));
   }
-  const UsageKey usage = filter.entity ? UsageKey{*filter.entity, open, *window, *start}
-                                       : UsageKey{open, *filter.resource, *window, *start};
+  const UsageKey usage = filter.entity ? UsageKey{*filter.entity, name, *window, *start}
+                                       : UsageKey{name, *filter.resource, *window, *start};
   Item item = ToItem(KeyOfUsage(keys, usage, is_mixed));
   if (filter.entity) return item;
   item.emplace("GSI2PK", Of(keys.OfResource(*filter.resource)));
@@ -100,12 +100,12 @@ void UsageTable::Add(const UsageSnapshot& added, Deadline deadline, Done<void> d
 void UsageTable::AddTo(UsageOrigin origin, const UsageSnapshot& added, Deadline deadline,
                        Done<void> done) {
   auto applied = [this, origin, added, deadline,
-                  done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
-    if (kept) return done({});
-    const bool is_other = kept.error().kind == FailureClass::kConditional &&
-                          OriginOf(UsageKeyOf(added), kept.error().old_item) != origin;
-    if (is_other) return AddTo(UsageOrigin::kMixed, added, deadline, std::move(done));
-    done(Fail(std::move(kept.error().error)));
+                  done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
+    if (answer) return done({});
+    const bool has_other_origin = answer.error().kind == FailureClass::kConditional &&
+                                  OriginOf(UsageKeyOf(added), answer.error().old_item) != origin;
+    if (has_other_origin) return AddTo(UsageOrigin::kMixed, added, deadline, std::move(done));
+    done(Fail(std::move(answer.error().error)));
   };
   table_.Apply(AddWrite(keys_, added, origin), /*repeatable=*/false, deadline, std::move(applied));
 }

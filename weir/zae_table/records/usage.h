@@ -12,15 +12,16 @@
 
 namespace weir::dynamo {
 
-/// The table must outlive it and every call. List reads as many pages of the table as it needs, so
-/// a filter that few snapshots pass is slow, but yields no empty pages. The snapshots of an entity
-/// on all resources are in descending order of the resources.
+/// The table must outlive this object and every call. List reads as many pages of the table as it
+/// needs, so a filter that few snapshots pass is slow, but yields no empty pages. The snapshots of
+/// an entity on all resources are in descending order of the resources.
 class UsageTable final : public UsageStore {
  public:
   UsageTable(Table& table, Keys keys) : table_(table), keys_(std::move(keys)) {}
 
-  /// The table adds, so a sum beyond 64 bits is stored and causes no error. An hour at 00:00 is
-  /// added to an item of zae-limiter's aggregator if there is one, and is mixed with its day then.
+  /// DynamoDB adds, so a sum beyond 64 bits is stored and causes no error. If zae-limiter's
+  /// aggregator has created the item of an hour at 00:00, the counts are added to that item, and
+  /// are then mixed with those of the day.
   void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
   void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<UsageSnapshot>> done) override;

@@ -55,8 +55,8 @@ void ListGaps(Table& table, UnixMillis from, UnixMillis until, std::size_t max_g
     return gap;
   };
   query.cursor = [](const UsageGap& last) { return FormatIso(last.until); };
-  auto report = [](Page<UsageGap> page, Done<UsageGaps> listed) {
-    listed(UsageGaps{.gaps = std::move(page.items), .has_more = !page.next.empty()});
+  auto report = [](Page<UsageGap> page, Done<UsageGaps> next) {
+    next(UsageGaps{.gaps = std::move(page.items), .has_more = !page.next.empty()});
   };
   ReadPage(table, std::move(query), deadline, Then<Page<UsageGap>>(std::move(done), report));
 }

@@ -1,8 +1,8 @@
-// Spans of time whose usage may be incomplete, because changes left the stream before they were
-// counted.
+// Spans of time whose usage may be incomplete, because changes expired from the stream before they
+// were counted.
 //
 // The item: PK `_/SYSTEM#`, SK `#USAGE_GAP#<until>#<stream shard>#<position>`; stream_shard,
-// position, gap_from, gap_until S; ttl N, that of usage which begins at the gap's end.
+// position, gap_from, gap_until S; ttl N, `retention_days` after the gap's end.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace weir::dynamo {
 struct UsageGap {
   std::string stream_shard;
   std::string position;  ///< the sequence number after which records are lost; may be empty
-  UnixMillis from;       ///< the time of the last change that was counted before; whole seconds
+  UnixMillis from;       ///< the time of the last change counted before the gap; whole seconds
   UnixMillis until;      ///< the time of the first change after the gap; whole seconds
 
   friend bool operator==(const UsageGap&, const UsageGap&) = default;
@@ -32,7 +32,7 @@ std::optional<UsageGap> ReadGap(const Item& item);
 
 struct UsageGaps {
   std::vector<UsageGap> gaps;
-  bool has_more = false;  ///< there are others
+  bool has_more = false;  ///< there are further gaps
 };
 
 /// Returns the first `max_gaps` (1 at least) gaps that overlap the time from `from` until `until`,

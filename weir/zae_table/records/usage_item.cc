@@ -41,8 +41,8 @@ bool CutSuffix(std::string_view& text, std::string_view suffix) {
   return true;
 }
 
-// An item without a suffix contains the counts of one hour if the hour begins no day, or Weir
-// created it.
+// An item without a suffix contains the counts of a single hour if that hour is not the first of
+// its day, or if Weir created the item.
 bool IsMixed(const Item& item, const UsageKey& usage) {
   const TableKey key = KeyOf(item);
   if (key.sk.ends_with("#daily") || key.sk.ends_with("#monthly")) return false;

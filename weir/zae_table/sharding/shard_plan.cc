@@ -12,21 +12,22 @@
 namespace weir::dynamo {
 namespace {
 
-// If the latest refill is this recent, others refill all the time. Then the split gives up the
-// tokens that came back since, so that it need not move rf: that would hardly succeed.
+// If the latest refill is this recent, other processes refill all the time. Then the split gives up
+// the refill since rf, so that it need not change rf: a write that requires the same rf would
+// hardly succeed.
 constexpr milliseconds kFresh{50};
 
 constexpr std::uint32_t kMaxInTransaction = 99;
 
-/// One shard that exists, and the missing ones that split from it.
+/// One shard that exists, and the missing shards that split from it.
 struct Donor {
   const Item* item = nullptr;
   BucketImage image;
   std::vector<std::uint32_t> heirs{};
 };
 
-// Returns true for an attribute that an heir copies. It begins as a clone of its donor that was
-// never used.
+// Returns true for an attribute that an heir copies from its donor: an heir begins as a clone of
+// the donor that was never used.
 bool IsCloned(std::string_view name) {
   static constexpr std::string_view kOwn[] = {"PK", "SK", "rf", "shard_count", "ttl", "vu"};
   for (const auto* prefix : {"GSI", "b_", "w_"}) {
@@ -35,9 +36,9 @@ bool IsCloned(std::string_view name) {
   return std::ranges::find(kOwn, name) == std::end(kOwn);
 }
 
-// Plans the writes on one donor and its heirs, in one of two ways. Locked: it requires the rf that
-// was seen, moves it, and divides the refilled balances. Not locked: rf stays, and the stored
-// balances are divided, so other processes may refill at the same time.
+// Plans the writes on one donor and its heirs, in one of two ways. Locked (moves_rf_): the write
+// requires the rf that was seen, sets rf to now, and divides the refilled balances. Not locked: rf
+// stays, and the stored balances are divided, so other processes may refill at the same time.
 class Splitter {
  public:
   Splitter(const Keys& keys, const Donor& donor, std::uint32_t shards, UnixMillis now)
@@ -46,7 +47,7 @@ class Splitter {
         image_(donor.image),
         shards_(shards),
         now_(std::max(now, image_.bucket.time)),
-        lines_(LimitUpdatesOf(
+        updates_(LimitUpdatesOf(
             image_, {.target = *MakeTarget(image_.key, {}), .sums = {}, .adjusts = true}, now_)),
         ttl_(Ttl()),
         moves_rf_(now_ - image_.bucket.time > kFresh || HasDebt() || ExpiresEarly()) {}
@@ -65,10 +66,10 @@ class Splitter {
     return image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, Halved(), 0, image_.evicted);
   }
 
-  // At half the rate, deep debt takes longer to repay than the ttl allows, so the ttl must move.
+  // At half the rate, deep debt takes longer to repay than the ttl allows, so the ttl must change.
   bool HasDebt() const {
-    return std::ranges::any_of(lines_,
-                               [](const LimitUpdate& line) { return line.before.tokens < 0; });
+    return std::ranges::any_of(updates_,
+                               [](const LimitUpdate& update) { return update.before.tokens < 0; });
   }
 
   // The write on the donor.
@@ -76,12 +77,12 @@ class Splitter {
     give_.key = keys_.Bucket(image_.key);
     RequireAsSeen();
     e().Set("shard_count", Of(Count()));
-    Bucket left{.time = now_, .meters = {}};
-    for (const LimitUpdate& line : lines_)
-      left.meters.push_back(moves_rf_ ? SplitRefilled(line) : SplitStored(line));
+    Bucket after{.time = now_, .meters = {}};
+    for (const LimitUpdate& update : updates_)
+      after.meters.push_back(moves_rf_ ? SplitRefilled(update) : SplitStored(update));
     if (moves_rf_) {
       e().Require("rf", "=", image_.bucket.time.value).Set("rf", Of(now_.value));
-      e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, image_.names, left)));
+      e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, image_.names, after)));
       if (image_.ttl_seconds) {
         e().Require("ttl", "=", *image_.ttl_seconds).Set("ttl", Of(ttl_));
       }
@@ -108,50 +109,51 @@ class Splitter {
 
   void RequireUnchanged(std::string_view attribute) { e().RequireSameAs(*donor_.item, attribute); }
 
-  // Never less than the stored count: other clients only raise theirs.
+  // Never less than the stored count: other clients only raise the count that they use.
   std::int64_t Count() const {
     return std::max<std::int64_t>(shards_, image_.stored_shards.value_or(1));
   }
 
-  // Takes the heirs' parts from the refilled balance. Returns the meter that the donor keeps, for
-  // its remainder.
-  Meter SplitRefilled(const LimitUpdate& line) {
-    const std::string tokens = LimitAttribute(line.name, "tk");
-    const std::int64_t moved = TokensPerHeir(line, line.conformed.tokens) * heirs();
-    if (Overflows(line)) {
-      e().Require(tokens, ">=", line.before.quota.capacity - line.gain);
-      e().Set(tokens, Of(line.before.quota.capacity - moved));
-      return FullMeter(line.before.quota);
+  // Takes the heirs' parts from the refilled balance. Returns the meter of the donor after the
+  // split, of which only the remainder is exact.
+  Meter SplitRefilled(const LimitUpdate& update) {
+    const std::string tokens = LimitAttribute(update.name, "tk");
+    const std::int64_t moved = TokensPerHeir(update, update.conformed.tokens) * heirs();
+    if (Overflows(update)) {
+      e().Require(tokens, ">=", update.before.quota.capacity - update.gain);
+      e().Set(tokens, Of(update.before.quota.capacity - moved));
+      return FullMeter(update.before.quota);
     }
-    e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up);
-    e().Require(tokens, ">=", moved - line.gain + (moved > 0 ? 0 : LeastDebt(line)));
-    if (moved != line.gain) e().Add(tokens, line.gain - moved);
-    return line.conformed;
+    e().Require(tokens, "<=", update.before.quota.capacity - update.gain_up);
+    e().Require(tokens, ">=", moved - update.gain + (moved > 0 ? 0 : LeastDebt(update)));
+    if (moved != update.gain) e().Add(tokens, update.gain - moved);
+    return update.conformed;
   }
 
   // Takes the heirs' parts from the stored balance.
-  Meter SplitStored(const LimitUpdate& line) {
-    const std::int64_t moved = TokensPerHeir(line, line.before.tokens) * heirs();
-    const std::string tokens = LimitAttribute(line.name, "tk");
+  Meter SplitStored(const LimitUpdate& update) {
+    const std::int64_t moved = TokensPerHeir(update, update.before.tokens) * heirs();
+    const std::string tokens = LimitAttribute(update.name, "tk");
     e().Require(tokens, ">=", moved);
     if (moved > 0) e().Add(tokens, -moved);
-    return line.before;
+    return update.before;
   }
 
   std::int64_t heirs() const { return static_cast<std::int64_t>(donor_.heirs.size()); }
 
-  // Returns the tokens of each heir: an equal part, bounded by its capacity, and no debt.
-  std::int64_t TokensPerHeir(const LimitUpdate& line, std::int64_t there) const {
-    const std::int64_t share = ShareOf(line.quota, shards_, shards_ - 1).capacity;
-    return std::clamp<std::int64_t>(there / (heirs() + 1), 0, share);
+  // Returns the tokens of each heir: an equal part of `balance`, at most the heir's capacity, and
+  // no debt.
+  std::int64_t TokensPerHeir(const LimitUpdate& update, std::int64_t balance) const {
+    const std::int64_t share = ShareOf(update.quota, shards_, shards_ - 1).capacity;
+    return std::clamp<std::int64_t>(balance / (heirs() + 1), 0, share);
   }
 
   // Returns the limits as the donor refills them after the split.
   std::vector<LimitUpdate> Halved() const {
-    std::vector<LimitUpdate> after = lines_;
-    for (LimitUpdate& line : after) {
-      line.share = ShareOf(line.quota, shards_, image_.key.shard);
-      line.conformed.quota = line.share;
+    std::vector<LimitUpdate> after = updates_;
+    for (LimitUpdate& update : after) {
+      update.share = ShareOf(update.quota, shards_, image_.key.shard);
+      update.conformed.quota = update.share;
     }
     return after;
   }
@@ -160,10 +162,10 @@ class Splitter {
 
   // Returns the least balance from which the slower refill repays all debt before the item may be
   // deleted: others may have left debt since.
-  std::int64_t LeastDebt(const LimitUpdate& line) const {
+  std::int64_t LeastDebt(const LimitUpdate& update) const {
     if (!image_.ttl_seconds) return -kMaxDebt;
-    LimitUpdate after = line;
-    after.share = ShareOf(line.quota, shards_, image_.key.shard);
+    LimitUpdate after = update;
+    after.share = ShareOf(update.quota, shards_, image_.key.shard);
     return std::min<std::int64_t>(LeastFullBy(ttl_, after, now_), 0);
   }
 
@@ -182,9 +184,9 @@ class Splitter {
       if (found != donor_.item->end()) put.item.insert(*found);
     }
     if (image_.ttl_seconds) put.item.emplace("ttl", Of(ttl_));
-    for (const LimitUpdate& line : lines_) {
-      const std::int64_t there = moves_rf_ ? line.conformed.tokens : line.before.tokens;
-      AddMeter(put.item, line.name, line.quota, TokensPerHeir(line, there));
+    for (const LimitUpdate& update : updates_) {
+      const std::int64_t balance = moves_rf_ ? update.conformed.tokens : update.before.tokens;
+      AddMeter(put.item, update.name, update.quota, TokensPerHeir(update, balance));
     }
     const Quota writes = image_.wcu ? image_.wcu->quota : WriteQuota();
     AddMeter(put.item, kWriteLimit, writes, writes.capacity);
@@ -197,7 +199,7 @@ class Splitter {
   const BucketImage& image_;
   std::uint32_t shards_;
   UnixMillis now_;
-  std::vector<LimitUpdate> lines_;
+  std::vector<LimitUpdate> updates_;
   std::int64_t ttl_;
   bool moves_rf_;
   Write give_;

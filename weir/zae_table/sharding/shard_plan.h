@@ -9,10 +9,10 @@
 
 namespace weir::dynamo {
 
-/// The least that a shard may hold of a limit, in millitokens.
+/// The least capacity that a shard may have of a limit, in millitokens.
 inline constexpr std::int64_t kLeastShare = 1000;
 
-/// The items of a bucket's shards, in their order, and its owner, as they were read.
+/// The items of a bucket's shards, in their order, and the bucket's owner, as they were read.
 struct ShardsSeen {
   BucketKey key;  ///< shard 0
   std::vector<std::optional<Item>> items;
@@ -24,10 +24,10 @@ struct ShardsSeen {
 std::optional<std::uint32_t> DoubleOf(const BucketImage& image);
 
 /// Returns the writes that bring the bucket to `shards` shards, at least as many as it has. Each
-/// missing shard gets an equal part of the tokens in the shard that it splits from, and none of its
-/// debt. Returns no writes if the bucket has these shards already, or does not exist. Returns the
-/// error of ReadImage if an item cannot be used, and kFailedPrecondition if there are too many
-/// shards for one transaction.
+/// missing shard gets an equal part of the tokens in the shard that it splits from, and none of
+/// that shard's debt. Returns no writes if the bucket has these shards already, or does not exist.
+/// Returns the error of ReadImage if an item cannot be used, and kFailedPrecondition if there are
+/// too many shards for one transaction.
 [[nodiscard]] Result<std::vector<Write>> PlanShards(const Keys& keys, const ShardsSeen& seen,
                                                     std::uint32_t shards, UnixMillis now);
 

@@ -24,7 +24,7 @@ class Router {
   Router(const Charge& charge, std::size_t origin, Route& route)
       : charge_(charge), origin_(origin), route_(route) {}
 
-  // One part if one shard can pay the charge, else one for each shard.
+  // Adds one part if one shard can pay the charge, else one part for each shard.
   void Take(const ShardView& view, const DrawBelow& draw) {
     if (charge_.target->key.shard != 0) return Put(charge_, 0);
     const std::uint32_t shards = CountShards(view);
@@ -37,11 +37,11 @@ class Router {
     }
   }
 
-  // The shards are those that paid: one, or the first N of a spread charge.
-  void Adjust(bool gone) {
+  // Adds the parts on the shards that paid: one, or the first N of a spread charge.
+  void Adjust(bool is_gone) {
     const std::uint32_t shard = charge_.shard;
     if (charge_.target->key.shard != 0) return Put(charge_, 0);
-    if (gone) return Put(charge_, 1);
+    if (is_gone) return Put(charge_, 1);
     if ((shard & kSpread) == 0) return Put(PartAt(charge_, shard), 1);
     Spread(shard & ~kSpread, 1);
   }
@@ -81,22 +81,22 @@ class Router {
     return false;
   }
 
-  // To the first shard that can pay, from a random one on; if none can, to the one with the least
-  // wait.
+  // Begins at a random shard and takes from the first shard that can pay; if no shard can, from the
+  // shard with the shortest wait.
   void TakeFromOne(std::uint32_t shards, const ShardView& view, const DrawBelow& draw) {
     const std::uint32_t among = std::min(shards, kMaxLookedAt);
     const auto start = static_cast<std::uint32_t>(draw(among));
     std::uint32_t best = start;
-    milliseconds least = kLongestWait + milliseconds(1);
+    milliseconds shortest = kLongestWait + milliseconds(1);
     BucketKey key = charge_.target->key;
-    for (std::uint32_t i = 0; i < among && least > milliseconds(0); ++i) {
+    for (std::uint32_t i = 0; i < among && shortest > milliseconds(0); ++i) {
       key.shard = (start + i) % among;
       const milliseconds wait = view.WaitAt(key, charge_, shards);
-      if (wait >= least) continue;
-      least = wait;
+      if (wait >= shortest) continue;
+      shortest = wait;
       best = key.shard;
     }
-    if (least > milliseconds(0)) route_.may_pay = false;
+    if (shortest > milliseconds(0)) route_.may_pay = false;
     Put(PartAt(charge_, best), shards);
   }
 
@@ -147,19 +147,19 @@ Decision MergeDecision(Decision of_parts, const Route& route, std::span<const Ch
   Decision whole = of_parts;
   whole.limits.clear();
   whole.shards.assign(charges.size(), 0);
-  std::vector<std::uint32_t> asked(charges.size());
+  std::vector<std::uint32_t> part_counts(charges.size());
   auto status = of_parts.limits.begin();
   for (std::size_t part = 0; part < route.parts.size(); ++part) {
     const std::size_t origin = route.origins[part];
-    ++asked[origin];
-    const bool goes_on = part > 0 && route.origins[part - 1] == origin;
+    ++part_counts[origin];
+    const bool is_continued = part > 0 && route.origins[part - 1] == origin;
     const std::size_t limits = charges[origin].amounts.size();
     std::uint32_t& shard = whole.shards[origin];
     // The parts of a spread charge are on shards 0 to N - 1, so the last one determines N.
-    shard = goes_on ? kSpread | (route.parts[part].target->key.shard + 1)
-                    : route.parts[part].target->key.shard;
+    shard = is_continued ? kSpread | (route.parts[part].target->key.shard + 1)
+                         : route.parts[part].target->key.shard;
     for (std::size_t i = 0; i < limits && status != of_parts.limits.end(); ++i, ++status) {
-      if (goes_on) {
+      if (is_continued) {
         Merge(whole.limits[whole.limits.size() - limits + i], *status);
       } else {
         whole.limits.push_back(*status);
@@ -167,8 +167,8 @@ Decision MergeDecision(Decision of_parts, const Route& route, std::span<const Ch
     }
   }
   for (std::size_t part = 0; part < route.parts.size(); ++part) {
-    const std::uint32_t of = route.shards[part] / asked[route.origins[part]];
-    whole.of_shards = std::max(whole.of_shards, of);
+    const std::uint32_t equal_parts = route.shards[part] / part_counts[route.origins[part]];
+    whole.of_shards = std::max(whole.of_shards, equal_parts);
   }
   if (!whole.admitted) whole.shards.clear();
   return whole;

@@ -1,4 +1,5 @@
-// Which shards of its buckets a request is sent to, and the result of the request from theirs.
+// Decides which shards of its buckets a request is sent to, and merges their results into the
+// result of the request.
 //
 // Callers name shard 0 and mean the bucket. One shard pays all of a charge if its part of the
 // capacity is enough; otherwise every shard pays a part of it.
@@ -21,9 +22,9 @@ inline constexpr std::uint32_t kSpread = 0x8000'0000;
 /// of one charge are adjacent, in the order of the charges.
 struct Route {
   std::vector<Charge> parts;
-  std::vector<std::size_t> origins;  ///< index of the charge that it is a part of
-  /// The number of shards of its bucket, as far as it is known; 0 if the caller named another shard
-  /// than 0, which then is a bucket of its own.
+  std::vector<std::size_t> origins;  ///< index of the charge that the part belongs to
+  /// The number of shards of the part's bucket, as far as it is known; 0 if the caller named
+  /// another shard than 0, which then is a bucket of its own.
   std::vector<std::uint32_t> shards;
   /// False if some charge is known to be refused.
   bool may_pay = true;
@@ -39,10 +40,11 @@ using DrawBelow = std::function<std::size_t(std::size_t)>;
 class ShardView {
  public:
   virtual ~ShardView() = default;
-  /// Returns the number of shards of this bucket, by the shard's image; 0 if it is unknown.
+  /// Returns the number of shards of the bucket, from the image of `shard`; 0 if it is unknown.
   virtual std::uint32_t ShardsOf(const BucketKey& shard) const = 0;
-  /// Returns how long the charge must wait at this shard, one of `shards`. Returns 0 also if that
-  /// is unknown, or if the shard is not as it should be: then the request is to be sent to it.
+  /// Returns how long the charge must wait at this shard, one of `shards`. Also returns 0 if the
+  /// wait is unknown, or if the shard is not as it should be: then the request is to be sent to the
+  /// shard.
   virtual milliseconds WaitAt(const BucketKey& shard, const Charge& charge,
                               std::uint32_t shards) const = 0;
 };
@@ -59,7 +61,8 @@ Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> go
 
 /// Returns the decision on the charges, from the decision on their parts. Each limit of a divided
 /// bucket has the capacity of the whole bucket. `available` counts only the shards of the request,
-/// so it is a lower bound; `of_shards` is the number of equal parts of which it describes one.
+/// so it is a lower bound; `of_shards` is the number of equal parts of the bucket of which
+/// `available` describes one.
 Decision MergeDecision(Decision of_parts, const Route& route, std::span<const Charge> charges);
 
 }  // namespace weir::dynamo

@@ -18,8 +18,8 @@ constexpr std::size_t kManyAtRest = 1'000;
 
 constexpr Instant kNever{INT64_MAX};
 
-// Returns the number of shards by the item with the highest count; 0 if there is no item. The bound
-// keeps a damaged count from causing many reads.
+// Returns the highest number of shards in the items; 0 if there is no item. The bound keeps a
+// damaged count from causing many reads.
 std::uint32_t CountOf(const ShardsSeen& seen) {
   std::int64_t shards = 0;
   for (const auto& item : seen.items) {
@@ -37,7 +37,7 @@ struct ShardSplitter::Job {
   const std::shared_ptr<ShardSplitter> work;
   const Deadline deadline;
   UnixMillis now;
-  std::uint32_t shards = 1;  ///< to be read
+  std::uint32_t shards = 1;  ///< the number of shards to be read
   bool doubles = false;
   Done<bool> done;  ///< null only for a doubling
   ShardsSeen seen;
@@ -55,8 +55,8 @@ struct ShardSplitter::Job {
   }
 };
 
-/// A response may come after Stop. The splitter's references may be used only during a visit that
-/// was allowed.
+/// Guards a callback of a job, since a response may come after Stop: the splitter's references may
+/// be used only if the guard is true, and only while it exists. Stop waits for such guards.
 class ShardSplitter::RunGuard {
  public:
   explicit RunGuard(const JobPtr& job) : work_(*job->work) {
@@ -99,7 +99,8 @@ std::uint64_t ShardSplitter::Draw() {
   return rng_.Next();
 }
 
-// The entry blocks further doublings of the bucket until End replaces it by the end of the rest.
+// The entry of not_before_ blocks further doublings of the bucket until End replaces it by the end
+// of the rest.
 bool ShardSplitter::ReserveDoubling(const BucketKey& bucket) {
   const Instant now = scheduler_.clock().Now();
   const MutexLock lock(mutex_);
@@ -138,13 +139,13 @@ void ShardSplitter::Report(const Job& job, const Result<bool>& is_there) {
   log_.Write(LogLevel::kInfo, "bucket.divided", fields);
 }
 
-void ShardSplitter::Double(const BucketImage& seen, Done<bool> ended) {
+void ShardSplitter::Double(const BucketImage& seen, Done<bool> done) {
   BucketKey bucket{seen.key.entity, seen.key.resource, 0};
   if (!DoubleOf(seen) || !ReserveDoubling(bucket)) return;
   const JobPtr job = NewJob(std::move(bucket), seen.shards, table_.Now(),
                             Deadline::After(scheduler_.clock(), kDoublingTime));
   job->doubles = true;
-  job->done = std::move(ended);
+  job->done = std::move(done);
   Read(job);
 }
 
@@ -170,12 +171,12 @@ ShardSplitter::JobPtr ShardSplitter::NewJob(BucketKey bucket, std::uint32_t shar
   return job;
 }
 
-// Reads the items one by one, and not in a batch: a batch may send further requests, when the table
-// is gone after Stop.
+// Reads the items one by one, and not in a batch: a batch may send further requests after Stop,
+// when the table is gone.
 void ShardSplitter::Read(const JobPtr& job) {
   job->seen.items.assign(job->shards, std::nullopt);
   for (const auto& [shard, item] : job->made) job->seen.items[shard] = item;
-  // The owner is the one more. The last response continues the job.
+  // The additional read is that of the owner. The last response continues the job.
   job->reads_in_flight = job->shards - job->made.size() + 1;
   const auto read = [this, &job](const TableKey& key, auto keep) {
     table_.Get(key, job->deadline, [job, keep](Result<std::optional<Item>> item) {
@@ -200,8 +201,8 @@ void ShardSplitter::Read(const JobPtr& job) {
 }
 
 void ShardSplitter::OnRead(const JobPtr& job) {
-  const RunGuard visit(job);
-  if (!visit) return;
+  const RunGuard guard(job);
+  if (!guard) return;
   if (auto error = job->ReadError()) return End(job, Fail(std::move(*error)));
   Learn(job->seen);
   const std::uint32_t shards = CountOf(job->seen);
@@ -210,7 +211,7 @@ void ShardSplitter::OnRead(const JobPtr& job) {
     job->shards = shards;
     return Read(job);
   }
-  // Another process has divided it, so nothing is to be done.
+  // Another process has divided the bucket, so nothing is to be done.
   if (job->doubles && shards != job->shards) return End(job, true);
   Change(job, job->doubles ? 2 * shards : shards);
 }
@@ -227,9 +228,9 @@ void ShardSplitter::Change(const JobPtr& job, std::uint32_t shards) {
     if (key) job->made.emplace(key->shard, write.item);
   }
   table_.Transact(*writes, token, job->deadline, [job, shards](const auto& outcome) {
-    const RunGuard visit(job);
-    if (!visit) return;
-    // If the transaction lost to another process, the shards of that one are read.
+    const RunGuard guard(job);
+    if (!guard) return;
+    // If the transaction lost to another process, the shards of that process are read.
     const bool lost = !outcome && (outcome.error().kind == FailureClass::kConditional ||
                                    outcome.error().kind == FailureClass::kConflict);
     if (!outcome && !lost) return job->work->End(job, Fail(outcome.error().error));

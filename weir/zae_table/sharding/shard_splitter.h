@@ -21,8 +21,8 @@
 
 namespace weir::dynamo {
 
-/// Thread-safe. The objects that it refers to must live until Stop has returned; responses that
-/// come later have no effect.
+/// Thread-safe. The objects that `Parts` refers to must live until Stop has returned; responses
+/// that come later have no effect.
 class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
  public:
   struct Parts {
@@ -38,9 +38,10 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
   ShardSplitter(const Parts& parts, std::uint64_t seed);
 
   /// Doubles the shards of this image's bucket in the background. There is one attempt at a time
-  /// for each bucket, and no other for 0.2 to 1 s after it. An attempt that fails changes nothing.
-  /// `ended`, if any, is called as that of Complete, or dropped if no attempt begins.
-  void Double(const BucketImage& seen, Done<bool> ended = nullptr);
+  /// for each bucket, and no other attempt for 0.2 to 1 s after it. An attempt that fails changes
+  /// nothing. `done`, if not null, is called like `done` of Complete, or dropped if no attempt
+  /// begins.
+  void Double(const BucketImage& seen, Done<bool> done = nullptr);
   /// Creates the missing shards, and stores the number of shards in the others. Reports whether the
   /// bucket exists; it is not an error if other processes created the shards meanwhile. After Stop,
   /// `done` is dropped without a call.

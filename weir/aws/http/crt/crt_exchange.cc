@@ -15,7 +15,7 @@ namespace weir::internal {
 namespace {
 
 // The time between two calls of `gives_up`, in nanoseconds.
-constexpr std::uint64_t kLook = 100'000'000;
+constexpr std::uint64_t kGiveUpPollNanos = 100'000'000;
 
 /// Bounds a duration, so that sums with instants do not overflow.
 std::uint64_t NanosOf(nanoseconds wait) {
@@ -42,7 +42,7 @@ std::uint64_t LoopNow(aws_event_loop* loop) {
 
 void CrtExchange::Start(CrtPool& pool, HttpRequest request, const ExchangeTimes& times,
                         HttpDone done) {
-  // Destroyed here if it completes at once; owns itself after Schedule.
+  // Destroyed here if it completes at once; owns itself after ScheduleLimits.
   std::unique_ptr<CrtExchange> exchange(new CrtExchange(pool, std::move(request), std::move(done)));
   if (times.begin <= nanoseconds(0) || pool.GivesUp()) {
     exchange->TimeOut();
@@ -95,12 +95,12 @@ void CrtExchange::ArmLimit(std::uint64_t at) {
   limit_armed_ = true;
   limit_at_ = at;
   // If the pool may give up, OnLimit must check that regularly.
-  const bool looks = done_ != nullptr && pool_.may_give_up();
-  const std::uint64_t wake = looks ? std::min(at, LoopNow(loop_) + kLook) : at;
+  const bool polls_give_up = done_ != nullptr && pool_.may_give_up();
+  const std::uint64_t wake = polls_give_up ? std::min(at, LoopNow(loop_) + kGiveUpPollNanos) : at;
   aws_event_loop_schedule_task_future(loop_, &limit_, wake);
 }
 
-// The pool is valid only until the result.
+// Once the request has its result (done_ is null), the pool may be destroyed.
 bool CrtExchange::IsOver() const {
   return done_ == nullptr || LoopNow(loop_) >= limit_at_ || pool_.GivesUp();
 }
@@ -222,8 +222,8 @@ void CrtExchange::RunDone(HttpResult answer) {
   HttpDone done = std::exchange(done_, nullptr);
   const CallbackScope scope;
   done(std::move(answer));
-  // Destroy the callback before the pool is released: a thread that waits for that may free objects
-  // that the callback refers to.
+  // Destroy the callback before the pool is released: a thread that waits for the release may then
+  // free objects that the callback refers to.
   done = nullptr;
   pool_.RemoveRequest();
 }

@@ -26,15 +26,15 @@ using HttpResult = tl::expected<HttpResponse, HttpFailure>;
 /// Durations from now. Those of limits that never expire are very long.
 struct ExchangeTimes {
   nanoseconds begin;   ///< until it must have a connection
-  nanoseconds answer;  ///< from the connection to the end of the response ...
-  nanoseconds all;     ///< ... or from now, if that is earlier
+  nanoseconds answer;  ///< from the connection to the end of the response
+  nanoseconds all;     ///< from now to the end of the response; the earlier limit applies
 };
 
 /// Owns itself from Start until the runtime makes no more callbacks for it. That may be after the
-/// result: a limit completes the request at once, and the connection is closed, or returned when it
-/// arrives, after that. After Start everything happens on the pool's loop, so there are no locks.
-/// (A request that has completed while it waited for a connection may also end on the thread that
-/// destroys the pool; only End runs there.)
+/// result: a limit completes the request at once, and its connection is closed later, or returned
+/// when it arrives. After Start everything happens on the pool's loop, so there are no locks. (A
+/// request that has completed while it waited for a connection may also end on the thread that
+/// destroys the pool; only EndWith runs there.)
 class CrtExchange {
  public:
   /// `pool` must outlive the result; it does, because its destructor waits for all results.
@@ -93,7 +93,7 @@ class CrtExchange {
   aws_task limit_{};
   aws_task connected_{};
   int error_ = 0;  ///< the cause if there is no connection
-  // Instants on the loop's clock, in nanoseconds.
+  // Instants on the loop's clock, and the duration answer_time_, in nanoseconds.
   std::uint64_t begin_by_ = 0;
   std::uint64_t answer_time_ = 0;
   std::uint64_t end_by_ = 0;

@@ -38,7 +38,7 @@ std::string LowerCase(std::string_view text);
 
 /// Returns the runtime's text and name of an error code, on one line.
 std::string CrtError(int error_code);
-/// Returns those of the last error of this thread.
+/// Returns the text and name of this thread's last error, on one line.
 std::string LastCrtError();
 
 /// Signals that an object of the runtime has shut down, which the runtime reports on a thread of
