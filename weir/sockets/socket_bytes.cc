@@ -16,9 +16,9 @@
 namespace weir::sockets {
 namespace {
 
-/// The maximum of the bytes that TLS reads without returning data. They are a handshake, whose
-/// certificates OpenSSL bounds to 100 KB, or tickets and updates of keys, of which a hostile peer
-/// can send any number.
+/// The maximum number of bytes that TLS reads without returning data. Such bytes are a handshake,
+/// whose certificates OpenSSL bounds to 100 KB, or tickets and updates of keys, of which a hostile
+/// peer can send any number.
 constexpr std::size_t kMaxTlsOverhead = 256 * 1024;
 
 /// Returns the first error of OpenSSL's error queue of this thread, and empties the queue.
@@ -124,11 +124,11 @@ SocketBytes::Moved SocketBytes::MovedByTls(int result) {
 BIO_METHOD* SocketBytes::SocketMethod() {
   using Method = std::unique_ptr<BIO_METHOD, OpenSslFree<&BIO_meth_free>>;
   static const Method method = [] {
-    Method made(BIO_meth_new(BIO_get_new_index(), "weir socket"));
-    BIO_meth_set_write(made.get(), &SocketBytes::BioWrite);
-    BIO_meth_set_read(made.get(), &SocketBytes::BioRead);
-    BIO_meth_set_ctrl(made.get(), &SocketBytes::BioControl);
-    return made;
+    Method result(BIO_meth_new(BIO_get_new_index(), "weir socket"));
+    BIO_meth_set_write(result.get(), &SocketBytes::BioWrite);
+    BIO_meth_set_read(result.get(), &SocketBytes::BioRead);
+    BIO_meth_set_ctrl(result.get(), &SocketBytes::BioControl);
+    return result;
   }();
   return method.get();
 }

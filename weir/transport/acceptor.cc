@@ -12,11 +12,11 @@
 namespace weir::transport {
 namespace {
 
-/// Connections that are accepted before the loop does other work.
+/// The number of connections that are accepted before the loop does other work.
 constexpr int kAcceptsInARow = 64;
 constexpr milliseconds kPause{100};
 
-/// A peer that vanished without a word is noticed after 90 s, also if nothing is sent to it.
+/// A peer that vanished without a word is noticed after 90 s, even if nothing is sent to it.
 constexpr int kSilentSeconds = 60, kProbeSeconds = 10, kProbes = 3;
 
 void ConfigureAccepted(int fd, int family) {
@@ -31,7 +31,8 @@ void ConfigureAccepted(int fd, int family) {
   set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
 }
 
-/// Errors of the connection and not of the listener (accept(2)): the next call may succeed.
+/// Returns whether the connection failed and not the listener (accept(2)): the next call may
+/// succeed.
 bool IsOfConnection(int error) {
   switch (error) {
     case EINTR:

@@ -15,13 +15,13 @@
 namespace weir::transport {
 
 /// Used and destroyed on the loop's thread. If the system lacks a resource for a connection (EMFILE
-/// and the like), it pauses for 100 ms, because the listener stays readable.
+/// and the like), the acceptor pauses for 100 ms, because the listener stays readable.
 class Acceptor final : private FdHandler {
  public:
   /// Receives each socket and the address of its peer.
   using Take = std::function<void(UniqueFd, const SocketAddress&)>;
 
-  /// The references must outlive it.
+  /// The references must outlive the acceptor.
   Acceptor(EventLoop& loop, Take take, Counter& errors, Log& log)
       : loop_(loop), take_(std::move(take)), errors_(errors), log_(log) {}
   ~Acceptor() override;

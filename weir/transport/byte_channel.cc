@@ -32,7 +32,8 @@ std::string ByteChannel::certificate_name() const {
   return {text, static_cast<std::size_t>(size)};
 }
 
-// A record has at most 16 KB. As many as there are become one call of the protocol and one write.
+// A TLS record has at most 16 KB. Reads all available records, so that they become one call of the
+// protocol and one write.
 ByteChannel::Moved ByteChannel::Read(std::span<char> into) {
   if (!is_tls()) return bytes_.Read(into);
   std::size_t filled = 0;
@@ -42,7 +43,7 @@ ByteChannel::Moved ByteChannel::Read(std::span<char> into) {
     if (moved.state != State::kOk) break;
     filled += moved.bytes;
   }
-  // The next Read reports an end or a failure again; the socket may be silent after them.
+  // Also true after an end or a failure: the next Read reports it, and the socket may stay silent.
   has_more_ = filled > 0 && moved.state != State::kBlocked;
   return filled > 0 ? Moved{State::kOk, filled} : moved;
 }

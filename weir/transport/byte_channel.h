@@ -32,8 +32,8 @@ class ByteChannel {
 
   /// Fills `into` as far as bytes are available.
   Moved Read(std::span<char> into);
-  /// Returns whether the last Read left something that the socket does not announce: it is to be
-  /// called again.
+  /// Returns whether Read must be called again without waiting for the socket: the last Read left
+  /// bytes, an end or a failure that the socket may not announce.
   bool has_more() const { return has_more_; }
   /// See SocketBytes::Write.
   Moved Write(std::string_view bytes) { return bytes_.Write(bytes); }

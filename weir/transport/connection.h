@@ -23,21 +23,21 @@ class Connection {
   virtual void Receive(std::string_view bytes, Instant now) = 0;
   /// Returns bytes to send, empty if there are none now. They stay valid until the next call of any
   /// function of the connection other than wake and IsDone. Until they are sent, each later Output
-  /// begins with them: a TLS record of them may be sent in part already.
+  /// begins with these bytes: a TLS record that contains them may already be sent in part.
   virtual std::string_view Output() = 0;
   /// The first `count` bytes of the last Output were sent.
   virtual void OnSent(std::size_t count, Instant now) = 0;
   /// The peer sends nothing more. Output may still be sent to it.
   virtual void OnPeerClosed(Instant now) = 0;
   /// Returns the latest time at which OnTime is to be called; Instant{INT64_MAX} if there is none.
-  /// OnTime moves it beyond the time that it is given. It may be called earlier than wake.
+  /// After OnTime(now), wake() is later than `now`. OnTime may be called earlier than at wake().
   virtual Instant wake() const = 0;
   virtual void OnTime(Instant now) = 0;
-  /// Begins an orderly end: no new requests, those that are in progress end.
+  /// Begins an orderly end: no new requests; those in progress are completed.
   virtual void Drain(Instant now) = 0;
   /// Returns true when the connection is to be closed. Output that is unsent then is dropped, so a
-  /// connection whose last output matters returns false until that was sent. The driver itself ends
-  /// a connection whose peer takes no bytes for a configured time.
+  /// connection whose last output matters returns false until this output was sent. The driver
+  /// itself ends a connection whose peer takes no bytes for a configured time.
   virtual bool IsDone() const = 0;
 };
 
@@ -56,7 +56,7 @@ struct ConnectionContext {
   Scheduler& loop;
   /// Reports that Output, wake or IsDone may have changed outside a call of the driver. To be
   /// called on the loop's thread; nothing happens after the connection was destroyed. The driver
-  /// looks after the current task, once for several calls.
+  /// checks them after the current task, once for several calls.
   std::function<void()> changed;
 };
 

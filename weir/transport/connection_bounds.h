@@ -9,7 +9,7 @@
 
 namespace weir::transport {
 
-/// Thread-safe. 0 as a bound means that there is none.
+/// Thread-safe. A bound of 0 means no bound.
 class ConnectionBounds {
  public:
   enum class Verdict { kAdmitted, kTooMany, kTooManyOfPeer };

@@ -1,4 +1,4 @@
-// The drains of several loops as one.
+// Combines the drains of several loops into one.
 #pragma once
 
 #include <cstddef>

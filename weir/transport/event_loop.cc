@@ -52,7 +52,7 @@ class EventLoop::State {
   /// Returns the next task that is due. If there is none, notes that the thread will sleep.
   std::optional<Task> Take() WEIR_EXCLUDES(mutex_);
   bool IsStopping() WEIR_EXCLUDES(mutex_);
-  /// Ends the thread's sleep if it would last beyond `when`.
+  /// Wakes the thread if it would sleep beyond `when`.
   void WakeFor(Instant when) WEIR_REQUIRES(mutex_);
   /// Sets the alarm, unless it rings early enough already. On the loop's thread only.
   void SetAlarm(Instant first);
@@ -63,7 +63,7 @@ class EventLoop::State {
 
   Mutex mutex_;
   TaskQueue tasks_ WEIR_GUARDED_BY(mutex_);
-  /// Set while the thread may sleep and is not woken: the instant of the next task.
+  /// Set while the thread may be asleep and was not woken: the time of its next task.
   std::optional<Instant> asleep_until_ WEIR_GUARDED_BY(mutex_);
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
 
@@ -145,8 +145,8 @@ std::optional<Task> EventLoop::State::Take() {
   return std::nullopt;
 }
 
-// An alarm that rings too early is set again. Timers of connections move with each request, so this
-// is cheaper than a later alarm for each of these moves.
+// An alarm that rings too early is set again. Each request postpones timers of its connection, so
+// this is cheaper than postponing the alarm each time.
 void EventLoop::State::SetAlarm(Instant first) {
   if (first >= alarm_at_) return;
   alarm_at_ = first;

@@ -23,9 +23,9 @@ namespace weir::transport {
 /// destroyed is destroyed unrun as well.
 class EventLoop final : public Scheduler {
  public:
-  /// `clock` must outlive the loop. The thread sleeps by the machine's monotonic clock for as long
-  /// as `clock` says that there is time; with another clock, a call of Post makes the loop read it
-  /// again. Returns kUnavailable if the system has no descriptor or thread.
+  /// `clock` must outlive the loop. The thread sleeps, by the machine's monotonic clock, for the
+  /// time that remains by `clock`. If the two clocks differ, a call of Post makes the loop read
+  /// `clock` again. Returns kUnavailable if the system has no descriptor or thread.
   static Result<std::unique_ptr<EventLoop>> Start(const Clock& clock);
   ~EventLoop() override;
 

@@ -1,4 +1,4 @@
-// Waits of an event loop for one descriptor.
+// Lets an event loop wait for one descriptor.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace weir::transport {
 
-/// Called on the loop's thread. A function may destroy the watch.
+/// Called on the loop's thread. Either function may destroy the watch.
 class FdHandler {
  public:
   virtual ~FdHandler() = default;

@@ -43,10 +43,10 @@ Error ListenError(const std::string& text, int error) {
 
 Result<ListenSocket> ListenSocket::Open(const std::string& text) {
   WEIR_ASSIGN_OR_RETURN(const SocketAddress address, ParseListenAddress(text));
-  ListenSocket made(UniqueFd(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)));
-  if (!made.fd_.is_open()) return Fail(ListenError(text, errno));
-  WEIR_RETURN_IF_ERROR(made.Bind(address, text));
-  return made;
+  ListenSocket result(UniqueFd(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  if (!result.fd_.is_open()) return Fail(ListenError(text, errno));
+  WEIR_RETURN_IF_ERROR(result.Bind(address, text));
+  return result;
 }
 
 Status ListenSocket::Bind(const SocketAddress& address, const std::string& text) {
@@ -64,10 +64,10 @@ Result<ListenSocket> ListenSocket::Inherit(const InheritedSocket& socket) {
   socklen_t size = sizeof(listens);
   const bool is_socket =
       getsockopt(socket.fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0;
-  ListenSocket made(UniqueFd(is_socket ? fcntl(socket.fd, F_DUPFD_CLOEXEC, 0) : -1));
-  if (made.fd_.is_open()) {
-    WEIR_RETURN_IF_ERROR(made.ReadAddress());
-    return made;
+  ListenSocket result(UniqueFd(is_socket ? fcntl(socket.fd, F_DUPFD_CLOEXEC, 0) : -1));
+  if (result.fd_.is_open()) {
+    WEIR_RETURN_IF_ERROR(result.ReadAddress());
+    return result;
   }
   return Fail(Code::kInvalidArgument,
               fmt::format("the inherited descriptor {} ('{}') is not a stream socket that listens",
@@ -88,8 +88,8 @@ ListenSocket::FileId ListenSocket::IdOf(const std::string& path) {
 
 ListenSocket::~ListenSocket() {
   if (file_.path.empty()) return;
-  const FileId now = IdOf(file_.path);
-  if (now.device == file_.device && now.number == file_.number) unlink(file_.path.c_str());
+  const FileId current = IdOf(file_.path);
+  if (current.device == file_.device && current.number == file_.number) unlink(file_.path.c_str());
 }
 
 std::string ListenSocket::text() const {
@@ -109,8 +109,8 @@ Status OpenListenSockets(const std::string& text, const std::vector<InheritedSoc
   for (const InheritedSocket& socket : inherited) {
     names += fmt::format(" '{}'", socket.name);
     if (socket.name != name) continue;
-    WEIR_ASSIGN_OR_RETURN(ListenSocket taken, ListenSocket::Inherit(socket));
-    sockets.push_back(std::move(taken));
+    WEIR_ASSIGN_OR_RETURN(ListenSocket copy, ListenSocket::Inherit(socket));
+    sockets.push_back(std::move(copy));
   }
   if (sockets.size() > before) return {};
   return Fail(Code::kInvalidArgument,

@@ -11,15 +11,16 @@
 
 namespace weir::transport {
 
-/// A socket that listens. It removes the file of a Unix socket that it made, unless another process
-/// has replaced it.
+/// A socket that listens. The destructor removes the file of a Unix socket that Open made, unless
+/// another process has replaced the file.
 class ListenSocket {
  public:
   /// `text` is an address of ParseListenAddress. Removes the file of a Unix socket on which no
   /// process listens. Returns kInvalidArgument or, if the address is in use or not available,
   /// kFailedPrecondition.
   static Result<ListenSocket> Open(const std::string& text);
-  /// Takes a copy of a socket that listens already. Returns kInvalidArgument if it does not.
+  /// Takes a copy of a socket that listens already. Returns kInvalidArgument if the socket
+  /// does not listen.
   static Result<ListenSocket> Inherit(const InheritedSocket& socket);
   ListenSocket(ListenSocket&& other) noexcept = default;
   ListenSocket& operator=(ListenSocket&&) = delete;
@@ -48,8 +49,8 @@ class ListenSocket {
   FileId file_;
 };
 
-/// Opens the socket of a text of ServerOptions::addresses: as Open, or "systemd:NAME" for each of
-/// the inherited sockets that has this name. Appends them to `sockets`.
+/// Opens the sockets of one text of ServerOptions::addresses, and appends them to `sockets`. The
+/// text "systemd:NAME" means all inherited sockets of this name; for other texts see Open.
 Status OpenListenSockets(const std::string& text, const std::vector<InheritedSocket>& inherited,
                          std::vector<ListenSocket>& sockets);
 

@@ -57,9 +57,9 @@ void LoopSessions::Deal(AcceptedSocket socket) {
 }
 
 void LoopSessions::Add(AcceptedSocket socket) {
-  auto made = std::make_unique<Session>(settings_, *this, socket.peer);
-  Session& session = *made;
-  sessions_.emplace(&session, std::move(made));
+  auto owned = std::make_unique<Session>(settings_, *this, socket.peer);
+  Session& session = *owned;
+  sessions_.emplace(&session, std::move(owned));
   if (is_ending_) {
     settings_.counters.refused_draining.Add();
     return session.End(SessionEnd::kClosed, "the server drains");
@@ -118,7 +118,7 @@ void LoopSessions::OnEnd(Session& session, SessionEnd end, std::string_view why)
   WriteEvent(session, end, why);
   bounds_.Release(PeerKey(session.peer()));
   open_.fetch_sub(1, std::memory_order_relaxed);
-  // Later, because the session is at work.
+  // Destroyed later, because a function of the session is running.
   auto ended = sessions_.extract(&session);
   settings_.loop.Post([ended = std::move(ended.mapped())] {});
   FinishDrainIfEmpty();
@@ -137,9 +137,9 @@ void LoopSessions::WriteEvent(const Session& session, SessionEnd end, std::strin
   if (!log_.IsEnabled(level)) return;
   std::int64_t suppressed = 0;
   if (is_handshake) {
-    const auto write = handshake_events_.ShouldWrite(settings_.loop.clock().Now());
-    if (!write) return;
-    suppressed = *write;
+    const auto suppressed_before = handshake_events_.ShouldWrite(settings_.loop.clock().Now());
+    if (!suppressed_before) return;
+    suppressed = *suppressed_before;
   }
   const std::string peer = TextOf(session.peer());
   const std::array fields = {LogField{"peer", std::string_view(peer)},

@@ -30,7 +30,8 @@ class LoopSessions final : public Session::Owner {
  public:
   using DrainDone = std::move_only_function<void(DrainResult)>;
 
-  /// The references must outlive it. `settings.buffer` is set to a buffer that it owns.
+  /// The references must outlive the object. `settings.buffer` is replaced by a buffer that the
+  /// object owns.
   LoopSessions(SessionSettings settings, ConnectionBounds& bounds, Log& log);
 
   /// Any thread: passes a socket to the loop.
@@ -49,7 +50,8 @@ class LoopSessions final : public Session::Owner {
 
  private:
   void Add(AcceptedSocket socket);
-  /// Returns the sessions as of now; a call of one may remove others from the table.
+  /// Returns a copy of the list of sessions: a call of one session may remove others from the
+  /// table.
   std::vector<Session*> All() const;
   void CutAll();
   void FinishDrainIfEmpty();

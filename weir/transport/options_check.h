@@ -14,9 +14,9 @@ namespace weir::transport {
 Status CheckPlaintext(const ServerOptions& options, const SocketAddress& address,
                       const std::string& text);
 
-/// Checks what Server::Start checks, without listening: the form of the addresses, of which names
-/// are looked up, CheckPlaintext, and the files of TLS, which are read. Whether an address is free
-/// and whether a socket of systemd was inherited is not checked. Blocks. Returns kInvalidArgument.
+/// Checks what Server::Start checks, without listening: the form of the addresses (names are looked
+/// up), CheckPlaintext, and the files of TLS (which are read). It is not checked whether an address
+/// is free and whether a socket of systemd was inherited. Blocks. Returns kInvalidArgument.
 [[nodiscard]] Status CheckServerOptions(const ServerOptions& options);
 
 }  // namespace weir::transport

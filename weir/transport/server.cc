@@ -42,12 +42,13 @@ class Server::State {
   ConnectionBounds bounds;
   std::unique_ptr<ServerTls> tls;
   std::vector<ListenSocket> sockets;  ///< until the server stops accepting
-  std::vector<std::string> bound;     ///< the texts of their addresses
+  std::vector<std::string> bound;     ///< the addresses of `sockets`, as texts
 
  private:
   /// On the first loop: deals a socket to a loop if the bounds allow it.
   void Take(UniqueFd fd, const SocketAddress& peer);
-  /// Returns the loop with the fewest connections; of these, the first after the last choice.
+  /// Returns the loop with the fewest connections; of several such loops, the first after the last
+  /// choice.
   LoopSessions& NextLoop();
   EventLoop& accepting_loop() { return *loops_.front(); }
 

@@ -23,10 +23,10 @@ namespace weir::transport {
 ///
 /// The first loop accepts; a connection stays on one loop, the one with the fewest connections of
 /// this server at that time. Functions may be called from any thread but those of the loops; Start
-/// returns before other calls.
+/// must return before other functions are called.
 class Server {
  public:
-  /// The loops, of which there is at least one, and the log must outlive the server, and `factory`
+  /// REQUIRES: there is at least one loop. The loops and the log must outlive the server. `factory`
   /// is called on all loops.
   Server(EventLoops& loops, ServerOptions options, ConnectionFactory factory, Log& log = NoLog());
   /// Stops accepting and cuts all connections.
@@ -39,13 +39,13 @@ class Server {
   Status Start();
   /// Returns the addresses of the listeners, with the ports that the system chose.
   std::vector<std::string> addresses() const;
-  /// Reads the files of TLS again; blocks for that. New handshakes use them. If one cannot be used,
-  /// the previous ones remain in use, and the error is returned, logged and counted. Returns
-  /// kFailedPrecondition without TLS.
+  /// Reads the files of TLS again; blocks for that. New handshakes use the new files. If a file
+  /// cannot be used, the previous files remain in use, and the error is returned, logged and
+  /// counted. Returns kFailedPrecondition without TLS.
   Status ReloadTls();
   /// Stops accepting, asks all connections to end, and cuts at `deadline` those that have not
   /// ended. `done` runs on a loop's thread when all have ended. A second call fails with
-  /// kFailedPrecondition. The destructor cuts the connections that are left of a drain.
+  /// kFailedPrecondition. The destructor cuts connections that are still draining.
   void Drain(Deadline deadline, Done<DrainResult> done);
 
   /// Returns the number of connections that are open, handshakes included.

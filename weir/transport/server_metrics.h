@@ -10,8 +10,8 @@
 namespace weir::transport {
 
 /// Registers the metrics of a server, with the label `listener`. The server must outlive the
-/// registry. Returns kAlreadyExists if the registry has those of this label already; some may have
-/// been added.
+/// registry. Returns kAlreadyExists if the registry has metrics with this label already; some
+/// metrics may have been added then.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const Server& server,
                                      const std::string& listener);
 

@@ -20,6 +20,7 @@ class ServerTest : public ServerTestBase {};
 
 /// More than the buffers of two sockets hold.
 constexpr std::size_t kLargeOutput = 16 << 20;
+constexpr std::size_t kBytesOfATurn = 8 * 1024;
 
 std::string PatternedText(std::size_t size) {
   std::string text(size, '\0');
@@ -87,30 +88,40 @@ TEST_F(ServerTest, NothingIsReadFromAPeerThatDoesNotTakeItsOutput) {
   const std::size_t sent = client.SendUntilFull(kMost);
   ASSERT_LT(sent, kMost);
   RunPosted();
-  EXPECT_LE(observed_.counts().received, sizeof("go") + 64 * 1024);
+  EXPECT_LE(observed_.counts().received, sizeof("go") + kBytesOfATurn);
   EXPECT_TRUE(client.Read(kLargeOutput) == PatternedText(kLargeOutput));
   observed_.Await([&](const auto& counts) { return counts.received == 2 + sent; });
 }
 
 // Fails if: all bytes of one connection are read before those of another.
 TEST_F(ServerTest, AConnectionWithManyBytesDoesNotHoldUpTheOthers) {
-  constexpr std::size_t kMany = 64 * 1024;
-  std::size_t read = 0;
-  std::size_t read_before_few = kMany;
-  Start(Loopback(), [&](auto&, std::string_view bytes) {
-    if (bytes == "few") read_before_few = read;
-    read += bytes.size();
-  });
-  const TestClient many(address());
-  const TestClient few(address());
-  observed_.Await([](const auto& counts) { return counts.opened == 2; });
+  EXPECT_LE(ReadBeforeOther<TestClient>(Loopback(), 64 * 1024), 2 * kBytesOfATurn);
+}
+
+// Fails if: a change is settled after the connection has ended and lingers.
+TEST_F(ServerTest, AChangeThatIsPendingWhenTheConnectionEndsDoesNothing) {
+  std::promise<void> entered;
   std::promise<void> sent;
-  loops_.front()->Post([&sent] { sent.get_future().wait(); });
-  many.Send(std::string(kMany, 'm'));
-  few.Send("few");
+  Start(Loopback(), [&](auto& self, std::string_view bytes) {
+    if (bytes == "end") {
+      self.is_done = true;
+      return;
+    }
+    self.context.loop.Post([&] {
+      self.context.changed();  // settled by a task behind those that follow
+      entered.set_value();
+      sent.get_future().wait();
+    });
+    for (int i = 0; i < 80; ++i) self.context.loop.Post([] {});
+  });
+  const TestClient client(address());
+  client.Send("go");
+  entered.get_future().wait();
+  client.Send("end");
   sent.set_value();
-  observed_.Await([](const auto& counts) { return counts.received == kMany + 3; });
-  EXPECT_LT(read_before_few, kMany / 2);
+  EXPECT_EQ(client.ReadToEnd(), "");
+  RunPosted();
+  EXPECT_EQ(observed_.counts().destroyed, 1);
 }
 
 // On a socket file, whose buffer has a fixed size: it is full after one turn.

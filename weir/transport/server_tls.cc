@@ -80,7 +80,8 @@ void SetProtocolOptions(SSL_CTX& context) {
   SSL_CTX_set_num_tickets(&context, 0);
   SSL_CTX_set_session_cache_mode(&context, SSL_SESS_CACHE_OFF);
   // A write that is blocked is repeated later, possibly with more bytes. An idle connection has no
-  // buffers. All available bytes are read at once, not header and record apart.
+  // buffers. All available bytes are read at once, not the header and the rest of a
+  // record separately.
   SSL_CTX_set_mode(&context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                  SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_read_ahead(&context, 1);

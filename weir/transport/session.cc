@@ -1,6 +1,8 @@
 #include "weir/transport/session.h"
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <string>
 #include <utility>
 
@@ -14,7 +16,7 @@ constexpr std::size_t kMaxDiscarded = 256 * 1024;
 
 }  // namespace
 
-/// While it exists, OnChanged has nothing to do: the event settles at its end.
+/// While an Event exists, OnChanged does nothing: the handler in progress settles at its end.
 class Session::Event {
  public:
   explicit Event(Session& session) : session_(session) { session_.in_event_ = true; }
@@ -61,7 +63,6 @@ void Session::End(SessionEnd end, std::string_view why) {
   const std::string reason(why);  // `why` may be a text of the channel
   CancelTask(timer_);
   CancelTask(next_turn_);
-  self_.reset();
   connection_.reset();
   channel_.reset();
   watch_.reset();
@@ -74,7 +75,8 @@ void Session::OnReadable() {
     case Phase::kHandshake:
       return ContinueHandshake();
     case Phase::kOpen:
-      // This wait began before bytes were unsent. The next one begins when they are sent.
+      // This wait began before the output was blocked. The next wait begins when the output is
+      // sent.
       return has_unsent_ ? void() : ReadTurn();
     case Phase::kLingering:
       return LingerTurn();
@@ -91,7 +93,7 @@ void Session::OnWritable() {
 
 void Session::OnChanged() {
   if (in_event_ || next_turn_ || phase_ != Phase::kOpen) return;
-  // Not at once, so that all changes of a turn of the loop become one write.
+  // Deferred, so that all changes of a turn of the loop become one write.
   next_turn_ = settings_.loop.At(Now(), [this] {
     next_turn_.reset();
     const Event event(*this);
@@ -131,7 +133,6 @@ void Session::ContinueHandshake() {
 void Session::Open() {
   phase_ = Phase::kOpen;
   limit_ = kUnlimited;
-  self_ = std::make_shared<Session*>(this);
   connection_ = settings_.factory(
       {.peer = DescribePeer(), .loop = settings_.loop, .changed = [weak = std::weak_ptr(self_)] {
          if (const auto self = weak.lock()) (*self)->OnChanged();
@@ -204,7 +205,7 @@ bool Session::WriteTurn() {
 
 void Session::BeginLinger() {
   phase_ = Phase::kLingering;
-  self_.reset();
+  CancelTask(next_turn_);  // it settles the connection
   connection_.reset();
   channel_->EndWrites();
   if (is_peer_closed_) return End(SessionEnd::kDone, "");
@@ -222,12 +223,16 @@ void Session::LingerTurn() {
   AwaitInput();
 }
 
+// Bytes that TLS holds have their turn after the sockets that are ready now. As a task of the loop,
+// the turn would come before them.
 void Session::AwaitInput() {
   if (!channel_->has_more()) return watch_->AwaitReadable();
-  CancelTask(next_turn_);
-  next_turn_ = settings_.loop.At(Now(), [this] {
-    next_turn_.reset();
-    OnReadable();
+  if (std::exchange(is_turn_posted_, true)) return;
+  boost::asio::post(settings_.loop.io(), [weak = std::weak_ptr(self_)] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    (*self)->is_turn_posted_ = false;
+    (*self)->OnReadable();
   });
 }
 

@@ -21,7 +21,7 @@ struct SessionSettings {
   EventLoop& loop;
   std::span<char> buffer;  ///< for the bytes of one read
   const ConnectionFactory& factory;
-  const ServerTls* tls;  ///< null: plain
+  const ServerTls* tls;  ///< null: no TLS
   ServerCounters& counters;
   nanoseconds handshake_timeout;
   nanoseconds write_timeout;
@@ -40,14 +40,14 @@ enum class SessionEnd {
 };
 
 /// Used on the thread of its loop. A turn reads once, up to the size of the buffer, passes all of
-/// it to the connection, and then writes. While bytes are unsent, nothing is read.
+/// these bytes to the connection, and then writes. While bytes are unsent, nothing is read.
 class Session final : private FdHandler {
  public:
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// The socket is closed and the connection destroyed. The session must live on until the
-    /// current task or handler of the loop has returned.
+    /// The socket is closed and the connection destroyed. The owner must keep the session until
+    /// the current task or handler of the loop has returned.
     virtual void OnEnd(Session& session, SessionEnd end, std::string_view why) = 0;
   };
 
@@ -81,7 +81,7 @@ class Session final : private FdHandler {
   void ReadTurn();
   /// Sends output, then waits for the events that the connection needs.
   void Settle();
-  /// Sends output until the socket is full or it is another one's turn. Returns false if the
+  /// Sends output until the socket is full or it is another session's turn. Returns false if the
   /// session has ended.
   bool WriteTurn();
   /// Reads and drops bytes until the peer closes too: a socket that is closed with unread bytes
@@ -101,16 +101,17 @@ class Session final : private FdHandler {
   std::unique_ptr<FdWatch> watch_;
   std::optional<ByteChannel> channel_;
   std::unique_ptr<Connection> connection_;
-  /// Identifies the session for ConnectionContext::changed, which may outlive it.
-  std::shared_ptr<Session*> self_;
+  /// Identifies the session for callbacks that may outlive it: they have weak pointers.
+  const std::shared_ptr<Session*> self_ = std::make_shared<Session*>(this);
   bool in_event_ = false;
   bool is_peer_closed_ = false;
   bool has_unsent_ = false;
   std::size_t discarded_ = 0;
-  Instant limit_{INT64_MAX};  ///< of the handshake, of a write that is blocked, or of lingering
+  Instant limit_{INT64_MAX};  ///< deadline of the handshake, of a blocked write, or of lingering
   Instant timer_at_{INT64_MAX};
   std::optional<TimerId> timer_;
-  std::optional<TimerId> next_turn_;  ///< a task that reads or settles soon
+  std::optional<TimerId> next_turn_;  ///< a task that settles soon
+  bool is_turn_posted_ = false;       ///< a turn that reads comes after the sockets that are ready
 };
 
 }  // namespace weir::transport

@@ -27,8 +27,8 @@ Result<SocketAddress> ParseListenAddress(const std::string& text);
 /// Returns whether only processes of this machine reach the address: loopback, or a socket file.
 bool IsLocal(const SocketAddress& address);
 
-/// Returns "ADDRESS:PORT" or "[IPV6]:PORT", an IPv4 address in its usual form although the socket
-/// is one of IPv6; "unix" for a socket file.
+/// Returns "ADDRESS:PORT" or "[IPV6]:PORT", an IPv4 address in its usual form even if the socket
+/// is an IPv6 socket; "unix" for a socket file.
 std::string TextOf(const SocketAddress& address);
 
 /// Returns what identifies a peer for bounds: its IPv4 address, or the first 64 bits of its IPv6

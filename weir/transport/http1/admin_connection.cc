@@ -18,6 +18,9 @@ using RequestParser = http::request_parser<http::empty_body>;
 
 constexpr Instant kNoDeadline{INT64_MAX};
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
+/// Bounds the requests that a peer sends before it has the pages of earlier ones. The session goes
+/// on reading while a page is not ready, and serving takes one request at a time.
+constexpr std::size_t kMaxInput = 64 * 1024;
 
 std::string_view ReasonOf(int status) {
   const auto reason = http::obsolete_reason(static_cast<http::status>(status));
@@ -26,7 +29,7 @@ std::string_view ReasonOf(int status) {
 
 std::string_view ViewOf(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-/// Returns whether Beast parses the head, and it names its host as RFC 9112, 3.2 requires.
+/// Returns whether Beast parses the head, and the head names its host as RFC 9112, 3.2 requires.
 bool IsRequest(RequestParser& parser, std::string_view head) {
   boost::beast::error_code error;
   parser.eager(false);
@@ -54,6 +57,7 @@ void AdminConnection::Receive(std::string_view bytes, Instant now) {
   if (is_closing_) return;
   if (!std::exchange(in_head_, true)) deadline_ = now + options_.head_timeout;
   input_.append(bytes);
+  if (input_.size() > kMaxInput) return Refuse(429);
   Serve();
 }
 

@@ -10,7 +10,7 @@
 
 namespace weir::transport {
 
-/// Keeps at most the head of one request, the bytes of one Receive and one response.
+/// Buffers at most the head of one request, the bytes of one Receive and one response.
 class AdminConnection final : public Connection {
  public:
   /// `handler` must outlive the connection.
@@ -39,8 +39,8 @@ class AdminConnection final : public Connection {
   std::string input_;
   std::string output_;
   Instant deadline_;
-  bool in_head_ = false;             ///< `deadline_` is that of a head
-  std::optional<Instant> serve_at_;  ///< input is left: the loop has its turn before
+  bool in_head_ = false;             ///< `deadline_` is for the head of a request
+  std::optional<Instant> serve_at_;  ///< if input remains, when to serve it: after the loop's turn
   bool is_closing_ = false;
 };
 

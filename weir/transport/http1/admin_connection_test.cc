@@ -46,6 +46,21 @@ class AdminConnectionTest : public testing::Test {
   AdminConnection connection_{handler_, options_, now_};
 };
 
+// Fails if: the requests that wait are not bounded. The session reads on between the pages.
+TEST_F(AdminConnectionTest, RequestsThatWaitForEarlierPagesAreBounded) {
+  std::string requests;
+  while (requests.size() < 8'000) requests += "GET /m HTTP/1.1\r\nhost: a\r\n\r\n";
+  std::string output;
+  int reads = 0;
+  while (output.find("429 Too Many Requests") == output.npos && reads < 100) {
+    output = Exchange(requests);
+    ++reads;
+  }
+  EXPECT_LE(reads, 10);
+  EXPECT_THAT(output, HasSubstr("connection: close"));
+  EXPECT_TRUE(connection_.IsDone());
+}
+
 TEST_F(AdminConnectionTest, AGetHasTheResponseOfTheHandler) {
   EXPECT_EQ(Exchange("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"),
             "HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 4\r\n"

@@ -24,9 +24,9 @@ struct AdminResponse {
   std::string body;
 };
 
-/// A response to HEAD is that to GET; its body is not sent. One with status 401 asks for a bearer
-/// token (RFC 6750). Called on the threads of all loops of the server; must not block for long, nor
-/// throw.
+/// The response to HEAD is the response to GET without the body. A response with status 401
+/// requests a bearer token (RFC 6750). The handler is called on the threads of all loops of the
+/// server. It must not block for long, nor throw.
 using AdminHandler = std::function<AdminResponse(const AdminRequest& request)>;
 
 struct AdminOptions {
@@ -40,9 +40,10 @@ struct AdminOptions {
 /// Returns the factory for a Server (server.h), whose own options bound the number of connections.
 ///
 /// A request with a body gets 413, one with another method than GET and HEAD 405, a malformed one
-/// 400, a late one 408, one with a larger head 431, and the connection is closed. Otherwise it is
-/// kept, unless the client asks to close it or speaks HTTP/1.0. The requests of a connection are
-/// served one after the other, each when the response to the previous one was sent.
+/// 400, a late one 408, one with too large a head 431, and the connection is closed. After other
+/// requests the connection stays open, unless the client requests its end or speaks HTTP/1.0. The
+/// requests of a connection are served one after the other, each when the response to the previous
+/// one was sent.
 ConnectionFactory MakeAdminConnections(AdminHandler handler, AdminOptions options = {});
 
 }  // namespace weir::transport

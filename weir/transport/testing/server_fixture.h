@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "weir/telemetry/testing/recording_log_fixture.h"
@@ -43,6 +46,30 @@ class ServerTestBase : public testing::Test {
   }
   void AwaitDestroyed(int count) {
     observed_.Await([count](const auto& counts) { return counts.destroyed >= count; });
+  }
+
+  /// Starts a server, connects two clients, and sends `many` bytes on the first connection and a
+  /// few on the second before the loop reads any. Returns the number of bytes of the first that
+  /// were read before those of the second.
+  template <class Client>
+  std::size_t ReadBeforeOther(ServerOptions options, std::size_t many) {
+    std::size_t read = 0;
+    std::size_t read_before = many;
+    Start(std::move(options), [&](auto&, std::string_view bytes) {
+      if (bytes == "few") read_before = read;
+      read += bytes.size();
+    });
+    const Client first(address());
+    const Client second(address());
+    observed_.Await([](const auto& counts) { return counts.opened == 2; });
+    std::promise<void> sent;
+    loops_.front()->Post([&sent] { sent.get_future().wait(); });
+    first.Send(std::string(many, 'm'));
+    second.Send("few");
+    sent.set_value();
+    observed_.Await([&](const auto& counts) { return counts.received == many + 3; });
+    RunPosted();  // the last call of the function above has returned
+    return read_before;
   }
 
   ManualClock clock_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -27,6 +29,9 @@ class TestClient {
       EXPECT_EQ(bind(fd_.get(), own.get(), own.size), 0) << from;
     }
     is_connected_ = connect(fd_.get(), to.get(), to.size) == 0;
+    // Otherwise a small part is sent only when the server has acknowledged the bytes before it.
+    const int on = 1;
+    if (to.family() != AF_UNIX) setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
 
   int fd() const { return fd_.get(); }
