@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "weir/bucket/known_hash_secret.h"
+
 namespace weir::sim {
+namespace {
+
+// Before main: a program that simulates hashes no name with unknown words.
+[[maybe_unused]] const bool is_secret_known = (UseKnownHashSecret(), true);
+
+}  // namespace
 
 void SimClock::Advance(nanoseconds d) {
   now_ = now_ + d;

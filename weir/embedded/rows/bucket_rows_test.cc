@@ -153,6 +153,12 @@ TEST_F(DamagedRowsTest, C18NumbersThatNoBucketHasAreDamage) {
   }
 }
 
+// Returns the line of bucket `acme-i` in a log of two lines. Their order follows from the hashes of
+// the keys.
+std::ptrdiff_t LineOf(int i, std::string_view log) {
+  return log.starts_with("[[\"acme-0\"") ? i : 1 - i;
+}
+
 // Flips the highest bit of each byte of the log, so that it is not valid text any more. Fails if:
 // the damage is not reported, another bucket changes, or the bucket of the line has tokens.
 TEST_F(DamagedRowsTest, U11EveryByteOfTheLogFlippedCostsItsLineAlone) {
@@ -173,7 +179,7 @@ TEST_F(DamagedRowsTest, U11EveryByteOfTheLogFlippedCostsItsLineAlone) {
     const Opened opened = Open();
     for (int i = 0; i < 2; ++i) {
       const std::int64_t left = opened.tokens.at(static_cast<std::size_t>(i));
-      if (line == i && !separates) {
+      if (line == LineOf(i, data) && !separates) {
         EXPECT_EQ(left, 0) << i;
       } else {
         EXPECT_TRUE(left == 899 || ((separates || differs) && left == 0)) << i << ": " << left;
@@ -197,7 +203,7 @@ TEST_F(DamagedRowsTest, U11EveryLowBitOfTheLogFlippedTouchesItsLineAlone) {
     const auto line = std::count(data.begin(), data.begin() + static_cast<long>(at), '\n');
     const Opened opened = Open();
     if (data[at] != '\n') {
-      EXPECT_EQ(opened.tokens.at(line == 0 ? 1 : 0), 899);
+      EXPECT_EQ(opened.tokens.at(line == LineOf(0, data) ? 1 : 0), 899);
     }
     EXPECT_EQ(opened.tokens.at(2), 999);
   }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "weir/base/integer_text.h"
+#include "weir/bucket/key_hash.h"
 #include "weir/store/bucket/bucket_state.h"
 #include "weir/store/bucket/bucket_stripe.h"
 
@@ -24,28 +25,31 @@ struct PageStart {
   std::optional<BucketKey> after;
 };
 
-// Another process orders its stripes by other hashes, so a cursor has a part of the hash.
-std::uint32_t MarkOf(const BucketKey& key) { return static_cast<std::uint32_t>(HashOf(key) >> 32); }
+// In another process a bucket has another hash, and so another stripe. A cursor therefore has a
+// mark of its process, and is refused in others. The mark shows nothing of the hashes of names.
+std::uint32_t MarkOfProcess() {
+  return static_cast<std::uint32_t>(HashNames("cursor", "of buckets") >> 32);
+}
 
 std::string FormatCursor(const BucketKey& key) {
-  return fmt::format("{}#{}#{}#{}", MarkOf(key), key.entity, key.resource, key.shard);
+  return fmt::format("{}#{}#{}#{}", MarkOfProcess(), key.entity, key.resource, key.shard);
 }
 
 std::optional<PageStart> ReadCursor(std::string_view text, std::size_t stripes) {
   // The parts are separated by '#', which neither an entity nor a resource may contain.
   std::array<std::string_view, 4> parts;
   for (std::size_t i = 0; i < 3; ++i) {
-    const std::size_t hash = text.find('#');
-    if (hash == text.npos) return std::nullopt;
-    parts[i] = text.substr(0, hash);
-    text.remove_prefix(hash + 1);
+    const std::size_t separator = text.find('#');
+    if (separator == text.npos) return std::nullopt;
+    parts[i] = text.substr(0, separator);
+    text.remove_prefix(separator + 1);
   }
   parts[3] = text;
   const auto mark = ReadInteger<std::uint32_t>(parts[0]);
   const auto shard = ReadInteger<std::uint32_t>(parts[3]);
   if (!mark || !shard) return std::nullopt;
+  if (*mark != MarkOfProcess()) return std::nullopt;
   BucketKey after{std::string(parts[1]), std::string(parts[2]), *shard};
-  if (MarkOf(after) != *mark) return std::nullopt;
   return PageStart{.stripe = StripeOf(HashOf(after), stripes), .after = std::move(after)};
 }
 
