@@ -41,8 +41,8 @@ void BucketStripe::Link(BucketEntry& entry) {
   if (entry.next_of_entity != nullptr) entry.next_of_entity->previous_of_entity = &entry;
 }
 
-// Removes the entry from the list of its entity. If it was the first, the next one takes its role
-// in by_entity. The erase comes before the insert, because both entries have the same entity.
+// Removes the entry from the list of its entity. If it was the first, by_entity then contains the
+// next one. The erase comes before the insert, because both entries have the same entity.
 void BucketStripe::Unlink(BucketEntry& entry) {
   BucketEntry* const next = entry.next_of_entity;
   BucketEntry* const previous = entry.previous_of_entity;
@@ -100,7 +100,7 @@ void BucketStripe::Remove(BucketEntry& entry) {
 
 std::size_t BucketStripe::Sweep(std::size_t count, SweepTimes& times, AheadReport& report) {
   std::size_t swept = 0;
-  for (; count > 0 && !entries.empty(); --count) {
+  for (; count > 0 && swept < times.max_removed && !entries.empty(); --count) {
     if (sweep_index >= entries.size()) sweep_index = 0;
     BucketEntry& entry = *entries[sweep_index];
     const milliseconds ahead = SetBackToNow(entry.state, times.now);

@@ -88,9 +88,11 @@ struct SweepTimes {
   UnixMillis idle_since;
   /// Stored times far ahead of `now` are set to `now`.
   UnixMillis now;
-  /// At most this many full buckets with unreported use may be kept for the next drain, which
-  /// reports the use; a later sweep removes these buckets.
+  /// At most this many full buckets with unreported use are passed to the next drain, which reports
+  /// the use; a later sweep removes these buckets.
   std::size_t max_deferred = SIZE_MAX;
+  /// The sweep ends when it has removed this many buckets.
+  std::size_t max_removed = SIZE_MAX;
 };
 
 /// Returns a stripe index in [0, stripes). `stripes` must be a power of two. Uses the high bits of
@@ -110,12 +112,12 @@ struct alignas(64) BucketStripe {
   std::vector<BucketEntry*> changed;  ///< since the last drain, each once
   std::vector<TargetPtr> removed;     ///< since the last drain
   /// Receives the use of a bucket at the end of the hour, under the lock. Null if drains receive
-  /// it.
+  /// the use.
   const UseSink* use_sink = nullptr;
   /// Use of buckets that do not exist, for the next drain.
   std::vector<std::pair<TargetPtr, std::vector<HourOfUse>>> use_of_absent;
   std::size_t sweep_index = 0;  ///< the index that is swept next
-  /// Calls of TakeSweepDue since the last Add.
+  /// Calls of TakeSweepDue while `grown` was false.
   std::uint32_t sweep_checks = 0;
   bool grown = false;  ///< an entry was added since the last TakeSweepDue
 
@@ -141,6 +143,9 @@ struct alignas(64) BucketStripe {
   /// Returns true if the caller must now sweep kSweepCount entries: after each Add, so that the
   /// stripe is cleaned up faster than it grows, and otherwise on every 32nd call.
   static constexpr std::size_t kSweepCount = 4;
+  /// The maximum number of buckets that the sweep of one request removes. A removal costs more than
+  /// a decision, because the use of the bucket is reported; two are enough for a stripe to shrink.
+  static constexpr std::size_t kMaxRemoved = 2;
   bool TakeSweepDue();
 
  private:

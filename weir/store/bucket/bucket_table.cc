@@ -16,8 +16,8 @@
 namespace weir {
 namespace {
 
-// Makes the result without its numbers. It is made before the locks are taken, because its strings
-// are most of its cost.
+// Makes the result without its numbers. Callers do this before they take the locks, because the
+// strings are most of the cost of a result.
 Decision BlankDecision(std::span<const Charge> charges) {
   Decision decision;
   std::size_t count = 0;
@@ -35,8 +35,8 @@ Decision BlankDecision(std::span<const Charge> charges) {
   return decision;
 }
 
-// Judges one limit. If the caller is behind the meter's time, no tokens come back before that time,
-// so the difference adds to the wait.
+// Judges one limit. If the caller's time is behind the meter's, no tokens come back before the
+// meter's time, so the difference adds to the wait.
 void Judge(const MeterView& view, LimitStatus& status) {
   status.capacity = view.meter.quota.capacity;
   status.available = view.meter.tokens;
@@ -59,7 +59,7 @@ Error TooMuchDebt(const BucketKey& key) {
 }  // namespace
 
 // Holds the locks of the stripes of all charges. They are taken in ascending order of the stripes,
-// each once, so that two requests never wait for each other in a circle.
+// each once, so that requests cannot deadlock.
 class BucketTable::Locks {
  public:
   Locks(const BucketTable& table, std::span<const Charge> charges) WEIR_NO_THREAD_SAFETY_ANALYSIS
@@ -124,12 +124,13 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
   Result<Decision> decision = TryAcquire(charges, now);
   const bool no_space = !decision && decision.error().code == Code::kResourceExhausted;
   if (no_space && MakeSpace(now)) return TryAcquire(charges, now);
-  return decision;  // moved: in a conditional expression it would be a copy
+  return decision;  // a move; in a conditional expression, a copy
 }
 
 // Order: the result's strings are made without locks. Under the locks, all limits are judged before
 // any is debited. CheckSpace and Reserve fail before the first change, except for times that were
-// set back. The report of those is declared before the locks, so it is written after their release.
+// set back. The report of these times is declared before the locks, so it is written after their
+// release.
 Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMillis now) {
   Decision decision = BlankDecision(charges);
   std::array<Found, kMaxCharges> all;
@@ -159,8 +160,9 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
 
 void BucketTable::Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report) {
   if (!stripe.TakeSweepDue()) return;
-  // Most calls sweep nothing, and a write would only contend for the counter.
+  // Most sweeps remove nothing. They must not write to size_, for which all threads contend.
   SweepTimes times = TimesOf(now);
+  times.max_removed = BucketStripe::kMaxRemoved;
   const std::size_t swept = stripe.Sweep(BucketStripe::kSweepCount, times, report);
   if (swept > 0) size_ -= swept;
 }
@@ -168,8 +170,8 @@ void BucketTable::Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report
 void BucketTable::Decide(std::span<const Charge> charges, std::span<const Found> found,
                          UnixMillis now, Decision& decision) {
   Judge(charges, found, now, decision);
-  // The returned wait is correct only at the rates from which it is computed, so the limits are
-  // stored, and judged again.
+  // The returned wait is correct only if the bucket refills at the rates from which it was
+  // computed. So the limits of the targets are stored, and judged again.
   if (decision.admitted || !StoreLimits(charges, found, now)) return;
   changed_by_refusal_ = true;
   Judge(charges, found, now, decision);
@@ -214,8 +216,8 @@ Status BucketTable::Adjust(std::span<const Charge> charges, AdjustId token, Unix
   return no_space && MakeSpace(now) ? TryAdjust(charges, token, now) : adjusted;
 }
 
-// The id is inserted under the locks of the buckets, so of two equal adjusts at the same time one
-// waits and then finds the id. A failure removes the id again, because nothing was adjusted.
+// The id is inserted under the locks of the buckets, so of two concurrent adjusts with the same id,
+// one waits and then finds the id. A failure removes the id again, because nothing was adjusted.
 Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now) {
   std::array<Found, kMaxCharges> found;
   AheadReport ahead(options_.log);
@@ -238,7 +240,7 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, U
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (!Changes(charges[i])) continue;
     if (found[i].entry == nullptr && GivesBackOnly(charges[i])) {
-      // The bucket is full and stays so, but the tokens that are given back were counted.
+      // The bucket is full and stays full, but the returned tokens were counted as use.
       if (options_.count_use) {
         found[i].stripe->ReportUse(charges[i].target, {UseOfReturn(charges[i], now)});
       }
@@ -290,7 +292,8 @@ bool BucketTable::MakeSpace(UnixMillis now) {
   // Of concurrent calls, one succeeds here and sweeps. The caller holds no locks at this point.
   if (!swept_at_.compare_exchange_strong(last, now.value)) return false;
   SweepIdle(now);
-  // Full buckets whose use is not stored yet leave after the next drain, so one must follow.
+  // Full buckets whose use is not stored yet can be removed only after the next drain, so a drain
+  // must follow.
   changed_by_refusal_ = true;
   return size_ < options_.max_buckets;
 }
@@ -323,7 +326,7 @@ void BucketTable::EraseEntity(const std::string& entity) {
 
 std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
   AheadReport ahead(options_.log);
-  // So the commit after a sweep of a large table stays short.
+  // Keeps the commit after a sweep of a large table short.
   constexpr std::size_t kMaxDeferred = 4096;
   SweepTimes times = TimesOf(now);
   times.max_deferred = kMaxDeferred;
@@ -332,8 +335,8 @@ std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
     const MutexLock lock(stripe->mutex);
     size_ -= stripe->Sweep(stripe->entries.size(), times, ahead);
     for (const auto& entry : stripe->entries) {
-      const UnixMillis leaves = FullAt(entry->state) + options_.idle_grace;
-      next = next ? std::min(*next, leaves) : leaves;
+      const UnixMillis removable_at = FullAt(entry->state) + options_.idle_grace;
+      next = next ? std::min(*next, removable_at) : removable_at;
     }
   }
   return next;
@@ -367,8 +370,8 @@ void BucketTable::ReportUse(const UsageFilter& filter) { weir::ReportUse(stripes
 
 void BucketTable::EndHours(const std::string& entity) { weir::EndHours(stripes_, entity); }
 
-// Locks one stripe at a time, so a request in flight may be drained with some of its buckets now
-// and with the others in the next drain.
+// Locks one stripe at a time, so for a request in flight, this drain may report some of the
+// buckets, and the next drain the others.
 std::size_t BucketTable::DrainChanges(const ChangeSink& sink) { return DrainChanges(sink, {}); }
 
 std::size_t BucketTable::DrainChanges(const ChangeSink& sink, UseDrain use) {

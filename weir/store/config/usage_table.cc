@@ -13,6 +13,9 @@
 namespace weir {
 namespace {
 
+// About 18 bytes of address space each, of which those in use become resident.
+constexpr std::size_t kMaxReserved = 1'000'000;
+
 bool AddEach(UsageCounters& sums, const UsageCounters& added) {
   for (const auto& [name, number] : added) {
     std::int64_t& sum = sums[name];
@@ -58,16 +61,16 @@ Result<UsageCursor> ReadUsageCursor(const UsageFilter& filter, const std::string
   const std::size_t second = first == cursor.npos ? first : cursor.find(' ', first + 1);
   if (second == cursor.npos) return BadCursor();
   const auto window = UsageWindowNamed(cursor.substr(0, first));
-  UsageCursor read{.start = {}, .open = cursor.substr(second + 1)};
+  UsageCursor last{.start = {}, .open = cursor.substr(second + 1)};
   const std::string_view middle = std::string_view(cursor).substr(first + 1, second - first - 1);
   const auto start = ReadInteger<std::int64_t>(middle);
-  const bool is_named =
-      filter.entity ? CheckResource(read.open).has_value() : CheckEntityId(read.open).has_value();
-  const bool is_of_this = !filter.entity || !filter.resource || read.open == *filter.resource;
-  if (!window || !start || !is_named || !is_of_this) return BadCursor();
-  read.window = *window;
-  read.start.value = *start;
-  return read;
+  const bool is_valid_name =
+      filter.entity ? CheckResource(last.open).has_value() : CheckEntityId(last.open).has_value();
+  const bool is_selected = !filter.entity || !filter.resource || last.open == *filter.resource;
+  if (!window || !start || !is_valid_name || !is_selected) return BadCursor();
+  last.window = *window;
+  last.start.value = *start;
+  return last;
 }
 
 Status UsageTable::Add(const UsageSnapshot& added) {
@@ -92,6 +95,10 @@ std::size_t UsageTable::Hash::operator()(const PairKey& pair) const {
 }
 
 UsageSnapshot& UsageTable::At(const UsageSnapshot& added) {
+  // A table that grew would read each of its snapshots, while all stripes of buckets wait.
+  if (snapshots_.empty()) {
+    snapshots_.reserve(std::min(limits_.max_snapshots, kMaxReserved) + kUsageWindows.size());
+  }
   const auto [at, is_new] =
       snapshots_.try_emplace({added.entity, added.resource, added.start, added.window});
   if (!is_new) return at->second;
@@ -118,7 +125,7 @@ void UsageTable::AddHours(const BucketKey& key, std::span<const HourOfUse> hours
   for (const HourOfUse& hour : hours) {
     latest = std::max(latest, EndOf(UsageWindow::kHourly, hour.start));
   }
-  // Twice as many as were added, so that the number of expired snapshots falls.
+  // Removes up to twice as many snapshots as were added, so that the number of expired ones falls.
   Trim(std::min(now, latest), 2 * snapshots.size());
 }
 
@@ -146,8 +153,8 @@ void UsageTable::Trim(UnixMillis now, std::size_t most) {
 void UsageTable::RemoveOldest(UsageWindow window) {
   auto& starts = by_start_[static_cast<std::size_t>(window)];
   const auto oldest = starts.begin();
-  const auto removed = snapshots_.find(*oldest->second.back());
-  oldest->second.pop_back();
+  const auto removed = snapshots_.find(*oldest->second.front());
+  oldest->second.pop_front();
   if (oldest->second.empty()) starts.erase(oldest);
   if (window == UsageWindow::kMonthly) {
     const auto& [entity, resource, start, _] = removed->first;
@@ -170,8 +177,8 @@ Result<Page<UsageSnapshot>> UsageTable::List(const UsageFilter& filter,
   }
   std::vector<const UsageSnapshot*> matching;
   for (const auto& [key, snapshot] : snapshots_) {
-    const bool is_due = !after || IsBefore(filter, *after, PositionOf(filter, snapshot));
-    if (is_due && Matches(filter, snapshot)) matching.push_back(&snapshot);
+    const bool is_after_cursor = !after || IsBefore(filter, *after, PositionOf(filter, snapshot));
+    if (is_after_cursor && Matches(filter, snapshot)) matching.push_back(&snapshot);
   }
   std::ranges::sort(matching, [&](const UsageSnapshot* a, const UsageSnapshot* b) {
     return IsBefore(filter, PositionOf(filter, *a), PositionOf(filter, *b));

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -19,12 +20,12 @@
 
 namespace weir {
 
-/// Adds all counters to `sum`. Returns kOutOfRange, without a change, if one does not fit in 64
+/// Adds all counters to `sum`. Returns kOutOfRange, without a change, if a sum does not fit in 64
 /// bits.
 [[nodiscard]] Status AddTo(UsageSnapshot& sum, const UsageSnapshot& added);
 
 /// The position in a listing: after the snapshot with this window, start and name. `open` is the
-/// name that the filter leaves open: the resource, or, if the filter has no entity, the entity.
+/// resource if the filter names an entity, otherwise the entity.
 struct UsageCursor {
   UsageWindow window = UsageWindow::kHourly;
   UnixMillis start;
@@ -65,7 +66,8 @@ class UsageTable {
     UnixMillis month;  // if this month's snapshot is removed, so is the remainder
   };
 
-  /// Returns the snapshot like `added`; if there is none, a new one without counters.
+  /// Returns the snapshot of the same entity, resource and window as `added`; if there is none, a
+  /// new one without counters.
   UsageSnapshot& At(const UsageSnapshot& added);
   OldestUsage Oldest() const;
   /// Removes at most `most` snapshots that have expired at `now`, and those beyond the limit.
@@ -76,8 +78,9 @@ class UsageTable {
   // Buckets that a flood of new keys has made are removed as fast as new ones come, and their use
   // is added here. So neither an addition nor a removal searches an ordered tree of all snapshots.
   absl::node_hash_map<Key, UsageSnapshot, Hash> snapshots_;  // its keys stay in place
-  // The keys of the snapshots by window and start; no list is empty.
-  std::array<std::map<UnixMillis, std::vector<const Key*>>, kUsageWindows.size()> by_start_;
+  // The keys of the snapshots by window and start, in the order of their additions; no list is
+  // empty.
+  std::array<std::map<UnixMillis, std::deque<const Key*>>, kUsageWindows.size()> by_start_;
   absl::flat_hash_map<PairKey, Remainder, Hash> remainders_;
   UsageStats stats_;
 };

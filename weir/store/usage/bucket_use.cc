@@ -30,8 +30,8 @@ std::vector<HourOfUse>& MoreOf(BucketUse& use) {
 HourOfUse OpenPart(const BucketUse& use, std::span<const Limit> limits) {
   HourOfUse hour{.start = use.hour, .events = use.events};
   for (std::size_t i = 0; i < use.used.size(); ++i) {
-    // A limit whose changes add up to 0 has been used, too, but this is not known here, and adds
-    // nothing.
+    // A limit whose changes add up to 0 may have been used too. This is not known here, and does
+    // not matter, because its use would add nothing.
     if (use.used[i] != 0) hour.limits.push_back({.limit = limits[i].name, .used = use.used[i]});
   }
   return hour;
@@ -84,10 +84,10 @@ bool HasEnded(const BucketUse& use) {
 std::vector<HourOfUse> TakeEnded(BucketUse& use) {
   std::vector<HourOfUse> ended;
   if (use.more == nullptr) return ended;
-  const auto open = std::ranges::partition(
+  const auto open_hour = std::ranges::partition(
       *use.more, [&](const HourOfUse& hour) { return hour.start != use.hour; });
-  std::ranges::move(use.more->begin(), open.begin(), std::back_inserter(ended));
-  use.more->erase(use.more->begin(), open.begin());
+  std::ranges::move(use.more->begin(), open_hour.begin(), std::back_inserter(ended));
+  use.more->erase(use.more->begin(), open_hour.begin());
   if (use.more->empty()) use.more.reset();
   return ended;
 }

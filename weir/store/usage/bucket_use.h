@@ -1,5 +1,5 @@
 // The use of one bucket that is not in usage snapshots yet: it is counted next to the bucket, under
-// the same lock, and stored with it. Values; the caller holds the lock.
+// the same lock, and stored with the bucket. Values; the caller holds the lock.
 // Mechanism: docs/design/usage.md.
 #pragma once
 
@@ -23,8 +23,8 @@ namespace weir {
 
 inline constexpr std::int64_t kHourMillis = 3'600'000;
 
-/// Returns the start of the hour of a change at `now`. Times before 1970 and after 9999, which no
-/// store lists, are those years'.
+/// Returns the start of the hour of a change at `now`. Times before 1970 count as the first hour of
+/// 1970, and times after 9999 as the last hour of 9999, because no store lists other hours.
 UnixMillis HourOf(UnixMillis now);
 
 /// The use of one limit in one hour. Numbers saturate.
@@ -62,8 +62,8 @@ struct BucketUse {
 /// Gets hours of a bucket that are to be added to snapshots.
 using UseSink = std::function<void(const BucketKey& key, std::vector<HourOfUse> hours)>;
 
-/// Returns true if a change at `now` belongs to the open hour. A caller that is up to kMaxAhead
-/// behind the bucket is counted in the bucket's hour.
+/// Returns true if a change at `now` belongs to the open hour. A change up to kMaxAhead before the
+/// open hour belongs to it too, because the caller's time may be behind the bucket's.
 inline bool IsOpenAt(const BucketUse& use, UnixMillis now) {
   const auto since = static_cast<std::uint64_t>(now.value) -
                      static_cast<std::uint64_t>(use.hour.value - kMaxAhead.count());
@@ -72,20 +72,20 @@ inline bool IsOpenAt(const BucketUse& use, UnixMillis now) {
 
 /// In the following functions, `limits` are the configured limits of the bucket.
 
-/// Ends the open hour, if there is one, and opens the one of `now`.
+/// Ends the open hour, if there is one, and opens the hour of `now`.
 void OpenHour(BucketUse& use, std::span<const Limit> limits, UnixMillis now);
 /// Ends the open hour, if there is one: it becomes one of `more`.
 void EndHour(BucketUse& use, std::span<const Limit> limits);
-/// Moves the open hour's use to the names of the limits, before the bucket gets other limits, of
-/// which there will be `count`.
+/// Moves the open hour's use, which is counted by the indexes of the limits, to their names in
+/// `more`. To be called before the bucket gets other limits; `count` is the number of the new ones.
 void MoveToNames(BucketUse& use, std::span<const Limit> limits, std::size_t count);
 /// Counts a change of a configured limit in the open hour. REQUIRES: an hour is open.
 inline void CountConfigured(BucketUse& use, std::size_t limit, std::int64_t amount) {
   ++use.events;
   AddSaturating(use.used[limit], amount);
 }
-/// Counts by name, in the open hour: a change of an extra limit, or, if `overdrawn`, also an
-/// overdraft. A configured limit's overdraft has amount 0 and no event.
+/// Counts, in the open hour and by name, a change of an extra limit, with its overdraft if there is
+/// one; or only the overdraft of a configured limit: then `change.used` and `events` are 0.
 void CountNamed(BucketUse& use, const LimitUse& change, std::int64_t events);
 
 bool IsEmpty(const BucketUse& use);
@@ -96,7 +96,7 @@ std::vector<HourOfUse> TakeEnded(BucketUse& use);
 /// Returns all hours by name, the open one too, in the order of time.
 std::vector<HourOfUse> HoursOf(const BucketUse& use, std::span<const Limit> limits);
 
-/// Adds `added` to the hour with its start, which is created if there is none.
+/// Adds `added` to the hour with the same start; creates this hour if there is none.
 void AddTo(std::vector<HourOfUse>& hours, const HourOfUse& added);
 
 }  // namespace weir

@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::int64_t kMillitokens = 1000;
 
-// Returns the whole tokens of `used` and the remainder before, and sets the new remainder, which is
-// not negative.
+// Adds the limit's old remainder to `used`, and returns the whole tokens of the sum. Stores the new
+// remainder, which is not negative.
 std::int64_t TakeWhole(std::int64_t used, const std::string& limit, UsageRemainder& remainder) {
   const auto found = remainder.find(limit);
   const std::int64_t before = found == remainder.end() ? 0 : found->second;
   const std::int64_t sum = used % kMillitokens + before;
   const std::int64_t carried = sum / kMillitokens - (sum % kMillitokens < 0 ? 1 : 0);
   const std::int64_t whole = used / kMillitokens + carried;
-  const std::int64_t left = sum - carried * kMillitokens;
-  if (left != 0) {
-    remainder.insert_or_assign(limit, left);
+  const std::int64_t rest = sum - carried * kMillitokens;
+  if (rest != 0) {
+    remainder.insert_or_assign(limit, rest);
   } else if (found != remainder.end()) {
     remainder.erase(found);
   }

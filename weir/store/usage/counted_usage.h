@@ -21,13 +21,14 @@ inline constexpr std::array kUsageWindows = {UsageWindow::kHourly, UsageWindow::
                                              UsageWindow::kMonthly};
 
 /// The millitokens, 0 to 999, that are counted but not yet part of a whole token, by limit. There
-/// is one for each entity and resource; limits without a remainder are absent.
+/// is one map for each entity and resource; limits without a remainder are absent.
 using UsageRemainder = std::map<std::string, std::int64_t, std::less<>>;
 
-/// Returns the snapshots to which `hours`, in the order of time, add whole tokens: one for each
-/// window, in the order of their windows. Counters of 0 are left out. `remainder` is added first,
-/// and gets the new remainder: the sum of whole tokens and remainders is exact over all calls.
-/// Returns nothing for names and times that no UsageStore lists; their use is dropped.
+/// Returns the use of `hours`, which are in the order of time, in whole tokens: one snapshot for
+/// each window that contains one of the hours, in the order of the windows. Counters of 0 are
+/// omitted. `remainder` contains the remainder of earlier calls, which is added, and receives the
+/// new one, so the sum of whole tokens and remainders is exact over all calls. Names and times that
+/// no UsageStore lists are dropped with their use.
 std::vector<UsageSnapshot> SnapshotsOf(const BucketKey& key, std::span<const HourOfUse> hours,
                                        UsageRemainder& remainder);
 
@@ -49,15 +50,15 @@ struct UsageStats {
   std::uint64_t lost = 0;     ///< hours of buckets that a damaged store of usage did not take
 };
 
-/// Returns the first start of a window that is kept at `now`. A window is kept after its end for:
-/// an hour 7 days, a day 90 days, a month 13 months (of 31 days).
+/// Returns the earliest start of a window that is still kept at `now`. After its end, an hour is
+/// kept for 7 days, a day for 90 days, a month for 13 months (of 31 days).
 UnixMillis FirstKept(UsageWindow window, UnixMillis now);
 
 /// The earliest start of the snapshots of each window; nothing if there are none.
 using OldestUsage = std::array<std::optional<UnixMillis>, kUsageWindows.size()>;
 
-/// Returns the window whose earliest snapshots leave next, because they have expired at `now`;
-/// nothing if none has.
+/// Returns the window whose earliest snapshots are to be removed next, because they have expired at
+/// `now`; nothing if no snapshot has expired.
 std::optional<UsageWindow> NextExpired(const OldestUsage& oldest, UnixMillis now);
 /// Returns the window whose earliest snapshot ended first; nothing if there are no snapshots.
 std::optional<UsageWindow> NextEvicted(const OldestUsage& oldest);

@@ -6,7 +6,8 @@
 namespace weir {
 namespace {
 
-// Returns the snapshots of the hours without their counters.
+// Returns the snapshots of the hours. Their counters must not be used: the stored remainder is
+// missing.
 std::vector<UsageSnapshot> WindowsOf(const BucketKey& key, const std::vector<HourOfUse>& hours) {
   UsageRemainder ignored;
   return SnapshotsOf(key, hours, ignored);
@@ -17,7 +18,7 @@ std::vector<UsageSnapshot> WindowsOf(const BucketKey& key, const std::vector<Hou
 PendingUsage::PendingUsage(UsageFilter filter, const PageRequest& page)
     : filter_(std::move(filter)), limit_(page.limit), buckets_(Order{filter_}) {
   if (page.cursor.empty()) return;
-  if (auto read = ReadUsageCursor(filter_, page.cursor)) after_ = *std::move(read);
+  if (auto position = ReadUsageCursor(filter_, page.cursor)) after_ = *std::move(position);
 }
 
 void PendingUsage::Add(const BucketKey& key, std::vector<HourOfUse> hours) {
@@ -25,8 +26,11 @@ void PendingUsage::Add(const BucketKey& key, std::vector<HourOfUse> hours) {
   for (const UsageSnapshot& snapshot : WindowsOf(key, bucket->hours)) {
     UsageCursor at = PositionOf(filter_, snapshot);
     if (!Matches(filter_, snapshot) || (after_ && !IsBefore(filter_, *after_, at))) continue;
-    buckets_[std::move(at)].push_back(bucket);
-    if (buckets_.size() > limit_ + 1) buckets_.erase(std::prev(buckets_.end()));
+    auto& shards = buckets_[std::move(at)];
+    shards.push_back(bucket);
+    // The order of shards decides which hour gets a token that several of them have used in parts.
+    std::ranges::sort(shards, {}, [](const auto& one) { return one->key.shard; });
+    if (buckets_.size() - 1 > limit_) buckets_.erase(std::prev(buckets_.end()));
   }
 }
 
@@ -50,11 +54,11 @@ Status PendingUsage::MergeInto(Page<UsageSnapshot>& stored,
                                const ReadStoredRemainder& read_remainder) const {
   std::vector<UsageSnapshot>& items = stored.items;
   const auto position = [&](const UsageSnapshot& one) { return PositionOf(filter_, one); };
-  // Positions behind a full page belong to the next one.
+  // Positions after the last item of a full page belong to the next page.
   std::optional<UsageCursor> last;
   if (!stored.next.empty()) last = position(items.back());
   std::map<std::pair<std::string, std::string>, UsageRemainder> remainders;
-  const std::size_t kept = items.size();
+  const std::size_t stored_count = items.size();
   for (const auto& [at, buckets] : buckets_) {
     if (last && IsBefore(filter_, *last, at)) break;
     const BucketKey& key = buckets.front()->key;
@@ -65,7 +69,7 @@ Status PendingUsage::MergeInto(Page<UsageSnapshot>& stored,
     UsageRemainder carried = remainder->second;  // from shard to shard, so that it counts once
     for (const auto& bucket : buckets) MergeAt(at, *bucket, carried, items);
   }
-  if (items.size() > kept) {
+  if (items.size() > stored_count) {
     std::ranges::sort(items, [&](const UsageSnapshot& a, const UsageSnapshot& b) {
       return IsBefore(filter_, position(a), position(b));
     });

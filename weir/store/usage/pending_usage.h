@@ -15,8 +15,8 @@
 
 namespace weir {
 
-/// The pending usage of one page of a listing. Its memory is bounded by the limit of the page. A
-/// value; not thread-safe.
+/// The pending usage of one page of a listing. Its memory is bounded by the limit of the page,
+/// times the number of shards of a bucket. A value; not thread-safe.
 class PendingUsage {
  public:
   /// REQUIRES: the filter, the limit and the cursor of `page` are valid.
@@ -27,8 +27,8 @@ class PendingUsage {
   void Add(const BucketKey& key, std::vector<HourOfUse> hours);
   /// Returns the remainder of an entity and resource, as stored.
   using ReadStoredRemainder = std::function<Result<UsageRemainder>(const BucketKey& key)>;
-  /// Merges the usage into the stored page, which is the one after the same cursor. Errors are
-  /// those of `read_remainder`.
+  /// Merges the usage into `stored`, which must be the page after the same cursor. Errors are those
+  /// of `read_remainder`.
   [[nodiscard]] Status MergeInto(Page<UsageSnapshot>& stored,
                                  const ReadStoredRemainder& read_remainder) const;
 
@@ -44,14 +44,14 @@ class PendingUsage {
     }
   };
 
-  const UsageFilter filter_;
-  const std::size_t limit_;
-  std::optional<UsageCursor> after_;
   /// Merges the windows of a bucket at this position into the items. `remainder` is as for
   /// SnapshotsOf.
   static void MergeAt(const UsageCursor& at, const Bucket& bucket, UsageRemainder& remainder,
                       std::vector<UsageSnapshot>& items);
 
+  const UsageFilter filter_;
+  const std::size_t limit_;
+  std::optional<UsageCursor> after_;
   // The first limit_ + 1 positions after the cursor, each with the buckets that were used then: the
   // shards of one bucket.
   std::map<UsageCursor, std::vector<std::shared_ptr<const Bucket>>, Order> buckets_;
