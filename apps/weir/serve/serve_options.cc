@@ -65,6 +65,9 @@ const auto& Settings() {
   static const std::array settings = {
       ServeSetting{"limits", "FILE", "apply this limits file to the store at the start", "",
                    Text(&Options::limits)},
+      ServeSetting{"limits-may-delete", "",
+                   "also delete records that an earlier limits file set and this one lacks",
+                   "false", Flag(&Options::limits_may_delete)},
       ServeSetting{"rules", "FILE", "the descriptor rules; the file is read again when it changes",
                    "", Text(&Options::rules)},
       ServeSetting{"tokens", "FILE",

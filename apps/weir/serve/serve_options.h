@@ -15,10 +15,11 @@
 namespace weir::app {
 
 struct ServeOptions {
-  std::string store;   ///< empty: that of the command line or the environment
-  std::string limits;  ///< a limits file that is applied; empty: none
-  std::string rules;   ///< empty: no rules
-  std::string tokens;  ///< the tokens of callers; empty: none is needed
+  std::string store;               ///< empty: that of the command line or the environment
+  std::string limits;              ///< a limits file that is applied; empty: none
+  bool limits_may_delete = false;  ///< otherwise a file that deletes records is refused
+  std::string rules;               ///< empty: no rules
+  std::string tokens;              ///< the tokens of callers; empty: none is needed
   std::vector<std::string> grpc;
   std::vector<std::string> admin;
   std::size_t threads = 0;  ///< 0: the CPUs that the process may use

@@ -10,6 +10,7 @@
 #include <ostream>
 #include <utility>
 
+#include "apps/weir/commands/limits_verbs.h"
 #include "apps/weir/files.h"
 #include "apps/weir/limits/limits_plan.h"
 #include "apps/weir/serve/file_watch.h"
@@ -33,14 +34,34 @@ constexpr nanoseconds kPolicyRetry = std::chrono::seconds(10);
 // The main thread, which feeds the watchdog, waits for the read.
 constexpr nanoseconds kPolicyTime = std::chrono::milliseconds(500);
 
+// A file that lacks records, because it is the wrong one or was cut short, must not delete limits
+// without a question that only `weir limits apply` can ask.
+Status CheckDeletes(const ServeOptions& options, std::size_t deletes) {
+  if (deletes == 0 || options.limits_may_delete) return {};
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{}: it would delete {} of the records that an earlier file set; 'weir "
+                          "limits plan' shows them; apply it by 'weir limits apply', or give "
+                          "--limits-may-delete",
+                          options.limits, deletes));
+}
+
 Status ApplyLimitsFile(const ServeOptions& options, Context& context, Backend& backend) {
   if (options.limits.empty()) return {};
-  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.limits));
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ParseLimitsFile(text, options.limits));
-  WEIR_ASSIGN_OR_RETURN(const Declared live,
-                        ReadDeclared(backend.config(), context.RequestDeadlines()));
-  const Plan plan = MakePlan(file, live, backend.buckets().Now());
-  return ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size()));
+  LimitsOptions limits;
+  limits.file = options.limits;
+  WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(limits, context));
+  WEIR_ASSIGN_OR_RETURN(const ScopedPlan planned, MakeScopedPlan(limits, source, context, backend));
+  const Plan& plan = planned.plan;
+  const std::size_t deletes = plan.Count(PlannedAction::kDelete);
+  WEIR_RETURN_IF_ERROR(CheckDeletes(options, deletes));
+  WEIR_RETURN_IF_ERROR(
+      ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size())));
+  const auto number = [](std::size_t count) { return static_cast<std::int64_t>(count); };
+  const std::array fields = {LogField{"created", number(plan.Count(PlannedAction::kCreate))},
+                             LogField{"updated", number(plan.Count(PlannedAction::kUpdate))},
+                             LogField{"deleted", number(deletes)}};
+  context.log().Write(LogLevel::kInfo, "service.limits_applied", fields);
+  return {};
 }
 
 /// The service between its start and its end.
