@@ -83,7 +83,7 @@ TEST(CascadeWalk, FailsOnOneParentMoreThanARequestMayCharge) {
 
 // The resolution cache views the first name while the chain grows.
 TEST(CascadeWalk, ItsNamesStayInPlace) {
-  CascadeWalk walk("an entity whose name is no short string", "gpt-4");
+  CascadeWalk walk("acme", "gpt-4");  // short: its characters are in the std::string
   const char* const first = walk.chain().front().data();
   for (std::size_t i = 1; i < kMaxCascade; ++i) {
     ASSERT_TRUE(walk.Take(ChildOf("e" + std::to_string(i)), LevelAnswers(i == 1 ? 4 : 2)));
