@@ -57,8 +57,8 @@ void UseKnownHashSecret() { uses_known_secret = true; }
 
 std::uint64_t HashNames(std::string_view first, std::string_view second, std::uint64_t number) {
   const HashSecret& secret = SecretOfProcess();
-  // The number is added to a hash that nobody can predict without the secret words, so nobody knows
-  // which sums collide.
+  // The number is added to a hash that cannot be predicted without the secret words, so it cannot
+  // be predicted which sums collide.
   return FoldProduct(HashBytes(first, secret) ^ secret.state,
                      (HashBytes(second, secret) ^ secret.block) + number);
 }

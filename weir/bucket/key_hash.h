@@ -52,9 +52,9 @@ WEIR_API std::uint64_t HashBytes(std::string_view bytes, const HashSecret& secre
 /// fingerprints depend on this function, so it must not change.
 WEIR_API std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed);
 
-/// Hashes a key that consists of two names and a number, with the secret words of this process:
-/// whoever chooses the names cannot compute keys that collide. Another process returns other
-/// hashes, so they must not be stored.
+/// Hashes a key that consists of two names and a number, with the secret words of this process, so
+/// that a client cannot compute names that collide. Another process returns other hashes, so they
+/// must not be stored.
 WEIR_API std::uint64_t HashNames(std::string_view first, std::string_view second,
                                  std::uint64_t number = 0);
 

@@ -90,7 +90,7 @@ TEST(HashNames, EachPartCountsAndItsPlaceToo) {
   EXPECT_EQ(HashNames("ab", "c", 1), HashNames("ab", "c", 1));
 }
 
-// Fails if: the words are known, so that whoever chooses names can choose names that collide.
+// Fails if: the words are known, so that a client can choose names that collide.
 TEST(HashNamesDeathTest, ReturnsOtherHashesInAnotherProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // starts this program again
   const std::string here = fmt::format("hash {};", HashNames("acme", "gpt-4"));

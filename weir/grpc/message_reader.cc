@@ -61,7 +61,7 @@ Status MessageReader::Add(std::string_view bytes,
     if (!taken) break;
   }
   // A new string, so that the memory of messages that were passed on is freed. If no message was
-  // complete, the bytes stay where they are: a piece of a message does not copy the earlier pieces.
+  // complete, the bytes are not copied: a piece of a message does not copy the earlier pieces.
   if (!has_kept || rest.size() < kept_.size()) kept_ = std::string(rest);
   return {};
 }

@@ -17,7 +17,7 @@ struct WholeRange {
 };
 
 /// Returns the number in an attribute; nothing if the attribute is absent. Returns
-/// kFailedPrecondition, with `row`, the attribute, its contents and what is expected, for a text, a
+/// kFailedPrecondition, with `row`, the attribute, its contents and the valid ones, for a text, a
 /// fraction, or a number outside the range.
 [[nodiscard]] Result<std::optional<std::int64_t>> ReadWhole(const dynamo::Item& item,
                                                             std::string_view attribute,
@@ -25,7 +25,7 @@ struct WholeRange {
                                                             const WholeRange& range = {});
 
 /// Returns the error for an invalid attribute of the row, with the contents of the attribute and
-/// what is `expected`.
+/// with `expected`, which describes the valid contents.
 [[nodiscard]] Error UnusableAttribute(const dynamo::Item& item, std::string_view attribute,
                                       std::string_view row, std::string_view expected);
 

@@ -13,7 +13,8 @@
 namespace weir {
 namespace {
 
-// About 18 bytes of address space each, of which those in use become resident.
+// The maximum number of slots that are reserved. A slot takes about 18 bytes of address space,
+// which become resident when it is used.
 constexpr std::size_t kMaxReserved = 1'000'000;
 
 bool AddEach(UsageCounters& sums, const UsageCounters& added) {

@@ -75,9 +75,9 @@ class UsageTable {
   void RemoveOldest(UsageWindow window);
 
   UsageLimits limits_;
-  // Buckets that a flood of new keys has made are removed as fast as new ones come, and their use
-  // is added here. So neither an addition nor a removal searches an ordered tree of all snapshots.
-  absl::node_hash_map<Key, UsageSnapshot, Hash> snapshots_;  // its keys stay in place
+  // During a flood of new keys, idle buckets are removed as fast as buckets are created, and the
+  // use of each is added here. A search in an ordered tree of all snapshots would be too slow.
+  absl::node_hash_map<Key, UsageSnapshot, Hash> snapshots_;  // its keys do not move
   // The keys of the snapshots by window and start, in the order of their additions; no list is
   // empty.
   std::array<std::map<UnixMillis, std::deque<const Key*>>, kUsageWindows.size()> by_start_;
