@@ -13,7 +13,8 @@ constinit std::atomic<bool> uses_known_secret = false;
 
 std::uint64_t Load(const char* from, std::size_t size) {
   std::uint64_t word = 0;
-  std::memcpy(&word, from, size);
+  // An empty view may have a null pointer, which memcpy does not accept.
+  if (size > 0) std::memcpy(&word, from, size);
   return word;
 }
 

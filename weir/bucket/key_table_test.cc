@@ -88,6 +88,7 @@ TEST(HashNames, EachPartCountsAndItsPlaceToo) {
       HashNames("ab", "", 1), HashNames("", "ab", 1), HashNames("", "")};
   EXPECT_EQ(hashes.size(), 7U);
   EXPECT_EQ(HashNames("ab", "c", 1), HashNames("ab", "c", 1));
+  EXPECT_EQ(HashNames(std::string_view(), {}), HashNames("", ""));  // null pointers
 }
 
 // Fails if: the words are known, so that a client can choose names that collide.
