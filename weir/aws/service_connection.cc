@@ -4,8 +4,8 @@
 
 #include "weir/aws/credentials/caching_provider.h"
 #include "weir/aws/credentials/crt_credentials.h"
-#include "weir/aws/signing/crt_signer.h"
 #include "weir/aws/signing/key_caching_signer.h"
+#include "weir/aws/signing/sigv4_signer.h"
 #include "weir/base/rng.h"
 #include "weir/runtime/loop.h"
 

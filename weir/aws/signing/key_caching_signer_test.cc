@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "weir/aws/signing/crt_signer.h"
+#include "weir/aws/signing/sigv4_signer.h"
 #include "weir/aws/testing/signer_contract.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 // The cost of a signature of a request to DynamoDB, by the runtime's signer and by ours.
 #include <benchmark/benchmark.h>
 
-#include "weir/aws/signing/crt_signer.h"
 #include "weir/aws/signing/key_caching_signer.h"
+#include "weir/aws/signing/sigv4_signer.h"
 
 namespace {
 

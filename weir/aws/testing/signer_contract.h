@@ -10,7 +10,7 @@
 #include <ostream>
 #include <string>
 
-#include "weir/aws/signing/crt_signer.h"
+#include "weir/aws/signing/sigv4_signer.h"
 
 namespace weir {
 

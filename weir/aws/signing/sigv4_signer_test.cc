@@ -1,4 +1,4 @@
-#include "weir/aws/signing/crt_signer.h"
+#include "weir/aws/signing/sigv4_signer.h"
 
 #include "weir/aws/testing/signer_contract.h"
 

@@ -1,4 +1,4 @@
-#include "weir/aws/signing/crt_signer.h"
+#include "weir/aws/signing/sigv4_signer.h"
 
 #include <aws/auth/credentials.h>
 #include <aws/auth/signable.h>
