@@ -26,7 +26,7 @@ inline void RequireFileRefusal(std::string_view text, std::string_view name, con
   // An error at the end of the file is reported on the line after the last line break.
   Require(line >= 1 && line <= 1 + std::count(text.begin(), text.end(), '\n'),
           "the line is one of the file");
-  Require(message.find("; right would be ") != std::string_view::npos,
+  Require(message.find("; expected ") != std::string_view::npos,
           "a refusal says what would be right");
 }
 

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     }
   }
   if (fed == 0) {
-    std::fprintf(stderr, "no inputs; right would be %s FILE_OR_FOLDER...\n", argv[0]);
+    std::fprintf(stderr, "no inputs; expected %s FILE_OR_FOLDER...\n", argv[0]);
     return 1;
   }
   return 0;

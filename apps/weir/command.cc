@@ -117,7 +117,7 @@ std::vector<std::string_view> NamesOfVerbs(const CLI::App& group) {
 }
 
 std::string NoSuchVerb(std::string_view word, const std::vector<std::string_view>& names) {
-  return fmt::format("there is no verb '{}'; right would be {}", EscapeControls(word),
+  return fmt::format("there is no verb '{}'; expected {}", EscapeControls(word),
                      NearestKey(word, names));
 }
 

@@ -61,7 +61,7 @@ std::size_t SizeOfBody(const Write& write) { return WriteBody("t", ZaeLayout(), 
 void AggregatorBatch(benchmark::State& state) {
   const auto batches = MakeBatches();
   const Instant now{1};
-  AggregatorLease lease({.owner = "bench", .lasts = std::chrono::hours(1)}, NoLog());
+  AggregatorLease lease({.owner = "bench", .lifetime = std::chrono::hours(1)}, NoLog());
   lease.Start(now);
   lease.OnRead(std::optional<Item>(), now);
   lease.OnWrite(WriteAnswer{}, now);

@@ -81,7 +81,7 @@ Status SetNamespace(std::string_view url, std::string_view name, FileUrl& file) 
   if (!file.namespace_name.empty()) return BadUrl(url, "namespace is given twice");
   const Status valid = CheckNameOrId(name);
   if (!valid) return BadUrl(url, valid.error().message);
-  file.namespace_name = name;
+  if (name != kDefaultNamespace) file.namespace_name = name;
   return {};
 }
 

@@ -44,8 +44,9 @@ WEIR_API tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why
 inline constexpr std::string_view kMemoryHasNoName =
     "nothing may follow 'memory:', because no other opening could find it";
 
-/// The parts of `sqlite:PATH?namespace=NAME&mode=ro`. Without `namespace` the URL means the file
-/// itself, not one of its namespaces. The first '?' ends the path.
+/// The parts of `sqlite:PATH?namespace=NAME&mode=ro`. Without `namespace`, and with the
+/// namespace `default`, the URL means the file itself, not one of its namespaces. The first '?'
+/// ends the path.
 struct FileUrl {
   std::string path;
   std::string namespace_name;  ///< see EmbeddedOptions::namespace_name

@@ -20,11 +20,11 @@
 namespace weir {
 
 /// Admits, over all handles together, at most capacity + rate * t whole tokens in any interval t.
-/// The bucket starts full. All handles together hold up to a quarter of the capacity. A handle that
-/// runs out takes a block from the kernel, an AtomicBucket with the rest of the capacity, so nearly
-/// every decision touches memory of one thread only. If the capacity is too small for blocks, every
-/// decision goes to the kernel. The clock is read for every decision, so it should be cheap to
-/// read.
+/// The bucket starts full. All handles together hold up to a quarter of the capacity; the rest is
+/// in one AtomicBucket, which is called the kernel. A handle that runs out takes a block of tokens
+/// from the kernel, so nearly every decision touches memory of one thread only. If the capacity is
+/// too small for blocks, every decision goes to the kernel. The clock is read for every decision,
+/// so it should be cheap to read.
 template <NanoClock C>
 class CreditBucket {
  public:
@@ -63,13 +63,14 @@ class CreditBucket {
   AtomicBucket<C> kernel_;
   const CreditPlan plan_;
   const C clock_;
-  // The number of handles that exist. Relaxed order is enough: the count guards no data, and tokens
-  // of a handle that is being destroyed cannot be spent any more.
+  // The number of handles that exist. Relaxed order is enough: if a new handle sees the count
+  // lowered before the kernel has the tokens of the destroyed handle, no thread can spend them yet.
   std::atomic<int> handles_{0};
 };
 
-/// The part of one thread. Not thread-safe, but it may move between threads. The destructor returns
-/// unspent tokens to the kernel. A handle that was moved from may only be destroyed.
+/// The share of one thread in the bucket. Not thread-safe, but it may move between threads. The
+/// destructor returns unspent tokens to the kernel. A handle that was moved from may only be
+/// destroyed.
 template <NanoClock C>
 class alignas(64) CreditBucket<C>::Handle {
  public:

@@ -14,9 +14,9 @@
 namespace weir {
 
 struct KeyedOptions {
-  /// The largest number of keys that are remembered because they are not full again yet. It may be
-  /// exceeded by up to a sixteenth. (An integer key takes 18 to 26 bytes.) A take on a new key
-  /// beyond this number is refused until another key is full again.
+  /// The largest number of keys that are remembered. A key is remembered until its bucket is full
+  /// again. The number may be exceeded by up to a sixteenth. (An integer key takes 18 to 26 bytes.)
+  /// A take on a new key beyond this number is refused until the bucket of another key is full.
   std::size_t max_keys = std::size_t{1} << 24;
   /// Set it in tests and replays. By default the seed comes from the system, so that untrusted
   /// parties that choose the keys cannot choose keys that collide. Decisions do not depend on the
@@ -25,7 +25,7 @@ struct KeyedOptions {
 };
 
 struct KeyedStats {
-  std::size_t keys = 0;       ///< remembered keys; some may be full again
+  std::size_t keys = 0;       ///< remembered keys; the buckets of some may be full again
   std::size_t bytes = 0;      ///< the memory of the tables
   std::uint64_t no_room = 0;  ///< takes refused because of max_keys
 };
@@ -39,7 +39,7 @@ class alignas(64) KeyStripe {
     KeyView<Key> key;
     std::uint64_t hash;
     const HashSecret& secret;    ///< the secret words that made `hash`
-    std::int64_t elapsed_nanos;  ///< since the origin of the words
+    std::int64_t elapsed_nanos;  ///< since the zero of the buckets' times
   };
 
   /// Sets the number of keys that fit (see KeyTable). Must be called before any other method.
@@ -94,8 +94,9 @@ class alignas(64) KeyStripe {
   }
 
  private:
-  // Returns the caller's time, or the time of the latest removal if that is later. A key that was
-  // removed was full at the time of its removal, but perhaps not earlier.
+  // Returns the caller's time, or the time of the latest removal if that is later. A key that is
+  // absent counts as full, and the bucket of a removed key was full at the removal but perhaps not
+  // earlier, so no request is decided at an earlier time.
   std::int64_t Elapsed(const KeyRequest& request) const WEIR_REQUIRES(lock_) {
     if (request.elapsed_nanos >= latest_removal_) [[likely]] {
       return request.elapsed_nanos;

@@ -39,8 +39,9 @@ Result<Sha256Digest> Sha256(std::initializer_list<std::string_view> parts) {
   return Fail(Code::kInternal, "OpenSSL failed to compute a SHA-256");
 }
 
-// The masked keys are hashed again each time. Copying contexts that contain them would save 0.1 us,
-// but such contexts contain a key, and all threads would copy the same ones.
+// The masked keys are hashed again for each message. Cached contexts of OpenSSL after the masked
+// keys would save 0.1 us, but they would keep the secret key in memory, and all threads would copy
+// from the same contexts.
 Result<Sha256Digest> HmacSha256(std::string_view key, std::string_view message) {
   if (key.size() > KeyBlock::kSize) {
     WEIR_ASSIGN_OR_RETURN(const Sha256Digest shorter, Sha256({key}));

@@ -105,7 +105,7 @@ Status CheckRegion(std::string_view region) {
   };
   if (region.size() <= 64 && std::ranges::all_of(region, is_part)) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("region {}: right would be a name like eu-west-1", Quoted(region)));
+              fmt::format("region {}: expected a name like eu-west-1", Quoted(region)));
 }
 
 // Accepts no path, which would not be signed as it is sent, and no password, which would end up in
@@ -121,7 +121,7 @@ Status CheckEndpoint(std::string_view endpoint) {
   };
   if (host != endpoint && !host.empty() && std::ranges::all_of(host, is_part)) return {};
   return Fail(Code::kInvalidArgument,
-              "endpoint: right would be http:// or https://, a host, and perhaps :PORT");
+              "endpoint: expected http:// or https://, a host, and perhaps :PORT");
 }
 
 }  // namespace
@@ -130,9 +130,8 @@ Status CheckTableName(std::string_view table) {
   const bool fits =
       table.size() >= 3 && table.size() <= 255 && std::ranges::all_of(table, IsNameCharacter);
   if (fits) return {};
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("table {}: right would be 3 to 255 letters, digits and _.-", Quoted(table)));
+  return Fail(Code::kInvalidArgument,
+              fmt::format("table {}: expected 3 to 255 letters, digits and _.-", Quoted(table)));
 }
 
 bool IsNameCharacter(char c) {

@@ -7,6 +7,16 @@
 #include "weir/model/namespace_name.h"
 
 namespace weir {
+namespace {
+
+Status CheckNew(std::string_view name) {
+  if (name != kDefaultNamespace) return CheckNamespace(name);
+  return Fail(Code::kInvalidArgument,
+              "namespace default is the file itself and needs no registration; expected another "
+              "name");
+}
+
+}  // namespace
 
 std::uint64_t SeedOf(const Clock& clock) {
   return static_cast<std::uint64_t>(clock.WallNow().value) * 1'000'003 +
@@ -30,7 +40,7 @@ std::string FileNamespaces::NewId(const NamespaceTable& table) {
 }
 
 void FileNamespaces::Register(std::string_view name, Deadline, Done<Namespace> done) {
-  done(check_().and_then([&] { return CheckNamespace(name); }).and_then([&] {
+  done(check_().and_then([&] { return CheckNew(name); }).and_then([&] {
     return registry_.Make([&](NamespaceTable& table) -> Result<Namespace> {
       Namespace wanted;
       wanted.id = NewId(table);

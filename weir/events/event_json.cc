@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 tl::unexpected<Error> NotAnEvent(std::string_view what, std::string_view right) {
-  return Fail(Code::kInvalidArgument, fmt::format("event: {}; right would be {}", what, right));
+  return Fail(Code::kInvalidArgument, fmt::format("event: {}; expected {}", what, right));
 }
 
 bool IsText(const json& object, const char* key) {

@@ -171,9 +171,9 @@ Result<EventPath> ParseEventPath(std::string_view text) {
   }
   const bool is_whole = !text.empty() && std::ranges::find(path, "") == path.end();
   if (is_whole && !text.ends_with('.')) return path;
-  return Fail(Code::kInvalidArgument,
-              fmt::format("path {}: a name is empty; right would be names with dots between them",
-                          Quoted(text)));
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("path {}: a name is empty; expected names with dots between them", Quoted(text)));
 }
 
 bool Matches(const EventPattern& pattern, const json& event) {

@@ -50,7 +50,7 @@ TEST(EventRules, R15AnIdIsWhatAStoreTakes) {
     ASSERT_FALSE(matched) << id.size();
     EXPECT_EQ(matched.error().code, Code::kInvalidArgument);
     EXPECT_NE(matched.error().message.find("resource id"), std::string::npos);
-    EXPECT_NE(matched.error().message.find("right would be 1 to 1024 bytes"), std::string::npos);
+    EXPECT_NE(matched.error().message.find("expected 1 to 1024 bytes"), std::string::npos);
   }
 }
 

@@ -1,4 +1,5 @@
-// Reads the lists of tests in patterns from YAML. Format: docs/design/events.md.
+// Reads event patterns from YAML: the lists of tests that the values of an event must pass. Format:
+// docs/design/events.md.
 #pragma once
 
 #include <string>
@@ -26,8 +27,9 @@ class EventValueReader {
   /// `file_name` must outlive it.
   explicit EventValueReader(std::string_view file_name) : checks_(file_name) {}
 
-  /// Counts a part and refuses too many or too deep ones. Call it for each part: an alias may refer
-  /// to one part many times, and to a part that contains the alias.
+  /// Counts a part and refuses too many or too deep ones. Must be called for each part, so that
+  /// aliases of YAML cannot make a small file endless: many aliases may refer to one part, and an
+  /// alias may refer to a part that contains it.
   Status CountPart(const YamlNode& node, const EventPlace& place);
   /// Reads a list of tests.
   Result<std::vector<ValueTest>> ReadTests(const YamlNode& node, const EventPlace& place);

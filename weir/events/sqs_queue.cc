@@ -46,7 +46,7 @@ std::optional<std::string> RegionOf(std::string_view host) {
 Result<SqsQueue> ParseQueueUrl(std::string_view url) {
   WEIR_ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(url));
   if (endpoint.path.ends_with('/')) {
-    return Fail(Code::kInvalidArgument, fmt::format("queue {}: names no queue; right would be "
+    return Fail(Code::kInvalidArgument, fmt::format("queue {}: names no queue; expected "
                                                     "https://sqs.REGION.amazonaws.com/ACCOUNT/NAME",
                                                     Quoted(url)));
   }

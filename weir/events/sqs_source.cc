@@ -79,12 +79,12 @@ Status SqsSource::State::Start() {
   WEIR_RETURN_IF_ERROR(Check(options_.poll.receive));
   if (!options_.poll.receive.visibility) {
     return Fail(Code::kInvalidArgument,
-                "no visibility timeout; right would be longer than a message's handling takes");
+                "no visibility timeout; expected longer than a message's handling takes");
   }
   if (options_.poll.hidden <= *options_.poll.receive.visibility) {
     return Fail(
         Code::kInvalidArgument,
-        fmt::format("a message is hidden for {} s; right would be longer than its "
+        fmt::format("a message is hidden for {} s; expected longer than its "
                     "visibility timeout ({} s) and a round",
                     options_.poll.hidden.count(), options_.poll.receive.visibility->count()));
   }

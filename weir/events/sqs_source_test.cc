@@ -196,7 +196,7 @@ TEST_F(SqsSourceTest, I14HidingForLessThanTheVisibilityIsRefused) {
   SqsSource source(queue_, scheduler_, [](auto, auto, auto) {}, {.poll = {.receive = receive}});
   const Status started = source.Start();
   ASSERT_FALSE(started);
-  EXPECT_THAT(started.error().message, testing::HasSubstr("240 s; right would be longer"));
+  EXPECT_THAT(started.error().message, testing::HasSubstr("240 s; expected longer"));
 }
 
 TEST_F(SqsSourceTest, StoppingWaitsForTheCallAndWhatItBrings) {

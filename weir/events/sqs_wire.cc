@@ -23,7 +23,7 @@ Status CheckRange(std::string_view what, std::int64_t number, std::int64_t least
                   std::int64_t most) {
   if (number >= least && number <= most) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("{}: {}; right would be {} to {}", what, number, least, most));
+              fmt::format("{}: {}; expected {} to {}", what, number, least, most));
 }
 
 std::string OpenBody(std::string_view queue_url) {

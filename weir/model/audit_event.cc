@@ -53,8 +53,7 @@ class DetailCheck {
   Status EnterLevel() {
     if (++depth_ <= kDeepestDetail) return {};
     return Fail(Code::kInvalidArgument,
-                fmt::format("audit details are nested deeper than {}; right would be at most that",
-                            kDeepestDetail));
+                fmt::format("audit details are nested deeper than {} levels", kDeepestDetail));
   }
 
   Status CheckDetailText(const TextRule& rule, std::string_view text) {
@@ -62,8 +61,7 @@ class DetailCheck {
     bytes_ += text.size();
     if (bytes_ <= kLongestDetails) return {};
     return Fail(Code::kInvalidArgument,
-                fmt::format("audit details of more than {} bytes; right would be at most that",
-                            kLongestDetails));
+                fmt::format("audit details have more than {} bytes", kLongestDetails));
   }
 
   std::size_t depth_ = 0;
@@ -87,11 +85,11 @@ Status CheckSubject(std::string_view subject) {
 Status CheckDetails(const AuditDetail::Parts& details) { return DetailCheck().CheckParts(details); }
 
 Status CheckPrincipal(std::string_view principal) {
-  if (!principal.starts_with("arn:")) return CheckEntityId(principal);
+  if (!principal.starts_with("arn:")) return CheckAuthor(principal);
   const auto is_printable = [](char c) { return c > ' ' && c < '\x7f'; };
   if (principal.size() <= kLongestArn && std::ranges::all_of(principal, is_printable)) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("principal {}: right would be an ARN of printable characters, at most {}",
+              fmt::format("principal {}: expected an ARN of printable characters, at most {}",
                           Quoted(principal), kLongestArn));
 }
 

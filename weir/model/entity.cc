@@ -29,8 +29,8 @@ Status CheckMetadata(const Entity& entity) {
   }
   if (bytes <= kLongestMetadata) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("entity {}: metadata of {} bytes; right would be at most {}", entity.id,
-                          bytes, kLongestMetadata));
+              fmt::format("entity {}: metadata of {} bytes; expected at most {}", entity.id, bytes,
+                          kLongestMetadata));
 }
 
 Status Check(const Entity& entity) {

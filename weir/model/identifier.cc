@@ -8,13 +8,14 @@ namespace weir {
 namespace {
 
 struct Rule {
-  std::string_view what;
+  std::string_view what;  // names the identifier in messages
   enum class First { kLetter, kLetterOrDigit } first;
   std::string_view marks;  // allowed after the first character, in addition to letters and digits
   std::size_t longest;
 };
 
 constexpr Rule kEntity = {"entity id", Rule::First::kLetterOrDigit, "_.-:@", 256};
+constexpr Rule kAuthor = {"author", Rule::First::kLetterOrDigit, "_.-:@", 256};
 constexpr Rule kResource = {"resource", Rule::First::kLetter, "_.-/:", 64};
 constexpr Rule kLimit = {"limit name", Rule::First::kLetter, "_.-", 64};
 constexpr Rule kNamespace = {"namespace", Rule::First::kLetterOrDigit, "_.-", 64};
@@ -32,7 +33,7 @@ bool AllowsCharacter(const Rule& rule, std::size_t at, char c) {
 tl::unexpected<Error> RefuseName(const Rule& rule, std::string_view name, std::string_view what) {
   const char* first = rule.first == Rule::First::kLetter ? "a letter" : "a letter or digit";
   return Fail(Code::kInvalidArgument,
-              fmt::format("{} {} {}; right would be {}, then letters, digits and {}, at most {} "
+              fmt::format("{} {} {}; expected {}, then letters, digits and {}, at most {} "
                           "bytes",
                           rule.what, Quoted(name), what, first, rule.marks, rule.longest));
 }
@@ -53,6 +54,8 @@ Status Check(const Rule& rule, std::string_view name) {
 }  // namespace
 
 Status CheckEntityId(std::string_view id) { return Check(kEntity, id); }
+
+Status CheckAuthor(std::string_view author) { return Check(kAuthor, author); }
 
 Status CheckResource(std::string_view resource) {
   if (resource == kDefaultResource) {

@@ -15,6 +15,8 @@ inline constexpr std::string_view kDefaultResource = "_default_";
 /// Each function returns kInvalidArgument with the name, the position of the first bad character,
 /// and the rule. An entity id: a letter or digit, then letters, digits and `_.-:@`; 1 to 256 bytes.
 [[nodiscard]] Status CheckEntityId(std::string_view id);
+/// An author of changes that is not an ARN (see CheckPrincipal): as an entity id.
+[[nodiscard]] Status CheckAuthor(std::string_view author);
 /// A resource: a letter, then letters, digits and `_.-/:`; 1 to 64 bytes. `_default_` is refused.
 [[nodiscard]] Status CheckResource(std::string_view resource);
 /// A limit: a letter, then letters, digits and `_.-`; 1 to 64 bytes; not the reserved `wcu`.

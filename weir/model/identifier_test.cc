@@ -70,10 +70,10 @@ TEST(Identifier, LengthIsFromOneToTheLongest) {
 
 TEST(Identifier, ARefusalNamesTheThingThePositionAndTheRule) {
   EXPECT_EQ(MessageOf(CheckEntityId("acme corp")),
-            "entity id 'acme corp' has ' ' at position 5; right would be a letter or digit, then "
+            "entity id 'acme corp' has ' ' at position 5; expected a letter or digit, then "
             "letters, digits and _.-:@, at most 256 bytes");
   EXPECT_EQ(MessageOf(CheckLimitName("9lives")),
-            "limit name '9lives' has '9' at position 1; right would be a letter, then letters, "
+            "limit name '9lives' has '9' at position 1; expected a letter, then letters, "
             "digits and _.-, at most 64 bytes");
   EXPECT_EQ(CheckResource("a#b").error().code, Code::kInvalidArgument);
 }

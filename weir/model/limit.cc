@@ -24,8 +24,7 @@ std::string_view TrimSpaces(std::string_view text) {
 
 Status CheckCount(std::size_t count) {
   if (count >= 1 && count <= kMaxLimits) return {};
-  return InvalidLimit(
-      fmt::format("{} limits on one bucket; right would be 1 to {}", count, kMaxLimits));
+  return InvalidLimit(fmt::format("{} limits on one bucket; expected 1 to {}", count, kMaxLimits));
 }
 
 }  // namespace
@@ -36,7 +35,7 @@ Result<Limit> ParseLimit(std::string_view text) {
   WEIR_RETURN_IF_ERROR(CheckLimitName(name));
   if (colon == std::string_view::npos) {
     return InvalidLimit(
-        fmt::format("limit '{0}' has no rate; right would be '{0}:1000' or "
+        fmt::format("limit '{0}' has no rate; expected '{0}:1000' or "
                     "'{0}:1000/min:1500'",
                     name));
   }
@@ -47,7 +46,7 @@ Result<Limit> ParseLimit(std::string_view text) {
 
 Result<std::vector<Limit>> ParseLimits(std::string_view text) {
   if (TrimSpaces(text).empty()) {
-    return InvalidLimit("no limits; right would be a list such as 'rpm:1000,tpm:10000/min:15000'");
+    return InvalidLimit("no limits; expected a list such as 'rpm:1000,tpm:10000/min:15000'");
   }
   WEIR_RETURN_IF_ERROR(CheckCount(1 + static_cast<std::size_t>(std::ranges::count(text, ','))));
   std::vector<Limit> limits;
@@ -82,7 +81,7 @@ Status Validate(const std::vector<Limit>& limits) {
     }
     if (std::ranges::find(limits.begin(), limit, limit->name, &Limit::name) != limit) {
       return InvalidLimit(
-          fmt::format("limit '{}' appears twice; right would be each name once", limit->name));
+          fmt::format("limit '{}' appears twice; expected each name once", limit->name));
     }
   }
   return {};
@@ -92,7 +91,7 @@ Result<std::int64_t> ParseTokens(std::string_view text) {
   const auto value = ParseThousandths(text);
   if (value) return *value;
   return InvalidLimit(
-      fmt::format("{} {}; right would be tokens with up to three decimals, such as 1000 "
+      fmt::format("{} {}; expected tokens with up to three decimals, such as 1000 "
                   "or 0.125",
                   Quoted(text), Describe(value.error())));
 }

@@ -115,7 +115,7 @@ TEST(ParseLimit, ARefusalNamesThePartAndShowsARightOne) {
     ASSERT_FALSE(limit) << refused.text;
     EXPECT_EQ(limit.error().code, Code::kInvalidArgument);
     EXPECT_THAT(limit.error().message, HasSubstr(refused.what));
-    const std::size_t right = limit.error().message.find("; right would be ");
+    const std::size_t right = limit.error().message.find("; expected ");
     ASSERT_NE(right, std::string::npos) << limit.error().message;
     EXPECT_THAT(limit.error().message.substr(right), HasSubstr(refused.right));
   }
@@ -207,7 +207,7 @@ TEST(ParseLimits, ReadsAListInItsOrder) {
 }
 
 TEST(ParseLimits, RefusesRepetitionsGapsAndTooMany) {
-  EXPECT_THAT(MessageOf(ParseLimits("")), HasSubstr("right would be a list such as 'rpm:1000"));
+  EXPECT_THAT(MessageOf(ParseLimits("")), HasSubstr("expected a list such as 'rpm:1000"));
   EXPECT_THAT(MessageOf(ParseLimits(" ")), HasSubstr("no limits"));
   EXPECT_THAT(MessageOf(ParseLimits("a:1,,b:1")), HasSubstr("limit name '' is empty"));
   EXPECT_THAT(MessageOf(ParseLimits("a:1,")), HasSubstr("limit name '' is empty"));
@@ -218,7 +218,7 @@ TEST(ParseLimits, RefusesRepetitionsGapsAndTooMany) {
   for (std::size_t i = 1; i < kMaxLimits; ++i) list += fmt::format(",a{}:1", i);
   EXPECT_TRUE(ParseLimits(list));
   EXPECT_THAT(MessageOf(ParseLimits(list + ",b:1")),
-              HasSubstr("21 limits on one bucket; right would be 1 to 20"));
+              HasSubstr("21 limits on one bucket; expected 1 to 20"));
 }
 
 TEST(ParseLimit, ARateOf0Blocks) {
@@ -269,7 +269,7 @@ TEST(ParseTokens, RefusesEverythingElse) {
     EXPECT_THAT(MessageOf(ParseTokens(text)), HasSubstr("is not a number")) << text;
   }
   EXPECT_THAT(MessageOf(ParseTokens("0.0001")), HasSubstr("has more than three decimals"));
-  EXPECT_THAT(MessageOf(ParseTokens("1.5000")), HasSubstr("right would be tokens with up to"));
+  EXPECT_THAT(MessageOf(ParseTokens("1.5000")), HasSubstr("expected tokens with up to"));
   for (const char* text : {"9223372036854775.808", "-9223372036854775.809", "9223372036854776",
                            "18446744073709551.616", "99999999999999999999999999999999"}) {
     EXPECT_THAT(MessageOf(ParseTokens(text)), HasSubstr("is too large")) << text;

@@ -40,7 +40,7 @@ struct LimitsFile {
 /// Parses a limits file of at most 16 MiB. The function rejects everything that it does not
 /// understand: unknown and duplicate keys, negative numbers, zeros other than a rate of 0, reserved
 /// and invalid names, cycles of parents, and cascades over more than kMaxCascade entities. Errors
-/// are kInvalidArgument with a message of one line, `file_name:line: what; right would be ...`. An
+/// are kInvalidArgument with a message of one line, `file_name:line: what; expected ...`. An
 /// entity that is only named as a parent needs no entry of its own. Limits keep the order of the
 /// file.
 [[nodiscard]] WEIR_API Result<LimitsFile> ParseLimitsFile(std::string_view text,

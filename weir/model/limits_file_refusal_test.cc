@@ -32,6 +32,8 @@ const RefusedFile kRefusedFiles[] = {
     {"Null", 2, "the file is empty", "a mapping with namespace", "---\n...\n"},
     {"TwoDocuments", 2, "a second document", "one document", "namespace: n\n---\nnamespace: m\n"},
     {"NotYaml", 3, "not YAML: ", "indented alike", "namespace: n\nsystem:\n  limits: a: b\n"},
+    {"ColonAtTheEnd", 2, "not YAML: ", "quotes around a value with a colon at its end",
+     "namespace: n\nsystem: memory:\n"},
     {"Unclosed", 3, "not YAML: ", "'key: value'", "namespace: n\nsystem: {limits:\n"},
     {"Tab", 3, "not YAML: ", "by spaces", "namespace: n\nsystem:\n\tlimits:\n"},
     {"UnknownAlias", 2, "not YAML: the referenced anchor", "'key: value'",
@@ -193,7 +195,7 @@ TEST_P(LimitsFileRefuses, WithLineCauseAndAdvice) {
   EXPECT_EQ(file.error().code, Code::kInvalidArgument);
   const std::string& message = file.error().message;
   EXPECT_THAT(message, StartsWith(fmt::format("dir/f.yaml:{}: {}", refused.line, refused.what)));
-  const std::size_t right = message.find("; right would be ");
+  const std::size_t right = message.find("; expected ");
   ASSERT_NE(right, std::string::npos) << message;
   EXPECT_THAT(message.substr(right), HasSubstr(refused.right));
   EXPECT_THAT(message, Not(HasSubstr("\n")));
@@ -226,7 +228,7 @@ TEST(LimitsFileBounds, ACascadeReachesEightEntitiesAndNoMore) {
   EXPECT_THAT(Refusal(Chain(kMaxCascade, "top")),
               AllOf(StartsWith("f.yaml:3: a request would charge more than 8 entities: "
                                "e0 -> e1 -> "),
-                    HasSubstr("-> e7 -> top; right would be 'cascade: false'")));
+                    HasSubstr("-> e7 -> top; expected 'cascade: false'")));
 }
 
 TEST(LimitsFileBounds, ALongLineOfParentsIsFineWhereItDoesNotCascade) {
@@ -244,7 +246,7 @@ TEST(LimitsFileBounds, AVeryLongCycleIsFoundAtOnceAndToldBriefly) {
 
 TEST(LimitsFileBounds, SizeIsBounded) {
   EXPECT_THAT(Refusal(std::string((16 << 20) + 1, '\n')),
-              StartsWith("f.yaml:1: the file has 16777217 bytes; right would be at most 16777216"));
+              StartsWith("f.yaml:1: the file has 16777217 bytes; expected at most 16777216"));
 }
 
 TEST(LimitsFileBounds, NestingIsBounded) {
@@ -253,7 +255,7 @@ TEST(LimitsFileBounds, NestingIsBounded) {
   EXPECT_THAT(Refusal(text), StartsWith("f.yaml:2: "));
   text = "namespace: n\nsystem:\n";
   for (int i = 1; i < 100; ++i) text += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
-  EXPECT_THAT(Refusal(text), StartsWith("f.yaml:34: nested more than 32 deep; right would be"));
+  EXPECT_THAT(Refusal(text), StartsWith("f.yaml:34: nested more than 32 deep; expected"));
 }
 
 TEST(LimitsFileBounds, WhatYamlKeepsInMemoryUntilABracketClosesIsBounded) {
@@ -261,7 +263,7 @@ TEST(LimitsFileBounds, WhatYamlKeepsInMemoryUntilABracketClosesIsBounded) {
   for (int i = 0; i < 120'000; ++i) text += fmt::format("k{}: 5,\n", i);
   EXPECT_THAT(Refusal(text + "}}}"),
               AllOf(StartsWith("f.yaml:"), HasSubstr("more than 1048576 bytes without an entry; "
-                                                     "right would be block style")));
+                                                     "expected block style")));
 }
 
 TEST(LimitsFileBounds, AliasesThatUnfoldToFarTooManyLimitsAreRefused) {
@@ -270,7 +272,7 @@ TEST(LimitsFileBounds, AliasesThatUnfoldToFarTooManyLimitsAreRefused) {
   for (int i = 1; i < 2000; ++i) text += fmt::format(",\n    r{}: *l", i);
   text += "}}\n";
   for (int i = 0; i < 2000; ++i) text += fmt::format("  e{}: *e\n", i);
-  EXPECT_THAT(Refusal(text), HasSubstr("more than 1000000 limits in all; right would be fewer"));
+  EXPECT_THAT(Refusal(text), HasSubstr("more than 1000000 limits in all; expected fewer"));
 }
 
 TEST(LimitsFileBounds, ANodeThatContainsItselfIsRefused) {

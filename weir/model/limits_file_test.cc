@@ -163,7 +163,7 @@ RC_GTEST_PROP(LimitsFileProperty, ADamagedFileIsReadOrRefusedInOneLine, ()) {
   const auto file = ParseLimitsFile(text, "f.yaml");
   if (file) return;
   RC_ASSERT(file.error().message.starts_with("f.yaml:"));
-  RC_ASSERT(file.error().message.find("; right would be ") != std::string::npos);
+  RC_ASSERT(file.error().message.find("; expected ") != std::string::npos);
   RC_ASSERT(file.error().message.find('\n') == std::string::npos);
 }
 

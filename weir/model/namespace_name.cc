@@ -22,9 +22,9 @@ Status CheckNamespaceId(std::string_view id) {
   }
   const bool is_valid = !id.empty() && id.size() <= 64 && id.find_first_not_of(kBase64) == id.npos;
   if (is_valid) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("namespace id {}: right would be 1 to 64 letters, digits, '_' and '-'",
-                          Quoted(id)));
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("namespace id {}: expected 1 to 64 letters, digits, '_' and '-'", Quoted(id)));
 }
 
 std::optional<std::string_view> ParseIdReference(std::string_view name_or_id) {

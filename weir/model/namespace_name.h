@@ -12,6 +12,10 @@
 
 namespace weir {
 
+/// The name of the namespace that a store has without a registration or a parameter: of a table, by
+/// convention of zae-limiter; of a file, the file itself.
+inline constexpr char kDefaultNamespace[] = "default";
+
 /// Returns kInvalidArgument unless `id` has 1 to 64 letters, digits, '_' and '-', and is not `_`,
 /// which is reserved for the table itself. (zae-limiter's clients that are constructed directly use
 /// the literal id `default`.)

@@ -57,7 +57,7 @@ std::optional<ParentFault> FindCycle(const Entities& entities) {
       if (is_new) continue;
       if (met->second != &entity) break;
       const Chain cycle = CycleThrough(entities, *at);
-      return ParentFault{cycle.front(), fmt::format("parents form a cycle: {}; right would be a "
+      return ParentFault{cycle.front(), fmt::format("parents form a cycle: {}; expected a "
                                                     "chain that ends",
                                                     FormatChain(cycle))};
     }
@@ -86,7 +86,7 @@ std::optional<ParentFault> FindParentFault(const Entities& entities) {
     const Chain chain = ChargedWith(entities, entity);
     if (chain.size() <= kMaxCascade) continue;
     return ParentFault{entity, fmt::format("a request would charge more than {} entities: {}; "
-                                           "right would be 'cascade: false' on one of them",
+                                           "expected 'cascade: false' on one of them",
                                            kMaxCascade, FormatChain(chain))};
   }
   return std::nullopt;

@@ -45,7 +45,7 @@ static_assert(kMaxMillitokens == 10'000'000'000'000'000 && kMaxPeriodMillis == 3
 tl::unexpected<Error> InvalidPart(std::string_view part, std::string_view text,
                                   std::string_view what, std::string_view right) {
   return Fail(Code::kInvalidArgument,
-              fmt::format("{} {} {}; right would be {}", part, Quoted(text), what, right));
+              fmt::format("{} {} {}; expected {}", part, Quoted(text), what, right));
 }
 
 Result<std::int64_t> ParsePositive(std::string_view part, std::string_view text,
@@ -113,12 +113,11 @@ Result<std::int64_t> ParseTokensFromZero(std::string_view part, std::string_view
 
 Status CheckZeros(const Quota& quota) {
   if ((quota.capacity == 0) == (quota.amount == 0)) return {};
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("{} is 0 and the {} is not; right would be a rate of 0 alone, which blocks, "
-                  "or tokens from 0.001 for both",
-                  quota.amount == 0 ? "rate" : "burst or capacity",
-                  quota.amount == 0 ? "capacity" : "rate"));
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} is 0 and the {} is not; expected a rate of 0 alone, which blocks, "
+                          "or tokens from 0.001 for both",
+                          quota.amount == 0 ? "rate" : "burst or capacity",
+                          quota.amount == 0 ? "capacity" : "rate"));
 }
 
 Result<std::int64_t> ParsePositiveSeconds(std::string_view part, std::string_view text) {

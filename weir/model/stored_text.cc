@@ -58,7 +58,7 @@ bool IsAllowed(const TextRule& rule, char32_t value) {
 tl::unexpected<Error> RefuseText(const TextRule& rule, std::string_view text,
                                  std::string_view why) {
   return Fail(Code::kInvalidArgument,
-              fmt::format("{} {} {}; right would be {} bytes of UTF-8 without control characters",
+              fmt::format("{} {} {}; expected {} bytes of UTF-8 without control characters",
                           rule.what, Quoted(text), why,
                           rule.may_be_empty ? fmt::format("at most {}", rule.longest)
                                             : fmt::format("1 to {}", rule.longest)));

@@ -41,7 +41,7 @@ TEST(StoredText, ARefusalSaysWhereAndWhatWouldBeRight) {
   EXPECT_THAT(TextRefusal(CheckText(kShortName, "acme-corp")), HasSubstr("is 9 bytes long"));
   EXPECT_THAT(TextRefusal(CheckText(kShortName, "M\xfcn")),
               AllOf(HasSubstr("name 'M\\xfcn' is not UTF-8 at position 2"),
-                    HasSubstr("right would be 1 to 8 bytes of UTF-8")));
+                    HasSubstr("expected 1 to 8 bytes of UTF-8")));
   EXPECT_THAT(TextRefusal(CheckText(kShortName, "a\x1b[2J")),
               HasSubstr("control character at position 2"));
   EXPECT_THAT(TextRefusal(CheckText(kShortName, "a\xc2\x9b")),

@@ -17,8 +17,8 @@ using Kind = YamlNode::Kind;
 }  // namespace
 
 tl::unexpected<Error> YamlChecks::Refuse(int line, std::string_view what,
-                                         std::string_view right) const {
-  return RefuseAt(file_name_, line, fmt::format("{}; right would be {}", what, right));
+                                         std::string_view expected) const {
+  return RefuseAt(file_name_, line, fmt::format("{}; expected {}", what, expected));
 }
 
 tl::unexpected<Error> YamlChecks::At(const YamlNode& node, const Error& error) const {
@@ -26,9 +26,9 @@ tl::unexpected<Error> YamlChecks::At(const YamlNode& node, const Error& error) c
 }
 
 Status YamlChecks::Expect(Kind kind, const YamlNode& node, std::string_view where,
-                          std::string_view right) const {
+                          std::string_view expected) const {
   if (node.kind == kind) return {};
-  return Refuse(node.line, fmt::format("{} is {}", where, Describe(node.kind)), right);
+  return Refuse(node.line, fmt::format("{} is {}", where, Describe(node.kind)), expected);
 }
 
 Status YamlChecks::ExpectKeys(const YamlNode& node, std::string_view where, YamlWords known) const {
@@ -44,10 +44,10 @@ Status YamlChecks::ExpectKeys(const YamlNode& node, std::string_view where, Yaml
 }
 
 Status YamlChecks::ExpectWord(const YamlNode& node, std::string_view where, YamlWords known) const {
-  const auto right = fmt::format("{}", fmt::join(known, " or "));
-  WEIR_RETURN_IF_ERROR(Expect(Kind::kScalar, node, where, right));
+  const auto expected = fmt::format("{}", fmt::join(known, " or "));
+  WEIR_RETURN_IF_ERROR(Expect(Kind::kScalar, node, where, expected));
   if (std::ranges::find(known, node.text) != known.end()) return {};
-  return Refuse(node.line, fmt::format("{} is {}", where, Quoted(node.text)), right);
+  return Refuse(node.line, fmt::format("{} is {}", where, Quoted(node.text)), expected);
 }
 
 Status YamlChecks::CheckName(const YamlNode& name, Status (*check)(std::string_view)) const {

@@ -32,17 +32,17 @@ YamlSource::int_type YamlSource::underflow() {
 
 Status CheckYamlBytes(std::string_view text, std::string_view file_name) {
   if (text.size() > kMaxYamlBytes) {
-    return RefuseAt(file_name, 1,
-                    fmt::format("the file has {} bytes; right would be at most {}", text.size(),
-                                kMaxYamlBytes));
+    return RefuseAt(
+        file_name, 1,
+        fmt::format("the file has {} bytes; expected at most {}", text.size(), kMaxYamlBytes));
   }
   const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
   const auto bad = is_utf16 ? text.begin() : std::ranges::find_if(text, IsControl);
   if (bad == text.end()) return {};
   const auto line = 1 + std::count(text.begin(), bad, '\n');
-  return RefuseAt(file_name, static_cast<int>(line),
-                  fmt::format("the byte {}; right would be text in UTF-8",
-                              Quoted(std::string_view(bad, bad + 1))));
+  return RefuseAt(
+      file_name, static_cast<int>(line),
+      fmt::format("the byte {}; expected text in UTF-8", Quoted(std::string_view(bad, bad + 1))));
 }
 
 tl::unexpected<Error> RefuseAt(std::string_view file_name, int line, std::string_view message) {

@@ -36,7 +36,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
-      throw Refusal{mark.line + 1, "a second document; right would be one document in a file"};
+      throw Refusal{mark.line + 1, "a second document; expected one document in a file"};
     }
   }
   void OnDocumentEnd() override {}
@@ -100,12 +100,12 @@ YamlNode& TreeBuilder::MakeNode(Kind kind, const YAML::Mark& mark, const std::st
   last_line_ = line;
   source_.Progress();
   if (tree_.nodes.size() == kMaxYamlNodes) {
-    throw Refusal{line, fmt::format("more than {} values; right would be several files or fewer "
+    throw Refusal{line, fmt::format("more than {} values; expected several files or fewer "
                                     "entries",
                                     kMaxYamlNodes)};
   }
   if (!tag.empty() && tag != kPlain && tag != kInQuotes) {
-    throw Refusal{line, fmt::format("tag {}; right would be the value without a tag", Quoted(tag))};
+    throw Refusal{line, fmt::format("tag {}; expected the value without a tag", Quoted(tag))};
   }
   YamlNode& node = tree_.nodes.emplace_back();
   node.kind = kind;
@@ -123,7 +123,7 @@ void TreeBuilder::InsertNode(YamlNode& node) {
   if (parent.node->kind == Kind::kSequence) return parent.node->elements.push_back(&node);
   if (parent.key == nullptr) {
     if (node.kind != Kind::kScalar) {
-      throw Refusal{node.line, fmt::format("a key is {}; right would be a name, in quotes if it "
+      throw Refusal{node.line, fmt::format("a key is {}; expected a name, in quotes if it "
                                            "reads as something else",
                                            Describe(node.kind))};
     }
@@ -138,8 +138,8 @@ void TreeBuilder::InsertNode(YamlNode& node) {
 
 void TreeBuilder::Descend(YamlNode& node) {
   if (open_.size() == kMaxYamlDepth) {
-    throw Refusal{node.line, fmt::format("nested more than {} deep; right would be fewer levels",
-                                         kMaxYamlDepth)};
+    throw Refusal{node.line,
+                  fmt::format("nested more than {} deep; expected fewer levels", kMaxYamlDepth)};
   }
   InsertNode(node);
   open_.push_back({&node, nullptr});
@@ -150,14 +150,14 @@ void TreeBuilder::RefuseDuplicates(const YamlNode& mapping) {
   for (const YamlEntry& entry : mapping.entries) {
     const auto [first, is_new] = first_lines.try_emplace(entry.key->text, entry.key->line);
     if (is_new) continue;
-    throw Refusal{entry.key->line, fmt::format("key {} appears twice, first on line {}; right "
-                                               "would be each key once",
+    throw Refusal{entry.key->line, fmt::format("key {} appears twice, first on line {}; "
+                                               "expected each key once",
                                                Quoted(entry.key->text), first->second)};
   }
 }
 
 constexpr std::string_view kSilence =
-    "more than 1048576 bytes without an entry; right would be block style, an entry a line";
+    "more than 1048576 bytes without an entry; expected block style, an entry a line";
 static_assert(kMaxBytesWithoutEvent == 1048576, "the text above names it");
 
 /// Returns true if the line with index `line` or the line after it has a tab: yaml-cpp reports an
@@ -168,6 +168,12 @@ bool HasTab(std::string_view text, int line) {
   }
   const std::size_t end = text.find('\n');
   return text.substr(0, end == text.npos ? end : text.find('\n', end + 1)).find('\t') != text.npos;
+}
+
+std::string_view HintFor(const YAML::Exception& error) {
+  const bool is_second_colon = error.msg == YAML::ErrorMsg::MAP_VALUE;
+  return is_second_colon ? ", and quotes around a value with a colon at its end or before a space"
+                         : "";
 }
 
 Status BuildTree(YamlSource& source, TreeBuilder& builder, std::string_view file_name) {
@@ -182,10 +188,11 @@ Status BuildTree(YamlSource& source, TreeBuilder& builder, std::string_view file
   } catch (const YAML::Exception& e) {
     return RefuseAt(
         file_name, std::max(e.mark.line, 0) + 1,
-        fmt::format("not YAML: {}{}; right would be lines of 'key: value', those of one "
-                    "level indented alike, by spaces",
+        fmt::format("not YAML: {}{}; expected lines of 'key: value', those of one "
+                    "level indented alike, by spaces{}",
                     Printable(e.msg),
-                    HasTab(source.text(), e.mark.line) ? ", and the line has a tab" : ""));
+                    HasTab(source.text(), e.mark.line) ? ", and the line has a tab" : "",
+                    HintFor(e)));
   }
 }
 

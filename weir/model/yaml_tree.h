@@ -42,7 +42,7 @@ struct YamlTree {
   const YamlNode* root = nullptr;  ///< null if the text has only blanks and comments
 };
 
-/// Errors are kInvalidArgument, with the message `file_name:line: what; right would be ...`.
+/// Errors are kInvalidArgument, with the message `file_name:line: what; expected ...`.
 [[nodiscard]] Result<YamlTree> ParseYaml(std::string_view text, std::string_view file_name);
 
 /// Returns the entry with this key, or null.

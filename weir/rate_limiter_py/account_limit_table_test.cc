@@ -98,13 +98,13 @@ TEST_F(AccountLimitTableTest, L16WhatIsNoLimitIsToldByRowAndAttribute) {
   };
   const auto number = [](const char* text) { return dynamo::Value{dynamo::Number{text}}; };
   for (const Case& wrong :
-       {Case{{{"limit", number("0.5")}}, "limit: 0.5; right would be a whole number from"},
+       {Case{{{"limit", number("0.5")}}, "limit: 0.5; expected a whole number from"},
         Case{{{"limit", Of("NaN")}}, "limit: the text 'NaN'"},
-        Case{{{"windowSec", Of(5)}}, "limit: is not there; right would be a whole number"},
+        Case{{{"windowSec", Of(5)}}, "limit: is not there; expected a whole number"},
         Case{{{"limit", Of(kMaxAccountTokens + 1)}}, "to 9000000000000"},
         Case{{{"limit", Of(1)}, {"windowSec", number("1.5")}}, "windowSec: 1.5"},
         Case{{{"limit", Of(1)}, {"windowSec", Of(-1)}},
-             "windowSec: -1; right would be a whole "
+             "windowSec: -1; expected a whole "
              "number from 0 to 31622400"},
         Case{{{"limit", Of(1)}, {"windowSec", Of(kLongestWindow.count() + 1)}},
              "windowSec: 3162"}}) {

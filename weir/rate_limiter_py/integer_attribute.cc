@@ -21,7 +21,7 @@ std::string ShownAttribute(const dynamo::Item& item, std::string_view attribute)
 
 Error UnusableAttribute(const dynamo::Item& item, std::string_view attribute, std::string_view row,
                         std::string_view expected) {
-  return {Code::kFailedPrecondition, fmt::format("{}: {}: {}; right would be {}", row, attribute,
+  return {Code::kFailedPrecondition, fmt::format("{}: {}: {}; expected {}", row, attribute,
                                                  ShownAttribute(item, attribute), expected)};
 }
 

@@ -65,9 +65,9 @@ TEST(TableNames, ARefusalSaysWhichVariableIsAtFault) {
        "NON_FUNGIBLE_TABLE is set and empty: set it to the name of rate-limiter-py's table of "
        "slots, or unset it, which leaves the name to LIMITER_TABLES_BASE_NAME"},
       {{{"LIMIT_SERVICE_INDEX", "a b"}, {"LIMITER_TABLES_BASE_NAME", "acme"}},
-       "LIMIT_SERVICE_INDEX: table 'a b': right would be 3 to 255 letters, digits and _.-"},
+       "LIMIT_SERVICE_INDEX: table 'a b': expected 3 to 255 letters, digits and _.-"},
       {{{"LIMITER_TABLES_BASE_NAME", "a b"}},
-       "LIMITER_TABLES_BASE_NAME: table 'a b-fungible-tokens': right would be 3 to 255 letters, "
+       "LIMITER_TABLES_BASE_NAME: table 'a b-fungible-tokens': expected 3 to 255 letters, "
        "digits and _.-"},
       {{{"LIMITER_TABLES_BASE_NAME", ""}},
        "no name for rate-limiter-py's table of tokens, because LIMITER_TABLES_BASE_NAME is empty: "

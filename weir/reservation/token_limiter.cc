@@ -15,7 +15,7 @@ namespace {
 Status CheckCount(const AccountKey& key, std::int64_t count, std::int64_t limit) {
   if (count >= 1 && count <= limit) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("{} tokens of {}: its limit is {}; right would be 1 to {}", count,
+              fmt::format("{} tokens of {}: its limit is {}; expected 1 to {}", count,
                           Describe(key), limit, limit));
 }
 
@@ -23,12 +23,12 @@ Status CheckWindow(const AccountKey& key, const AccountLimit& limit, bool is_row
   if (limit.window.count() > 0) return {};
   if (is_row) {
     return Fail(Code::kFailedPrecondition,
-                fmt::format("the limits table gives {} a limit of {} without a window; right would "
-                            "be one of 1 s or more",
+                fmt::format("the limits table gives {} a limit of {} without a window; expected "
+                            "one of 1 s or more",
                             Describe(key), limit.limit));
   }
   return Fail(Code::kInvalidArgument,
-              fmt::format("default_window of {}: {} s; right would be 1 s or more", Describe(key),
+              fmt::format("default_window of {}: {} s; expected 1 s or more", Describe(key),
                           limit.window.count()));
 }
 

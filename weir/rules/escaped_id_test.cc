@@ -134,7 +134,7 @@ TEST(EscapedIdTest, TemplatesThatCannotKeepValuesApartAreRefused) {
     return made ? "accepted" : made.error().message;
   };
   EXPECT_THAT(refusal(""), HasSubstr("the entity is empty"));
-  EXPECT_THAT(refusal("{a}{b}"), HasSubstr("two values with nothing between them; right would be"));
+  EXPECT_THAT(refusal("{a}{b}"), HasSubstr("two values with nothing between them; expected"));
   EXPECT_THAT(refusal("{a}.{b}"), HasSubstr("can be read as an escape sequence"));
   EXPECT_THAT(refusal("{a}x{b}"), HasSubstr("two values with 'x' between them"));
   EXPECT_THAT(refusal("rule.:_{a}"), HasSubstr("can be read as an escape sequence"));

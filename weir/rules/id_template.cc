@@ -19,7 +19,7 @@ constexpr std::string_view kSeparators = "_-:@/";
 std::string_view WordOf(IdKind kind) { return kind == IdKind::kEntity ? "entity" : "resource"; }
 
 tl::unexpected<Error> RefuseTemplate(std::string_view what, std::string_view right) {
-  return Fail(Code::kInvalidArgument, fmt::format("{}; right would be {}", what, right));
+  return Fail(Code::kInvalidArgument, fmt::format("{}; expected {}", what, right));
 }
 
 }  // namespace

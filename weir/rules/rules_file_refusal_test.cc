@@ -104,7 +104,7 @@ TEST_P(RefusedRulesFileTest, NamesTheLineTheFaultAndTheRemedy) {
   const RefusedFile& file = GetParam();
   EXPECT_THAT(RefusalOf(file.text),
               AllOf(StartsWith(fmt::format("f.yaml:{}: ", file.line)), HasSubstr(file.what),
-                    HasSubstr("right would be"), HasSubstr(file.right)));
+                    HasSubstr("expected"), HasSubstr(file.right)));
 }
 INSTANTIATE_TEST_SUITE_P(Files, RefusedRulesFileTest, ::testing::ValuesIn(kRefusedRulesFiles),
                          NameOfCase);
@@ -114,7 +114,7 @@ TEST_P(RefusedRuleTest, NamesTheLineTheFaultAndTheRemedy) {
   const RefusedFile& rule = GetParam();
   EXPECT_THAT(RefusalOf(FileWith(rule.text)),
               AllOf(StartsWith(fmt::format("f.yaml:{}: ", rule.line)), HasSubstr(rule.what),
-                    HasSubstr("right would be"), HasSubstr(rule.right)));
+                    HasSubstr("expected"), HasSubstr(rule.right)));
 }
 INSTANTIATE_TEST_SUITE_P(Rules, RefusedRuleTest, ::testing::ValuesIn(kRefusedRules), NameOfCase);
 
@@ -123,7 +123,7 @@ TEST(RulesFileBounds, AliasesThatUnfoldToTooManyRulesAreRefused) {
   for (int i = 1; i < 1000; ++i) text += fmt::format(",\n    {{match: a{}, unlimited: true}}", i);
   text += "]}\n";
   for (int i = 0; i < 100; ++i) text += fmt::format("  d{}: {{rules: *r}}\n", i);
-  EXPECT_THAT(RefusalOf(text), HasSubstr("more than 100000 rules; right would be fewer"));
+  EXPECT_THAT(RefusalOf(text), HasSubstr("more than 100000 rules; expected fewer"));
 }
 
 TEST(RulesFileBounds, AliasesThatUnfoldToTooManyBytesAreRefused) {

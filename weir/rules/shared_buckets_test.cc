@@ -72,7 +72,7 @@ TEST_P(ConflictingRulesTest, AreRefusedWithBothLines) {
     const auto& [name, first, second] = GetParam();
     const std::string result = swapped ? ResultOf(second, first) : ResultOf(first, second);
     EXPECT_THAT(result, HasSubstr("f.yaml:5: the rule can have a bucket of the rule on line 4, "
-                                  "which has other limits; right would be the same limits"));
+                                  "which has other limits; expected the same limits"));
   }
 }
 INSTANTIATE_TEST_SUITE_P(Rules, ConflictingRulesTest, ::testing::ValuesIn(kConflicts), NameOfRules);
@@ -149,7 +149,7 @@ TEST(SharedBucketsTest, TooManyRulesThatBeginAlikeAreRefused) {
       "f.yaml");
   ASSERT_FALSE(set);
   EXPECT_THAT(set.error().message, HasSubstr("more than 50000000 pairs of rules, such as that on"));
-  EXPECT_THAT(set.error().message, HasSubstr("right would be different fixed text at their start"));
+  EXPECT_THAT(set.error().message, HasSubstr("expected different fixed text at their start"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace weir {
 
 std::int64_t HistogramSnapshot::Quantile(double q) const {
   const auto requested = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count_)));
-  // The product of a large count may be rounded up beyond the count.
+  // A double is not exact for large counts, so the product with q may be rounded up beyond count_.
   const std::uint64_t rank =
       std::clamp<std::uint64_t>(requested, 1, std::max<std::uint64_t>(count_, 1));
   std::uint64_t seen = 0;

@@ -92,7 +92,7 @@ TEST(DynamoUrl, RefusalsSayWhatIsWrong) {
 TEST(DynamoUrl, ABadVariableIsNamed) {
   EXPECT_THAT(Refused("dynamodb:", {{"ZAEL_STACK", "a b"}}).message,
               HasSubstr("'dynamodb:': the name comes from the environment variable ZAEL_STACK: "
-                        "table 'a b': right would be"));
+                        "table 'a b': expected"));
   EXPECT_THAT(
       Refused("dynamodb://limits", {{"ZAEL_NAMESPACE", "_"}}).message,
       HasSubstr(

@@ -97,14 +97,14 @@ Status CheckVersion(const VersionInfo& info) {
   const std::optional<Version> schema = ParseVersion(info.schema);
   if (!schema) {
     return Unfit(
-        fmt::format("the table's schema_version {} is not a version; right would be one "
+        fmt::format("the table's schema_version {} is not a version; expected one "
                     "like {}",
                     Quoted(info.schema), kSchemaVersion));
   }
   const std::optional<Version> client_min = ParseVersion(info.client_min);
   if (!client_min) {
     return Unfit(
-        fmt::format("the table's client_min_version {} is not a version; right would be one "
+        fmt::format("the table's client_min_version {} is not a version; expected one "
                     "like {}",
                     Quoted(info.client_min), kCompatibility));
   }

@@ -121,12 +121,19 @@ Result<Exit> List(std::optional<Level::Kind> kind, Context& context, Backend& ba
   WEIR_ASSIGN_OR_RETURN(const auto records,
                         ListLevels(backend.config(), {.kind = kind}, context.RequestDeadlines(),
                                    &context.left_out()));
+  const bool has_policy = std::ranges::any_of(
+      records, [](const LevelRecord& record) { return record.limits.on_unavailable.has_value(); });
+  std::vector<std::string> headings{"level", "limits", "set by"};
+  if (has_policy) headings.emplace_back("on unavailable");
   Json json = {{"levels", Json::array()}};
-  Table table({"level", "limits", "set by"});
+  Table table(headings);
   for (const LevelRecord& record : records) {
     json["levels"].push_back(app::ToJson(record));
-    table.Row({Describe(record.level), FormatLimits(record.limits.limits),
-               record.limits.managed ? "file" : "hand"});
+    std::vector<std::string> row{Describe(record.level), FormatLimits(record.limits.limits),
+                                 record.limits.managed ? "file" : "hand"};
+    const std::optional<OnUnavailable>& policy = record.limits.on_unavailable;
+    if (has_policy) row.emplace_back(policy ? app::NameOf(*policy) : "-");
+    table.Row(std::move(row));
   }
   context.Answer(json, table.empty() ? "nothing is set\n" : table.Text());
   return Exit::kDone;

@@ -16,6 +16,7 @@
 #include "apps/weir/terminal/text.h"
 #include "weir/model/identifier.h"
 #include "weir/model/limits_file_text.h"
+#include "weir/model/namespace_name.h"
 #include "weir/model/parents.h"
 #include "weir/model/yaml_source.h"
 
@@ -81,13 +82,15 @@ Result<ScopedPlan> MakeScopedPlan(const LimitsOptions& options, const LimitsSour
 
 namespace {
 
+bool SetsSystem(const LimitsFile& file) { return !file.system.empty() || file.on_unavailable; }
+
 Result<Exit> CheckLimitsFile(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   context.Answer(app::ToJson(source.file),
                  fmt::format("{} is valid: namespace {}, system {}, resources {}, "
                              "entities {}\n",
                              NameOfInput(options.file), source.file.namespace_name,
-                             source.file.system.empty() ? "not set" : "set",
+                             SetsSystem(source.file) ? "set" : "not set",
                              source.file.resources.size(), source.file.entities.size()));
   return Exit::kDone;
 }
@@ -131,7 +134,7 @@ Result<Exit> DiffLimits(const LimitsOptions& options, Context& context) {
 /// Returns the namespace that an exported file names: that of --namespace, else that of the store.
 std::string NamespaceOfExport(const LimitsOptions& options, const LimitsScope& scope) {
   if (options.namespace_name) return *options.namespace_name;
-  return scope.namespace_name.empty() ? "default" : scope.namespace_name;
+  return scope.namespace_name.empty() ? kDefaultNamespace : scope.namespace_name;
 }
 
 tl::unexpected<Error> NotWritten(const std::string& file,

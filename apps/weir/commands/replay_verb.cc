@@ -104,7 +104,7 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
   const ReplayAnswer answer{std::move(report), violation};
   std::string text;
   if (options.plot && !answer.report.charged.empty()) {
-    text = Plot(answer.report.charged, answer.report.outermost_refill_per_minute) + '\n';
+    text = Plot(answer.report.charged, answer.report.root_refill_per_minute) + '\n';
   }
   context.Answer(ToJson(answer), text + TextOf(answer));
   if (!violation) return Exit::kDone;

@@ -186,7 +186,7 @@ Result<nanoseconds> ParseSlotLife(const std::string& text) {
   WEIR_ASSIGN_OR_RETURN(const nanoseconds life, ParsePositiveDuration(text));
   if (life >= kShortest) return life;
   return Fail(Code::kInvalidArgument,
-              fmt::format("a slot that lives for {}; right would be 1s or more", text));
+              fmt::format("a slot that lives for {}; expected 1s or more", text));
 }
 
 }  // namespace

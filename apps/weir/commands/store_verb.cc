@@ -24,8 +24,8 @@ struct StoreVerbOptions {
 struct StoreCall {
   const StoreVerbOptions& options;
   Context& context;
-  std::string path;  ///< of the store, without the suffixes of its files
-  bool read_only;    ///< the URL requires it
+  std::string path;  ///< of the store; the names of its files begin with it
+  bool read_only;    ///< the URL says mode=ro
   std::vector<StoreFile> files;
 
   const Clock& clock() const { return context.process().clock; }
@@ -37,7 +37,7 @@ Result<FileUrl> FileOf(const StoreChoice& choice) {
               fmt::format("'{}' is not a file; write --store sqlite:PATH", choice.url));
 }
 
-Result<StoreCall> CallOn(const StoreVerbOptions& options, Context& context) {
+Result<StoreCall> MakeStoreCall(const StoreVerbOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
   const Result<FileUrl> parsed = FileOf(choice);
   if (!parsed) {
@@ -143,7 +143,7 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
   const Salvaged& salvaged = repair.salvaged;
   text += fmt::format("{}: repaired; the damaged file is kept as {}\n", file.path, repair.kept_as);
   for (const auto& [table, rows] : repair.result.rows) {
-    if (rows > 0) text += fmt::format("  saved of {}: {}\n", table, rows);
+    if (rows > 0) text += fmt::format("  {}: {} rows saved\n", table, rows);
   }
   const std::uint64_t lost_records = salvaged.scan.lost_records + salvaged.unknown;
   if (salvaged.scan.unreadable + lost_records > 0) {
@@ -155,9 +155,8 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
     text += "  the list of free pages is lost: rows that were deleted may be there again\n";
   }
   if (repair.emptied_buckets > 0) {
-    text +=
-        fmt::format("  buckets that begin without tokens, since later changes may be lost: {}\n",
-                    repair.emptied_buckets);
+    text += fmt::format("  {} buckets begin without tokens, because changes of them may be lost\n",
+                        repair.emptied_buckets);
   }
 }
 
@@ -182,12 +181,12 @@ Result<Exit> RepairStore(const StoreCall& call) {
 
 using RunOnStore = Result<Exit> (*)(const StoreCall&);
 
-CLI::App& AddOnStore(CLI::App& group, Action& chosen, const std::string& name,
-                     const std::string& description,
-                     const std::shared_ptr<StoreVerbOptions>& options, RunOnStore run) {
+CLI::App& AddStoreVerb(CLI::App& group, Action& chosen, const std::string& name,
+                       const std::string& description,
+                       const std::shared_ptr<StoreVerbOptions>& options, RunOnStore run) {
   return AddVerb(group, name, description, options, chosen,
                  [run](const StoreVerbOptions& given, Context& context) -> Result<Exit> {
-                   WEIR_ASSIGN_OR_RETURN(const StoreCall call, CallOn(given, context));
+                   WEIR_ASSIGN_OR_RETURN(const StoreCall call, MakeStoreCall(given, context));
                    return run(call);
                  });
 }
@@ -196,18 +195,18 @@ CLI::App& AddOnStore(CLI::App& group, Action& chosen, const std::string& name,
 
 void AddStore(CLI::App& app, Action& chosen) {
   CLI::App& group = AddGroup(app, "store", "The files of a store: check, copy, repair");
-  AddOnStore(group, chosen, "check",
-             "Read every page and row; the exit code is 1 if something is damaged",
-             std::make_shared<StoreVerbOptions>(), CheckStore);
+  AddStoreVerb(group, chosen, "check",
+               "Read every page and row; the exit code is 1 if something is damaged",
+               std::make_shared<StoreVerbOptions>(), CheckStore);
   auto options = std::make_shared<StoreVerbOptions>();
-  AddOnStore(group, chosen, "backup", "Copy the files, also while a process uses them", options,
-             BackUpStore)
+  AddStoreVerb(group, chosen, "backup", "Copy the files, also while a process uses them", options,
+               BackUpStore)
       .add_option("--to", options->to, "the file of the copy, which must not exist")
       ->required()
       ->option_text("FILE");
-  AddOnStore(group, chosen, "repair",
-             "Save the readable rows into new files; the damaged files are kept",
-             std::make_shared<StoreVerbOptions>(), RepairStore);
+  AddStoreVerb(group, chosen, "repair",
+               "Save the readable rows into new files; the damaged files are kept",
+               std::make_shared<StoreVerbOptions>(), RepairStore);
 }
 
 }  // namespace weir::app

@@ -147,9 +147,9 @@ Result<Exit> RankUsage(const UsageOptions& options, Context& context, UsageStore
 
 Result<UsageWindow> ParseUsageWindow(const std::string& text) {
   if (const auto window = UsageWindowNamed(text)) return *window;
-  return Fail(Code::kInvalidArgument,
-              fmt::format("{} is not a valid window: right would be hourly, daily or monthly",
-                          Quoted(text)));
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("{} is not a valid window: expected hourly, daily or monthly", Quoted(text)));
 }
 
 Result<std::uint64_t> ParseSnapshotCount(const std::string& text) {

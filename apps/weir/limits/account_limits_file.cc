@@ -17,7 +17,7 @@ using UnorderedJson = nlohmann::json;
 
 constexpr std::array<std::string_view, 4> kKeys = {"accountId", "resourceName", "limit",
                                                    "windowSec"};
-constexpr char kShape[] = R"(right would be {"limits": [{"accountId": "acme", "resourceName": )"
+constexpr char kShape[] = R"(expected {"limits": [{"accountId": "acme", "resourceName": )"
                           R"("emr", "limit": 5, "windowSec": 60}]})";
 
 Status CheckKeys(const UnorderedJson& entry) {

@@ -142,7 +142,7 @@ class Replay {
     if (!outcome->admitted()) return {};
     Lease lease = std::move(*outcome).lease();
     if (asked.correction == 0) return lease.Commit();
-    due_.emplace(DueKey(asked.corrected, seq),
+    due_.emplace(DueKey(asked.corrected_at, seq),
                  DueAdjust{std::move(lease), asked.tenant, asked.correction});
     return {};
   }
@@ -212,7 +212,7 @@ ReplayTrace TraceFromTokenRows(std::span<const TraceRow> rows, const ReplayOptio
          .tenant = zipf.Draw(rng),
          .amounts = {{kRequestLimit, 1}, {kTokenLimit, row.context_tokens + expected}},
          .correction = row.generated_tokens - expected,
-         .corrected = row.at + kGenerationTime * row.generated_tokens});
+         .corrected_at = row.at + kGenerationTime * row.generated_tokens});
   }
   return trace;
 }
@@ -227,7 +227,7 @@ ReplayTrace TraceFromRequests(std::span<const TracedRequest> requests) {
     const auto [at, is_new] = places.emplace(tenant, trace.tenants.size());
     if (is_new) trace.tenants.push_back(std::move(tenant));
     trace.requests.push_back(
-        {.at = request.at, .tenant = at->second, .amounts = request.amounts, .corrected = {}});
+        {.at = request.at, .tenant = at->second, .amounts = request.amounts, .corrected_at = {}});
   }
   return trace;
 }

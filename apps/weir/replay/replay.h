@@ -23,7 +23,8 @@ namespace weir::app {
 inline constexpr char kReplayResource[] = "llm";
 inline constexpr char kRequestLimit[] = "rpm";
 inline constexpr char kTokenLimit[] = "tpm";
-/// The time from a request to the adjust of its generated tokens, for each generated token.
+/// The simulated time per generated token: a request is corrected this long after its arrival for
+/// each token that it generated.
 inline constexpr milliseconds kGenerationTime{20};
 
 enum class Strategy {
@@ -49,8 +50,9 @@ struct ReplayTrace {
     UnixMillis at;
     std::size_t tenant = 0;  ///< the index in `tenants`
     Amounts amounts;
-    std::int64_t correction = 0;  ///< whole tokens of `measured`, added at `corrected`
-    UnixMillis corrected;
+    /// Whole tokens of the limit ReplayTrace::measured, added at `corrected_at`.
+    std::int64_t correction = 0;
+    UnixMillis corrected_at;
   };
   std::vector<Tenant> tenants;
   std::vector<std::string> limits;  ///< the taken limits; each tenant has all of them
@@ -97,8 +99,8 @@ struct ReplayReport {
   std::vector<LogLine> log;
   std::vector<PlotPoint> charged;  ///< tokens of the tenants' own buckets
   CheckedLimits limits;
-  /// Millitokens of `measured`, summed over the outermost buckets.
-  std::int64_t outermost_refill_per_minute = 0;
+  /// Millitokens of ReplayTrace::measured, summed over the buckets that have no parent.
+  std::int64_t root_refill_per_minute = 0;
   HistogramSnapshot latency;  ///< the latency of each decision, in ns of real time
 };
 

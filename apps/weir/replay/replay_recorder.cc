@@ -129,7 +129,7 @@ ReplayReport ReplayRecorder::Close(HistogramSnapshot latency) && {
   std::map<BucketKey, TargetPtr> outermost;
   for (const auto& targets : targets_) outermost[targets.back()->key] = targets.back();
   for (const auto& [key, target] : outermost) {
-    report_.outermost_refill_per_minute += TokensPerMinute(*target, trace_.measured);
+    report_.root_refill_per_minute += TokensPerMinute(*target, trace_.measured);
   }
   report_.latency = std::move(latency);
   return std::move(report_);

@@ -163,7 +163,7 @@ TEST_F(ReplayTest, ARefusalNamesTheLimitThatWasShort) {
   EXPECT_EQ(tally.refused_by.above.at("tpm"), 1U);
   EXPECT_FALSE(tally.refused_by.own.contains("rpm"));
   EXPECT_EQ(report->above.at("org").tokens, 55'000);
-  EXPECT_EQ(report->outermost_refill_per_minute, 40'000);
+  EXPECT_EQ(report->root_refill_per_minute, 40'000);
 }
 
 TEST_F(ReplayTest, TheLimitOnRequestsCountsAsSuch) {

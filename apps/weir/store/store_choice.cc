@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "weir/backends/open.h"
+#include "weir/model/namespace_name.h"
 #include "weir/rate_limiter_py/tables_url.h"
 #include "weir/zae_table/dynamo_url.h"
 
@@ -126,7 +127,7 @@ Result<std::string> UrlToOpen(const StoreChoice& choice, Access access) {
 Result<StoreName> NameOfStore(const std::string& url, const ProcessContext& process) {
   if (url.starts_with(kSqliteScheme)) {
     WEIR_ASSIGN_OR_RETURN(FileUrl file, ParseFileUrl(url));
-    if (file.namespace_name.empty()) file.namespace_name = "default";
+    if (file.namespace_name.empty()) file.namespace_name = kDefaultNamespace;
     return StoreName{std::string(kSqliteScheme) + file.path, std::move(file.namespace_name)};
   }
   if (!url.starts_with(kTableScheme)) return StoreName{url, ""};

@@ -51,7 +51,7 @@ void BucketDivider::Divide(const Division& division) {
   }
   ShardSplitter& splitter = *(*namespaces_.Find(id))->splitter;
   auto done = [reserved = Reserve()](const Result<bool>&) {};
-  if (!division.completes) return splitter.Double(division.image, std::move(done));
+  if (!division.was_begun) return splitter.Double(division.image, std::move(done));
   const Deadline deadline = Deadline::After(parts_.scheduler.clock(), kDivisionTime);
   splitter.Complete(division.image.key, parts_.table.Now(), deadline, std::move(done));
 }

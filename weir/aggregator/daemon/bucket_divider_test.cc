@@ -36,11 +36,11 @@ struct DividerOnSlowTable {
   RecordingLog log;
   BucketDivider divider{{table, scheduler, log}, 1};
 
-  void Ask(int bucket, bool completes) {
+  void Ask(int bucket, bool was_begun) {
     const BucketKey key{fmt::format("entity-{}", bucket), "api", 0};
     divider.Divide({.namespace_id = fmt::format("ns{}", bucket % 3),
                     .image = ReadImage(BucketItem(key, {{"rpm", 0}, {"wcu", 0}})).value(),
-                    .completes = completes});
+                    .was_begun = was_begun});
   }
 };
 

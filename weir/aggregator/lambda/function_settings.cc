@@ -46,14 +46,14 @@ Result<std::int64_t> ReadRetention(const ReadVariable& environment) {
   const auto days = ReadInteger<std::int64_t>(text);
   if (days && *days >= 1 && *days <= kLongestRetention) return *days;
   return Wrong("SNAPSHOT_TTL_DAYS", text,
-               fmt::format("right would be a number of days from 1 to {}", kLongestRetention));
+               fmt::format("expected a number of days from 1 to {}", kLongestRetention));
 }
 
 Result<std::optional<std::string>> ReadArchive(const ReadVariable& environment) {
   const std::string enabled = ValueOf(environment, "ENABLE_ARCHIVAL", "false");
   if (enabled == "false") return std::optional<std::string>();
   if (enabled != "true") {
-    return Wrong("ENABLE_ARCHIVAL", enabled, "right would be true or false");
+    return Wrong("ENABLE_ARCHIVAL", enabled, "expected true or false");
   }
   const std::string bucket = ValueOf(environment, "ARCHIVE_BUCKET_NAME");
   if (bucket.empty()) {

@@ -53,9 +53,9 @@ TEST(FunctionSettings, AnErrorHasTheNameTheValueAndWhatWouldBeRight) {
       {{{"SNAPSHOT_WINDOWS", "hourly,weekly"}},
        "SNAPSHOT_WINDOWS='hourly,weekly': 'weekly' is no window; hourly, daily and monthly are"},
       {{{"SNAPSHOT_TTL_DAYS", "0"}},
-       "SNAPSHOT_TTL_DAYS='0': right would be a number of days from 1 to 36500"},
-      {{{"SNAPSHOT_TTL_DAYS", "3 weeks"}}, "SNAPSHOT_TTL_DAYS='3 weeks': right would be"},
-      {{{"ENABLE_ARCHIVAL", "yes"}}, "ENABLE_ARCHIVAL='yes': right would be true or false"},
+       "SNAPSHOT_TTL_DAYS='0': expected a number of days from 1 to 36500"},
+      {{{"SNAPSHOT_TTL_DAYS", "3 weeks"}}, "SNAPSHOT_TTL_DAYS='3 weeks': expected"},
+      {{{"ENABLE_ARCHIVAL", "yes"}}, "ENABLE_ARCHIVAL='yes': expected true or false"},
       {{{"ENABLE_ARCHIVAL", "true"}}, "ARCHIVE_BUCKET_NAME is not set; it names the bucket"},
       {{{"ENABLE_ARCHIVAL", "true"}, {"ARCHIVE_BUCKET_NAME", "A"}}, "ARCHIVE_BUCKET_NAME='A': "},
   };

@@ -100,7 +100,8 @@ void StreamFunction::State::Handle(StreamInvocation invocation, Done<std::string
 }
 
 bool StreamFunction::State::IsOutdated(const Session& session) const {
-  return session.known_at && LongestBetween(*session.known_at, Now()) >= lease_options_.lasts / 3;
+  return session.known_at &&
+         LongestBetween(*session.known_at, Now()) >= lease_options_.lifetime / 3;
 }
 
 void StreamFunction::State::BeginSession() {

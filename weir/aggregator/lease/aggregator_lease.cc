@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::string_view kOwner = "owner";
 constexpr std::string_view kRenewals = "renewals";
-constexpr std::string_view kLasts = "lasts_ms";
+constexpr std::string_view kLifetime = "lasts_ms";
 constexpr Instant kNoWake{INT64_MAX};
 constexpr Instant kNotHeld{INT64_MIN};
-// A watcher waits longer by one of these parts: its clock may run faster than the owner's.
+// A watcher waits longer than the lease by a hundredth: its clock may run faster than the owner's.
 constexpr int kDriftParts = 100;
 // The longest duration that an item may state: a damaged item must not block the table for ever.
 constexpr std::int64_t kLongestLeaseMillis = 3'600'000;
@@ -52,7 +52,7 @@ AggregatorLease::Request AggregatorLease::ReadItem() {
 AggregatorLease::Request AggregatorLease::OnRead(Result<std::optional<Item>> item, Instant now) {
   if (std::exchange(sent_, Sent::kNothing) != Sent::kRead || is_stopped_) return std::nullopt;
   if (item) return OnItem(*item, now);
-  WakeAfter(options_.lasts / 10, now);
+  WakeAfter(options_.lifetime / 10, now);
   return std::nullopt;
 }
 
@@ -71,11 +71,11 @@ AggregatorLease::Request AggregatorLease::Watch(const Item& item, const std::str
   if (is_known && now >= watched_->until) return Claim(item, now);
   if (!is_known) {
     other_is_alive_ = watched_.has_value();
-    const milliseconds lasts{std::clamp<std::int64_t>(
-        GetNumber(item, kLasts).value_or(options_.lasts.count()), 1, kLongestLeaseMillis)};
+    const milliseconds lifetime{std::clamp<std::int64_t>(
+        GetNumber(item, kLifetime).value_or(options_.lifetime.count()), 1, kLongestLeaseMillis)};
     const LogField fields[] = {{"owner", std::string_view(owner)}};
     log_.Write(LogLevel::kInfo, "aggregator.lease_watched", fields);
-    watched_ = Watched{item, now + lasts + lasts / kDriftParts + milliseconds(1)};
+    watched_ = Watched{item, now + lifetime + lifetime / kDriftParts + milliseconds(1)};
   }
   wake_ = watched_->until;
   return std::nullopt;
@@ -83,7 +83,7 @@ AggregatorLease::Request AggregatorLease::Watch(const Item& item, const std::str
 
 Write AggregatorLease::OwnWrite() const {
   Write write{.kind = Write::Kind::kUpdate, .key = LeaseKey(), .item = {}, .expression = {}};
-  write.expression.Set(kOwner, Of(options_.owner)).Set(kLasts, Of(options_.lasts.count()));
+  write.expression.Set(kOwner, Of(options_.owner)).Set(kLifetime, Of(options_.lifetime.count()));
   write.expression.Add(kRenewals, 1);
   return write;
 }
@@ -125,22 +125,23 @@ AggregatorLease::Request AggregatorLease::OnWrite(tl::expected<WriteAnswer, Writ
     if (kind == Sent::kRenewal) Lose(owner == nullptr ? "" : *owner);
     return OnItem(item, now);
   }
-  // A renewal is repeated while the lease is valid. A claim may have been applied: the next
-  // read shows it.
-  WakeAfter(options_.lasts / 10, now);
+  // The write may have been applied or not. On waking, a holder repeats its renewal while its lease
+  // is valid; after a claim, the item is read, which shows whether the claim was applied.
+  WakeAfter(options_.lifetime / 10, now);
   return std::nullopt;
 }
 
-// The lease is valid from when its write was sent: a watcher may have read the item right after the
-// write was applied.
+// The owner counts the time from when it sent the write, not from the response: a watcher counts
+// from when it reads the item, and that may be just after the write was applied, long before the
+// owner gets the response.
 void AggregatorLease::Hold(Instant now) {
   const bool is_new = held_until_ == kNotHeld;
-  held_until_ = sent_at_ + options_.lasts;
+  held_until_ = sent_at_ + options_.lifetime;
   watched_.reset();
   other_owner_.clear();
   other_is_alive_ = false;
   may_take_over_ = false;
-  WakeAfter(std::max<nanoseconds>(options_.lasts / 3 - (now - sent_at_), nanoseconds(1)), now);
+  WakeAfter(std::max<nanoseconds>(options_.lifetime / 3 - (now - sent_at_), nanoseconds(1)), now);
   if (!is_new) return;
   const LogField fields[] = {{"owner", std::string_view(options_.owner)}};
   log_.Write(LogLevel::kInfo, "aggregator.lease_acquired", fields);

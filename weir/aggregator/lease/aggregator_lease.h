@@ -36,8 +36,8 @@ struct LeaseOptions {
   /// Not empty. Processes that share the records of one stream share an owner: the daemons of a
   /// table, or the environments of one Lambda function.
   std::string owner;
-  milliseconds lasts{30'000};  ///< how long the lease is valid after a renewal; over 0
-  bool takes_over = false;     ///< until held once, claims the lease of another owner at once
+  milliseconds lifetime{30'000};  ///< how long the lease is valid after a renewal; over 0
+  bool takes_over = false;        ///< until held once, claims the lease of another owner at once
 };
 
 /// Returns the key of the lease's item.
@@ -70,7 +70,7 @@ class AggregatorLease {
   /// acquired, is lost, or Stop was called.
   Instant held_until() const { return held_until_; }
   /// Returns the latest time for the result of a request that is made now.
-  Instant RequestDeadline(Instant now) const { return now + options_.lasts / 3; }
+  Instant RequestDeadline(Instant now) const { return now + options_.lifetime / 3; }
   Instant wake() const { return wake_; }
   /// Returns the other owner whose lease may be valid, by the last response; empty: none.
   const std::string& other_owner() const { return other_owner_; }

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr milliseconds kLasts{30'000};
+constexpr milliseconds kLifetime{30'000};
 
 enum class Fate { kAnswered, kSlowResponse, kLostResponse, kLate, kNever };
 
@@ -23,7 +23,7 @@ enum class Fate { kAnswered, kSlowResponse, kLostResponse, kLate, kNever };
 class LeaseHolders {
  public:
   AggregatorLease& Add(const std::string& owner) {
-    leases_.push_back({AggregatorLease({.owner = owner, .lasts = kLasts}, log), {}, {}});
+    leases_.push_back({AggregatorLease({.owner = owner, .lifetime = kLifetime}, log), {}, {}});
     leases_.back().request = leases_.back().lease.Start(now());
     return leases_.back().lease;
   }
@@ -122,9 +122,9 @@ TEST(AggregatorLease, AnOwnerThatIsGoneIsReplacedAfterItsTime) {
   while (!holders.at(1).IsHeldAt(holders.now())) {
     holders.Step(1);
     holders.Advance(milliseconds(100));
-    ASSERT_LE(holders.now() - left, kLasts * 2);
+    ASSERT_LE(holders.now() - left, kLifetime * 2);
   }
-  EXPECT_GE(holders.now() - left, kLasts);
+  EXPECT_GE(holders.now() - left, kLifetime);
   holders.Step(0);
   holders.Step(0);
   EXPECT_THAT(holders.Holders(), ElementsAre(1));
@@ -140,13 +140,13 @@ TEST(AggregatorLease, TheTimeOfAnOwnerBeginsWhenItSendsTheRenewal) {
   LeaseHolders holders;
   holders.Add("a");
   for (int i = 0; i < 2; ++i) holders.Step(0);
-  holders.Advance(kLasts / 3);
+  holders.Advance(kLifetime / 3);
   holders.Step(0, Fate::kSlowResponse);
   const Instant sent = holders.now();
-  holders.Advance(kLasts / 3);
+  holders.Advance(kLifetime / 3);
   holders.Step(0);
-  EXPECT_TRUE(holders.at(0).IsHeldAt(sent + kLasts - milliseconds(1)));
-  EXPECT_FALSE(holders.at(0).IsHeldAt(sent + kLasts));
+  EXPECT_TRUE(holders.at(0).IsHeldAt(sent + kLifetime - milliseconds(1)));
+  EXPECT_FALSE(holders.at(0).IsHeldAt(sent + kLifetime));
 }
 
 // Fails if: a lease that is not used any more is renewed, or is held by two owners.
@@ -157,9 +157,9 @@ TEST(AggregatorLease, AStoppedLeaseIsTakenWhenItHasRunOut) {
   holders.at(0).Stop();
   EXPECT_THAT(holders.Holders(), testing::IsEmpty());
   holders.Add("b");
-  holders.Run(kLasts / 2);
+  holders.Run(kLifetime / 2);
   EXPECT_THAT(holders.Holders(), testing::IsEmpty());
-  holders.Run(2 * kLasts);
+  holders.Run(2 * kLifetime);
   EXPECT_THAT(holders.Holders(), ElementsAre(1));
 }
 

@@ -13,7 +13,7 @@ namespace weir::dynamo {
 struct Division {
   std::string namespace_id;
   BucketImage image;       ///< of shard 0
-  bool completes = false;  ///< Complete: another client raised the shard count; false: Double
+  bool was_begun = false;  ///< another client has raised the shard count: Complete, not Double
 };
 
 /// An item that is left as it is: it has a feature that Weir does not implement, or is damaged.

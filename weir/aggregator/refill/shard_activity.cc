@@ -18,7 +18,7 @@ void AddConsumption(ShardActivity& shard, std::string_view limit, std::int64_t m
   if (found == shard.consumed.end()) {
     shard.consumed.push_back({limit, millitokens});
   } else if (__builtin_add_overflow(found->millitokens, millitokens, &found->millitokens)) {
-    found->millitokens = kMaxInOneChange;
+    found->millitokens = kMaxMillitokens;
   }
 }
 
@@ -30,7 +30,7 @@ void AddChange(ShardActivity& shard, const BucketChange& change, const ChangeRec
   const auto before = GetNumber(record.old_image, "shard_count");
   const auto after = GetNumber(record.new_image, "shard_count");
   if (before && after && *before < *after) shard.divided = true;
-  if (change.by_weir) return;
+  if (change.is_fenced_write) return;
   for (const auto& [limit, millitokens] : change.deltas) AddConsumption(shard, limit, millitokens);
   AddConsumption(shard, kWriteLimit, change.write_units);
 }

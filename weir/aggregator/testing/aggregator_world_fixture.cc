@@ -15,7 +15,7 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr milliseconds kLeaseLasts{30'000};
+constexpr milliseconds kLeaseLifetime{30'000};
 constexpr nanoseconds kBatchTime = std::chrono::seconds(20);
 const Keys kWorldKeys("ns");
 constexpr std::array kWorldWindows = {UsageWindow::kHourly, UsageWindow::kDaily,
@@ -33,7 +33,8 @@ class AggregatorWorld::Process {
   Process(AggregatorWorld& world, int number)
       : world_(world),
         number_(number),
-        lease_({.owner = fmt::format("process-{}", number), .lasts = kLeaseLasts}, world.log_),
+        lease_({.owner = fmt::format("process-{}", number), .lifetime = kLeaseLifetime},
+               world.log_),
         terms_{world.options_, lease_, world.log_} {
     lease_request_ = lease_.Start(world.now());
   }
@@ -241,7 +242,7 @@ void AggregatorWorld::StepProcess(std::size_t index) {
     process = std::make_unique<Process>(*this, started_++);
   }
   if (rng_.Chance(faults_.pause)) {
-    process->paused_until = now() + kLeaseLasts * 3;
+    process->paused_until = now() + kLeaseLifetime * 3;
     ++tally_.pauses;
   }
   if (now() >= process->paused_until) process->Step();

@@ -5,9 +5,9 @@
 
 namespace weir::dynamo {
 
-/// Returns a lease that is held from `now` on for `lasts`.
-inline AggregatorLease HeldLease(Instant now, milliseconds lasts = std::chrono::hours(1)) {
-  AggregatorLease lease({.owner = "test", .lasts = lasts}, NoLog());
+/// Returns a lease that is held from `now` on for `lifetime`.
+inline AggregatorLease HeldLease(Instant now, milliseconds lifetime = std::chrono::hours(1)) {
+  AggregatorLease lease({.owner = "test", .lifetime = lifetime}, NoLog());
   lease.Start(now);
   lease.OnRead(std::optional<Item>(), now);
   lease.OnWrite(WriteAnswer{}, now);

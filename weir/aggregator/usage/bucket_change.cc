@@ -66,8 +66,8 @@ Result<std::int64_t> DeltaOf(const ChangeRecord& record, const std::string& coun
   if (record.kind == ChangeKind::kInsert && !meter.IsWhole(record.new_image)) return 0;
   std::int64_t delta = 0;
   const std::int64_t base = meter.IsSeeded() ? 0 : *before;
-  if (!__builtin_sub_overflow(*after, base, &delta) && delta <= kMaxInOneChange &&
-      delta >= -kMaxInOneChange) {
+  if (!__builtin_sub_overflow(*after, base, &delta) && delta <= kMaxMillitokens &&
+      delta >= -kMaxMillitokens) {
     return delta;
   }
   return BadRecord(record, fmt::format("{} changed from {} to {}", counter, *before, *after));
@@ -148,7 +148,7 @@ Result<std::optional<BucketChange>> ReadChange(const ChangeRecord& record, std::
   change.namespace_id = std::string_view(*partition).substr(0, partition->find('/'));
   change.at = record.created;
   WEIR_RETURN_IF_ERROR(ReadDeltas(record, change));
-  change.by_weir = SetsSlot(record);
+  change.is_fenced_write = SetsSlot(record);
   return change;
 }
 

@@ -30,11 +30,11 @@ struct BucketChange {
   UnixMillis at;                              ///< decides the window
   absl::InlinedVector<LimitDelta, 4> deltas;  ///< of limits whose consumption changed
   std::int64_t write_units = 0;               ///< the delta of the internal limit `wcu`
-  bool by_weir = false;                       ///< a fenced write of Weir made the change
+  bool is_fenced_write = false;               ///< a fenced write of Weir made the change
 };
 
 /// The greatest change of one limit in one record, in millitokens. No client makes a greater one.
-inline constexpr std::int64_t kMaxInOneChange = 100'000'000'000'000'000;
+inline constexpr std::int64_t kMaxMillitokens = 100'000'000'000'000'000;
 
 /// Returns the change; nothing for a record that is not of a bucket's item, or of its removal.
 /// kDataLoss, with the reason, if the record cannot be counted: no valid sequence number or time,

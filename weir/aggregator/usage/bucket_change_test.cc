@@ -71,12 +71,12 @@ TEST(BucketChange, WritesOnTheItemAreNoUsage) {
 
 TEST(BucketChange, AWriteThatSetsASlotIsWeirs) {
   ChangeRecord record = Changed(kBucket, 1, {{"rpm", 0}}, {{"rpm", 1'000}});
-  EXPECT_FALSE((*ReadChange(record, 0))->by_weir);
+  EXPECT_FALSE((*ReadChange(record, 0))->is_fenced_write);
   record.old_image[SlotAttribute(10)] = Of(FenceValue{1, {2}, 3});
   record.new_image[SlotAttribute(10)] = Of(FenceValue{1, {2}, 3});
-  EXPECT_FALSE((*ReadChange(record, 0))->by_weir) << "the slot of another process";
+  EXPECT_FALSE((*ReadChange(record, 0))->is_fenced_write) << "the slot of another process";
   record.new_image[SlotAttribute(10)] = Of(FenceValue{1, {2}, 4});
-  EXPECT_TRUE((*ReadChange(record, 0))->by_weir);
+  EXPECT_TRUE((*ReadChange(record, 0))->is_fenced_write);
 }
 
 TEST(BucketChange, OtherRecordsAreNoChanges) {

@@ -26,7 +26,7 @@ Status CheckS3Bucket(std::string_view bucket) {
                     IsLowerOrDigit(bucket.back()) && std::ranges::all_of(bucket, is_part);
   if (fits) return {};
   return Fail(Code::kInvalidArgument,
-              "bucket: right would be 3 to 63 lower-case letters, digits, '-' and '.'");
+              "bucket: expected 3 to 63 lower-case letters, digits, '-' and '.'");
 }
 
 S3Address AddressOf(std::string_view bucket, const Endpoint& service, S3Addressing addressing) {

@@ -11,8 +11,8 @@ namespace {
 
 // The service accepts ten DescribeStream per second for a stream, from all its readers together.
 constexpr nanoseconds kLeastListingGap = std::chrono::seconds(1);
-/// A table of 1,000 partitions has about 7,000 shards: each ends after four hours, and is listed
-/// for a day.
+// Far more than are expected: a partition has a new shard every four hours, and a shard is listed
+// for a day, so a table of 1,000 partitions has about 7,000 shards.
 constexpr std::size_t kMaxShards = 100'000;
 
 }  // namespace
@@ -60,7 +60,8 @@ Result<std::optional<ShardListing::Listed>> ShardListing::OnPage(StreamPage page
     due_ = now;
     return std::nullopt;
   }
-  due_ = now + (std::exchange(is_wanted_, false) ? kLeastListingGap : options_.discovery_interval);
+  due_ = now + (std::exchange(is_another_wanted_, false) ? kLeastListingGap
+                                                         : options_.discovery_interval);
   return Listed{std::exchange(found_, {}), begun_};
 }
 
@@ -73,7 +74,7 @@ void ShardListing::TryAgain(const Error& error, bool is_throttle, Instant now, R
 
 void ShardListing::Want(Instant now) {
   if (in_flight_ || !token_.empty()) {
-    is_wanted_ = true;
+    is_another_wanted_ = true;
     return;
   }
   due_ = std::min(due_, std::max(now, begun_ + kLeastListingGap));

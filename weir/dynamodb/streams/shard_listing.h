@@ -44,7 +44,7 @@ class ShardListing {
 
   const ConsumerOptions& options_;
   bool in_flight_ = false;
-  bool is_wanted_ = false;  ///< another listing must follow the current one soon
+  bool is_another_wanted_ = false;  ///< another listing must follow the current one soon
   bool failing_ = false;
   Instant due_{};
   Instant begun_{};

@@ -24,8 +24,9 @@ struct RetryOptions {
   /// missing stream, and at most until it expires. These causes may pass: a stream that was just
   /// created does not exist at once, and a source of credentials may be unavailable.
   nanoseconds hold_time = nanoseconds::max();
-  /// The number of Kinesis records of a stream that may be retried with the usual waits. Throttled
-  /// records do not count, since a throttle slows their shard down. Records over the budget wait
+  /// The number of Kinesis records of a stream that may be retried with the usual waits. Records
+  /// that the service throttled do not count, since the pipeline then sends less to their shard in
+  /// any case. Records over the budget wait
   /// from cap / 2 to cap, whatever the number of their attempts. REQUIRES: >= 1.
   std::int64_t budget = 1'000;
 };
@@ -34,8 +35,8 @@ struct RetryOptions {
 /// code. A server error and an unknown code are ambiguous: the entry may have been stored.
 FailureClass ClassOfEntry(std::string_view code);
 
-/// Returns whether an attempt failed because the stream or credentials that the service accepts do
-/// not exist, which may change.
+/// Returns whether an attempt failed because the stream does not exist or the service rejected the
+/// credentials. Both may be temporary: RetryOptions::hold_time.
 bool IsTemporaryAbsence(FailureClass kind, std::string_view code);
 
 /// One failed attempt of a user record.
@@ -49,7 +50,7 @@ struct FailedAttempt {
   Instant held_since{};
 };
 
-/// Returns whether the record would be retried if RetryOptions::max_attempts were larger.
+/// Returns whether the record is not retried only because it has had RetryOptions::max_attempts.
 bool IsSpent(const RetryOptions& options, const FailedAttempt& failed, Instant now);
 
 /// The budget of RetryOptions::budget, so that a service in trouble does not get several times the
@@ -71,8 +72,9 @@ class RetryBudget {
 };
 
 /// Returns when to retry, at the latest when the record expires; nothing if it has failed for good.
-/// Throttled, transient, conflicting and ambiguous failures are retried, and for a while those for
-/// a cause that may pass (RetryOptions::hold_time); permissions and other permanent errors are not.
+/// Throttled, transient, conflicting and ambiguous failures are retried. Failures that
+/// IsTemporaryAbsence names are retried for RetryOptions::hold_time. Denied permissions and other
+/// permanent errors are not retried.
 /// A record over the budget waits as usual if it would expire during the longer wait.
 std::optional<Instant> RetryAt(const RetryOptions& options, const FailedAttempt& failed,
                                Instant now, Rng& rng);

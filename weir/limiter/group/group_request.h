@@ -23,10 +23,11 @@ struct AcquirePart {
   /// The tokens to take, by name of the limit. An amount of 0 reads the limit without taking
   /// tokens.
   Amounts amounts;
-  /// If set, this bucket is charged under these limits, and no ancestor; `entity` and `resource`
-  /// are not used. The limits of a rule have LimitSource::kConfigured: they are current, and the
-  /// store stores them in the bucket. Limits with an allowance must be as ReserveAllowance returns
-  /// them. If other parts are on the same bucket, they must have the same limits.
+  /// If set, the bucket to charge and its limits; `entity` and `resource` are then not used, and no
+  /// ancestor is charged. Limits that come from a descriptor rule must have
+  /// LimitSource::kConfigured: the store then takes them for current and stores them in the bucket.
+  /// Limits with an allowance must be as ReserveAllowance returns them. All parts of a request on
+  /// the same bucket must have the same limits.
   TargetPtr target{};
 };
 
@@ -40,18 +41,18 @@ struct GroupRequest {
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
 };
 
-/// The buckets of one part, its own first. The pointers are equal to the targets of the lease's
-/// charges.
+/// The buckets of one part, its own first. A bucket is the same object here and in the charges of
+/// the lease, so pointers can be compared.
 using PartTargets = absl::InlinedVector<TargetPtr, 2>;
 
 /// The result of a request on several pairs.
 struct GroupOutcome {
-  /// As for Acquire. The decision has the limits of all charged buckets, each bucket once with the
-  /// sum of the parts' amounts. An adjust of the lease concerns every bucket that has the limit;
-  /// Limiter::Debit corrects single parts.
+  /// As for Acquire. The decision lists the limits of each charged bucket once; the amount of a
+  /// limit is the sum over all parts on this bucket. Lease::Adjust changes every charged bucket
+  /// that has the adjusted limit; Limiter::Debit corrects single parts.
   Outcome outcome;
-  /// For each part, the buckets that have one of its limits. Empty if the request was admitted
-  /// without a charge because the limits of some part could not be read.
+  /// For each part, the buckets with at least one of the limits in its `amounts`. Empty if the
+  /// request was admitted without a charge because the limits of some part could not be read.
   std::vector<PartTargets> targets;
 };
 

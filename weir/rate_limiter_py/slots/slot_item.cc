@@ -75,11 +75,10 @@ Result<std::optional<HeldSlot>> ReadSlot(const Item& item) {
   }
   const std::optional<std::int64_t> expires = GetNumber(item, kExpirationTime);
   if (!expires || *expires < 0 || *expires > kLastSecond) {
-    return Fail(
-        Code::kDataLoss,
-        fmt::format("slot {} of {}: its {} is not a time; right would be whole seconds since "
-                    "1970; mend or delete the row",
-                    Quoted(*id), Quoted(TextOr(item, kCoordinate, "")), kExpirationTime));
+    return Fail(Code::kDataLoss,
+                fmt::format("slot {} of {}: its {} is not a time; expected whole seconds since "
+                            "1970; mend or delete the row",
+                            Quoted(*id), Quoted(TextOr(item, kCoordinate, "")), kExpirationTime));
   }
   return HeldSlot{.key = {TextOr(item, kResourceName, ""), TextOr(item, kAccountId, "")},
                   .id = *id,

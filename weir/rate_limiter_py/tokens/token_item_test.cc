@@ -109,7 +109,7 @@ TEST(TokenItem, WhatIsNoSuchNumberIsRefusedByName) {
     std::string_view told;
   };
   for (const Case& wrong :
-       {Case{"tokens", {dynamo::Number{"3.5"}}, "tokens: 3.5; right would be a whole number"},
+       {Case{"tokens", {dynamo::Number{"3.5"}}, "tokens: 3.5; expected a whole number"},
         Case{"tokens", Of("many\n"), R"(tokens: the text 'many\x0a')"},
         Case{"tokens", Of(true), "tokens: neither a number nor a text"},
         Case{"tokens", {dynamo::Number{"1E30"}}, "tokens: 1E30"},

@@ -225,16 +225,16 @@ descriptors:
 
 TEST(EnvoyRatelimitImport, AFileThatTheServiceRefusesIsRefused) {
   EXPECT_THAT(EnvoyRefusal(""), HasSubstr("e.yaml:1: the file is empty"));
-  EXPECT_THAT(EnvoyRefusal("descriptors: []"), HasSubstr("e.yaml:1: no domain; right would be"));
+  EXPECT_THAT(EnvoyRefusal("descriptors: []"), HasSubstr("e.yaml:1: no domain; expected"));
   EXPECT_THAT(EnvoyRefusal("domain: d\ndescriptors: [{value: x}]"),
               HasSubstr("e.yaml:2: a descriptor without key"));
   EXPECT_THAT(EnvoyRefusal("domain: d\ndescriptors: [{key: x, rate_limit: {unit: eon}}]"),
-              HasSubstr("e.yaml:2: the unit 'eon'; right would be second, minute"));
+              HasSubstr("e.yaml:2: the unit 'eon'; expected second, minute"));
   EXPECT_THAT(EnvoyRefusal("domain: d\ndescriptors:\n- key: x\n  rate_limit: {unit: day, "
                            "requests_per_unit: 5000000000}"),
               HasSubstr("e.yaml:4: requests_per_unit is '5000000000'"));
   EXPECT_THAT(EnvoyRefusal("domain: d\ndescriptors: [{key: x, value: [y]}]"),
-              HasSubstr("e.yaml:2: value is a list; right would be a single value"));
+              HasSubstr("e.yaml:2: value is a list; expected a single value"));
 }
 
 TEST(EnvoyRatelimitImport, AFileThatContainsItselfEnds) {

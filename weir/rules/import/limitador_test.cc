@@ -105,13 +105,13 @@ TEST(LimitadorImport, AFileThatLimitadorRefusesIsRefused) {
   EXPECT_THAT(LimitadorRefusal("- {max_value: 1, seconds: 1}"),
               HasSubstr("a limit without namespace"));
   EXPECT_THAT(LimitadorRefusal("- {namespace: n, seconds: 1}"),
-              HasSubstr("no max_value; right would be"));
+              HasSubstr("no max_value; expected"));
   EXPECT_THAT(LimitadorRefusal("- {namespace: n, max_value: -1, seconds: 1}"),
-              HasSubstr("max_value is '-1'; right would be a whole number from 0 to"));
+              HasSubstr("max_value is '-1'; expected a whole number from 0 to"));
   EXPECT_THAT(LimitadorRefusal("- {namespace: [n], max_value: 1, seconds: 1}"),
-              HasSubstr("namespace is a list; right would be a single value"));
+              HasSubstr("namespace is a list; expected a single value"));
   EXPECT_THAT(LimitadorRefusal("- {namespace: n, max_value: 1, seconds: 1, variables: x}"),
-              HasSubstr("variables is a single value; right would be a list of expressions"));
+              HasSubstr("variables is a single value; expected a list of expressions"));
 }
 
 }  // namespace

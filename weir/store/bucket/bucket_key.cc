@@ -12,7 +12,7 @@ Status CheckBucketText(std::string_view what, std::string_view text) {
       CheckText({.what = what, .longest = kLongestBucketText, .may_be_empty = true}, text));
   if (text.find('#') == text.npos) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("{} {} has a '#'; right would be a name without", what, Quoted(text)));
+              fmt::format("{} {} has a '#'; expected a name without '#'", what, Quoted(text)));
 }
 
 std::size_t HashOf(const BucketKey& key) { return HashNames(key.entity, key.resource, key.shard); }

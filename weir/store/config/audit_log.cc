@@ -25,18 +25,16 @@ Status Check(const AuditEvent& event) {
 
 Status CheckRetention(std::int64_t days) {
   if (days >= 1 && days <= kMaxAuditRetentionDays) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("audit retention of {} days: right would be 1 to {}", days,
-                          kMaxAuditRetentionDays));
+  return Fail(Code::kInvalidArgument, fmt::format("audit retention of {} days: expected 1 to {}",
+                                                  days, kMaxAuditRetentionDays));
 }
 
 Status CheckAuditPage(std::string_view subject, const PageRequest& page) {
   WEIR_RETURN_IF_ERROR(CheckSubject(subject));
   WEIR_RETURN_IF_ERROR(CheckLimit(page));
   if (page.cursor.empty() || TimeOfUlid(page.cursor)) return {};
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("cursor {}: right would be the id of an audit event", Quoted(page.cursor)));
+  return Fail(Code::kInvalidArgument,
+              fmt::format("cursor {}: expected the id of an audit event", Quoted(page.cursor)));
 }
 
 }  // namespace weir

@@ -17,8 +17,8 @@ Status Check(const PutAccountLimit& put) {
   if (!row.service.empty()) WEIR_RETURN_IF_ERROR(CheckService(row.service));
   if (!seen || seen->key == row.key) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("limit of {}: put where {} was seen; right would be one key",
-                          Describe(row.key), Describe(seen->key)));
+              fmt::format("limit of {}: put where {} was seen; expected one key", Describe(row.key),
+                          Describe(seen->key)));
 }
 
 // Returns the beginning of a cursor for slots of this key. Names may contain any character, so the
@@ -38,16 +38,15 @@ Status Check(const SlotRef& slot) {
 Status CheckSlotLife(const AccountKey& key, milliseconds ttl) {
   if (ttl > milliseconds(0) && ttl <= kLongestSlotLife) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("{}: a slot that lives for {} ms; right would be 1 to {}", Describe(key),
+              fmt::format("{}: a slot that lives for {} ms; expected 1 to {}", Describe(key),
                           ttl.count(), kLongestSlotLife.count()));
 }
 
 Status Check(const SlotClaim& claim) {
   WEIR_RETURN_IF_ERROR(Check(claim.slot));
   if (claim.limit < 0) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{}: a limit of {} slots; right would be 0 or more",
-                            Describe(claim.slot.key), claim.limit));
+    return Fail(Code::kInvalidArgument, fmt::format("{}: a limit of {} slots; expected 0 or more",
+                                                    Describe(claim.slot.key), claim.limit));
   }
   return CheckSlotLife(claim.slot.key, claim.ttl);
 }
@@ -74,10 +73,10 @@ Status CheckTake(const AccountKey& key, const AccountLimit& limit, std::int64_t 
     return refuse(fmt::format("blocked, by a limit of {}", limit.limit));
   }
   if (limit.window == limit.window.zero()) {
-    return refuse("a limit without a window; right would be 1 second or more");
+    return refuse("a limit without a window; expected 1 second or more");
   }
   if (count < 1 || count > limit.limit) {
-    return refuse(fmt::format("{} asked; right would be 1 to the limit, {}", count, limit.limit));
+    return refuse(fmt::format("{} tokens; expected 1 to the limit, {}", count, limit.limit));
   }
   return {};
 }

@@ -42,7 +42,7 @@ Quota FromStored(const StoredQuota& stored) {
           .period = stored.seconds * kMillisPerSecond};
 }
 
-bool FitsOurs(const StoredQuota& stored) {
+bool IsWithinBounds(const StoredQuota& stored) {
   return stored.capacity <= kMaxMillitokens / kMillitokens &&
          stored.amount <= kMaxMillitokens / kMillitokens &&
          stored.seconds <= kMaxPeriodMillis / kMillisPerSecond;

@@ -49,10 +49,10 @@ struct StoredQuota {
 /// rounded up to seconds. A quota of 0 (Blocks) becomes the smallest quota that zae-limiter's
 /// clients accept: one token in 366 days.
 StoredQuota ToStored(const Quota& quota);
-/// Returns the quota of these numbers. REQUIRES: FitsOurs(stored).
+/// Returns the quota of these numbers. REQUIRES: IsWithinBounds(stored).
 Quota FromStored(const StoredQuota& stored);
 /// Returns true if a Quota can hold the numbers. zae-limiter allows larger ones.
-bool FitsOurs(const StoredQuota& stored);
+bool IsWithinBounds(const StoredQuota& stored);
 
 struct StoredField {
   std::string_view name;

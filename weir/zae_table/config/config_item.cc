@@ -82,7 +82,7 @@ Result<Limit> ReadLimit(const Level& level, const Item& item, const std::string&
                 fmt::format("{}: limit {} has not all of cp, ra and rp, or one of them is 0",
                             Describe(level), Printable(name)));
   }
-  if (FitsOurs(stored)) return Limit{name, FromStored(stored)};
+  if (IsWithinBounds(stored)) return Limit{name, FromStored(stored)};
   return Refuse(level, fmt::format("limit {} has numbers beyond what weir keeps (10^13 tokens, 366 "
                                    "days)",
                                    Printable(name)));

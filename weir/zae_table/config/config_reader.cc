@@ -11,7 +11,8 @@ namespace weir::dynamo {
 namespace {
 
 // One call of ReadConfigState: reads the limits and buckets of each deleted entity, then all other
-// items, generation by generation of parents. Pending requests own it.
+// items, then the parents that these items name, then their parents, and so on. Pending requests
+// own it.
 class Reader : public std::enable_shared_from_this<Reader> {
  public:
   Reader(Table& table, Keys keys, Deadline deadline, Done<ConfigState> done)

@@ -17,16 +17,16 @@ bool TakePrefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// Returns the key of an entity's limit, from the rest of the sort key: "<resource>#<limit>".
+// Returns the key of an entity's limit. `name` is "<resource>#<limit>".
 std::optional<LegacyKey> EntityLimit(std::string_view ns, std::string_view entity,
-                                     std::string_view rest) {
-  const std::size_t mark = rest.find('#');
-  if (mark == rest.npos || mark == 0 || mark + 1 == rest.size()) return std::nullopt;
-  const std::string_view resource = rest.substr(0, mark);
+                                     std::string_view name) {
+  const std::size_t mark = name.find('#');
+  if (mark == name.npos || mark == 0 || mark + 1 == name.size()) return std::nullopt;
+  const std::string_view resource = name.substr(0, mark);
   Level level = resource == kDefaultResource
                     ? Level::EntityDefault(std::string(entity))
                     : Level::Entity(std::string(entity), std::string(resource));
-  return LegacyKey{{std::string(ns), std::move(level)}, std::string(rest.substr(mark + 1))};
+  return LegacyKey{{std::string(ns), std::move(level)}, std::string(name.substr(mark + 1))};
 }
 
 tl::unexpected<Error> NotMigrated(const LegacyKey& key, std::string_view what) {
@@ -44,15 +44,15 @@ std::string Describe(const NamespaceLevel& level) {
 std::optional<LegacyKey> ParseLegacyKey(const TableKey& key) {
   const std::string_view pk = key.pk;
   const std::size_t slash = pk.find('/');
-  std::string_view limit = key.sk;
-  if (slash == pk.npos || !TakePrefix(limit, kLegacyLimitSort)) return std::nullopt;
+  std::string_view name = key.sk;
+  if (slash == pk.npos || !TakePrefix(name, kLegacyLimitSort)) return std::nullopt;
   const std::string_view ns = pk.substr(0, slash);
-  std::string_view rest = pk.substr(slash + 1);
-  if (TakePrefix(rest, "ENTITY#")) return EntityLimit(ns, rest, limit);
-  if (limit.empty() || limit.find('#') != limit.npos) return std::nullopt;
-  if (rest == "SYSTEM#") return LegacyKey{{std::string(ns), Level::System()}, std::string(limit)};
-  if (!TakePrefix(rest, "RESOURCE#")) return std::nullopt;
-  return LegacyKey{{std::string(ns), Level::Resource(std::string(rest))}, std::string(limit)};
+  std::string_view owner = pk.substr(slash + 1);
+  if (TakePrefix(owner, "ENTITY#")) return EntityLimit(ns, owner, name);
+  if (name.empty() || name.find('#') != name.npos) return std::nullopt;
+  if (owner == "SYSTEM#") return LegacyKey{{std::string(ns), Level::System()}, std::string(name)};
+  if (!TakePrefix(owner, "RESOURCE#")) return std::nullopt;
+  return LegacyKey{{std::string(ns), Level::Resource(std::string(owner))}, std::string(name)};
 }
 
 std::string LegacySortOf(const Level& level) {
@@ -73,7 +73,7 @@ Result<Limit> ReadLegacyLimit(const LegacyKey& key, const Item& item) {
                          "a whole number over 0",
                          capacity));
   }
-  if (!FitsOurs(stored)) {
+  if (!IsWithinBounds(stored)) {
     return NotMigrated(key, "has numbers beyond what weir keeps (10^13 tokens, 366 days)");
   }
   return Limit{.name = key.limit, .quota = FromStored(stored)};

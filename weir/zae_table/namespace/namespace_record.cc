@@ -89,7 +89,7 @@ std::vector<Write> DeleteWrites(const NamespaceRecords& records, UnixMillis now)
                 .item = {},
                 .expression = {}};
   forward.expression.RequireEqual("namespace_id", Of(records.forward->id));
-  // A namespace whose data a purge has begun to delete must not become recoverable.
+  // A namespace must not become recoverable once a purge has begun to delete its data.
   if (records.reverse->status == NamespaceStatus::kPurging) return {std::move(forward)};
   Write reverse = Update(*records.reverse);
   reverse.expression.Set("status", Of(Name(NamespaceStatus::kDeleted)));
@@ -104,8 +104,9 @@ std::vector<Write> RecoverWrites(const NamespaceRecords& records) {
   reverse.expression.Set("status", Of(Name(space.status)));
   reverse.expression.Remove("deleted_at");
   if (records.resolves()) {
-    // The records were read one after the other, so a state that looks half done may be the result
-    // of two changes by other processes. The check detects that.
+    // The name resolves although the id is not active, as if a recovery had been interrupted. The
+    // records were read one after the other, so other processes may have changed them in between.
+    // The check detects that.
     Write forward{.kind = Write::Kind::kCheck,
                   .key = NamespaceForward(space.name),
                   .item = {},

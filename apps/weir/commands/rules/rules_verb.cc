@@ -65,9 +65,8 @@ Result<OwnedEntries> ParseEntries(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const auto equals = text.find('=');
     if (equals == 0 || equals == text.npos) {
-      return Fail(
-          Code::kInvalidArgument,
-          fmt::format("{} is no entry of a descriptor; right would be KEY=VALUE", Quoted(text)));
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("{} is no entry of a descriptor; expected KEY=VALUE", Quoted(text)));
     }
     entries.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
