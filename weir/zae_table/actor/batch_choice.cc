@@ -218,8 +218,10 @@ Error TooMuchDebt(const BucketKey& key) {
 
 bool HasWork(const PartQueue& queue) { return std::ranges::any_of(queue.all(), IsEligible); }
 
-std::size_t CountEligible(const PartQueue& queue) {
-  return static_cast<std::size_t>(std::ranges::count_if(queue.all(), IsEligible));
+std::size_t CountEligible(const PartQueue& queue, Instant answered_at) {
+  return static_cast<std::size_t>(std::ranges::count_if(queue.all(), [&](const Part& part) {
+    return IsEligible(part) && (!IsTake(part) || part.in_flight || part.report_by >= answered_at);
+  }));
 }
 
 Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,

@@ -155,10 +155,11 @@ bool BucketActor::EntersWindow() {
   return false;
 }
 
-std::optional<AwaitedWrite> BucketActor::awaited_write() const {
+std::optional<AwaitedWrite> BucketActor::AwaitedWriteAt(const ProtocolTime& moment) const {
   if (!awaits_window_) return std::nullopt;
   const bool is_in_doubt = flights_.abandon_at() != kNoTime;
-  const std::size_t parts = std::min(CountEligible(parts_.queue()), pace_.max_takes());
+  const Instant answered_at = moment.at + moment.round_trip.value_or(nanoseconds(0));
+  const std::size_t parts = std::min(CountEligible(parts_.queue(), answered_at), pace_.max_takes());
   return AwaitedWrite{.parts = static_cast<std::int64_t>(parts),
                       .is_owed = is_in_doubt || parts_.queue().HasOwed()};
 }

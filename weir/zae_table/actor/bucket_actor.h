@@ -145,7 +145,7 @@ class BucketActor {
   }
   /// Returns the write for which the actor needs room in the window; nothing if it does not wait
   /// for room. The caller calls Continue when there is room.
-  std::optional<AwaitedWrite> awaited_write() const;
+  std::optional<AwaitedWrite> AwaitedWriteAt(const ProtocolTime& moment) const;
 
  private:
   /// The request whose response contained an image.

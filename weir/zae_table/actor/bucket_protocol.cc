@@ -339,7 +339,7 @@ void BucketProtocol::MergeStep(Entry& entry, BucketActor::Step from, Step& step)
   }
   if (from.set_back > milliseconds(0)) step.set_back.push_back({key, from.set_back});
   forfeits_ += from.reports.forfeits;
-  if (const auto awaited = entry.actor.awaited_write()) {
+  if (const auto awaited = entry.actor.AwaitedWriteAt(moment_)) {
     awaiting_window_.Put(entry, *awaited);
   } else {
     awaiting_window_.Remove(entry);
@@ -350,7 +350,10 @@ void BucketProtocol::MergeStep(Entry& entry, BucketActor::Step from, Step& step)
 }
 
 bool BucketProtocol::AdmitNext(Step& step) {
-  Entry* const next = terms_.window.has_room() ? awaiting_window_.TakeNext() : nullptr;
+  const auto recount = [this](const Entry& entry) {
+    return entry.actor.AwaitedWriteAt(moment_).value_or(AwaitedWrite{});
+  };
+  Entry* const next = terms_.window.has_room() ? awaiting_window_.TakeNext(recount) : nullptr;
   if (next == nullptr) return false;
   terms_.window.Reserve(false);
   BucketActor::Step from;

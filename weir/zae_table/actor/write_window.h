@@ -35,7 +35,9 @@ class WriteWindow {
 
 /// The write for which a bucket waits.
 struct AwaitedWrite {
-  std::int64_t parts = 0;  ///< the parts that the write would carry at most
+  /// The parts that the write would carry at most, without takes whose callers have too little
+  /// time left.
+  std::int64_t parts = 0;
   /// The write has a part that must be written even if no caller waits (a correction, a return),
   /// stores limits, or settles a write in doubt.
   bool is_owed = false;
@@ -53,11 +55,17 @@ class WindowQueue {
   void Put(Bucket& bucket, AwaitedWrite write);
   /// Does nothing if the bucket does not wait.
   void Remove(Bucket& bucket);
-  /// Removes and returns the next bucket; null if none waits.
-  Bucket* TakeNext();
+  /// Removes and returns the next bucket; null if none waits. While a bucket waits, the time of its
+  /// callers runs out, so `recount(bucket)` returns its write as it is now: a bucket that has fewer
+  /// parts than it had when it was put is not taken for its parts before buckets that have more.
+  template <class Recount>
+  Bucket* TakeNext(Recount recount);
   bool is_empty() const { return places_.empty(); }
 
  private:
+  // The bound on the time of one turn.
+  static constexpr int kMaxRecounts = 256;
+
   struct Place {
     AwaitedWrite write;
     std::uint64_t since = 0;  // ascending in the order in which buckets began to wait
@@ -104,12 +112,19 @@ Bucket& WindowQueue<Bucket>::Next() const {
 }
 
 template <class Bucket>
-Bucket* WindowQueue<Bucket>::TakeNext() {
+template <class Recount>
+Bucket* WindowQueue<Bucket>::TakeNext(Recount recount) {
   if (is_empty()) return nullptr;
   ++turns_;
-  Bucket& next = Next();
-  Remove(next);
-  return &next;
+  Bucket* next = &Next();
+  for (int recounts = 0; recounts < kMaxRecounts; ++recounts) {
+    const AwaitedWrite now = recount(*next);
+    if (now.parts >= places_.at(next).write.parts) break;
+    Put(*next, now);
+    next = &Next();
+  }
+  Remove(*next);
+  return next;
 }
 
 }  // namespace weir::dynamo

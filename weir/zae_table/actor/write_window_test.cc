@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace weir::dynamo {
@@ -23,14 +24,20 @@ TEST(WriteWindowTest, IsFullWithAsManyWritesAsConnections) {
   EXPECT_FALSE(window.is_open());
 }
 
+/// Its write as it is now; nothing: as it was put.
 struct Bucket {
-  int parts = 0;
+  std::optional<AwaitedWrite> now{};
 };
+
+// Returns the write of a bucket as it is now.
+AwaitedWrite Recount(const Bucket& bucket) {
+  return bucket.now.value_or(AwaitedWrite{.parts = 99});
+}
 
 class WindowQueueTest : public testing::Test {
  protected:
   void Put(std::size_t bucket, AwaitedWrite write) { queue_.Put(buckets_[bucket], write); }
-  std::ptrdiff_t Next() { return queue_.TakeNext() - buckets_.data(); }
+  std::ptrdiff_t Next() { return queue_.TakeNext(Recount) - buckets_.data(); }
 
   std::array<Bucket, 8> buckets_{};
   WindowQueue<Bucket> queue_;
@@ -70,6 +77,19 @@ TEST_F(WindowQueueTest, WhatIsOwedGetsHalfOfTheTurnsTheOldestFirst) {
   EXPECT_EQ(Next(), 7);
 }
 
+// Fails if: a bucket is next for parts whose callers have no time left.
+TEST_F(WindowQueueTest, PartsThatRanOutOfTimeDoNotCount) {
+  Put(0, {.parts = 1});
+  Put(1, {.parts = 3});
+  Put(2, {.parts = 2});
+  Put(3, {.parts = 1});
+  EXPECT_EQ(Next(), 0) << "the oldest";
+  buckets_[1].now = AwaitedWrite{.parts = 1};
+  EXPECT_EQ(Next(), 2);
+  EXPECT_EQ(Next(), 1) << "it keeps its place among equal ones";
+  EXPECT_EQ(Next(), 3);
+}
+
 // Every bucket that was put, and not taken or removed since, is in the queue once.
 RC_GTEST_PROP(WindowQueueProperty, HoldsEachBucketOnce, ()) {
   WindowQueue<Bucket> queue;
@@ -87,7 +107,8 @@ RC_GTEST_PROP(WindowQueueProperty, HoldsEachBucketOnce, ()) {
       std::erase(held, &bucket);
       queue.Remove(bucket);
     } else {
-      Bucket* const taken = queue.TakeNext();
+      Bucket* const taken =
+          queue.TakeNext([](const Bucket&) { return AwaitedWrite{*rc::gen::inRange(0, 3)}; });
       RC_ASSERT((taken == nullptr) == held.empty());
       if (taken != nullptr) RC_ASSERT(std::erase(held, taken) == 1U);
     }

@@ -22,15 +22,17 @@ struct Load {
 /// One process, and callers that each take a token of a random bucket.
 class SlowTable {
  public:
-  /// The table serves 1 / `service_time` requests a second. Trips there and back take 4 to 6 ms.
-  SlowTable(nanoseconds service_time, std::size_t buckets)
+  /// The table serves 1 / `service_time` requests a second. Trips there and back take 4 ms to twice
+  /// `longest_trip`.
+  SlowTable(nanoseconds service_time, std::size_t buckets,
+            nanoseconds longest_trip = milliseconds(3))
       : fleet_(7), process_(fleet_.Join()), rng_(11) {
     for (std::size_t i = 0; i < buckets; ++i) {
       targets_.push_back(
           OneLimit(fmt::format("tenant-{}", i), PerSecond(100'000).Burst(1'000'000)));
     }
     process_.network().faults = {.shortest_trip = milliseconds(2),
-                                 .longest_trip = milliseconds(3),
+                                 .longest_trip = longest_trip,
                                  .service_time = service_time};
   }
 
@@ -149,6 +151,18 @@ TEST(FleetSlowTable, FourTimesTheCapacityIsServedAtTheCapacity) {
   SlowTable table(std::chrono::microseconds(667), 1'000);
   const Overload run = RunOverload(table, 1'024, 1'500);
   ExpectServed(run);
+  EXPECT_EQ(table.StoredTokens(), table.admitted());
+}
+
+// Fails if: buckets are next for callers who have too little time left for a write.
+TEST(FleetSlowTable, WritesServeCallersWhoHaveTimeLeft) {
+  // 64 writes take 64 ms, and trips 4 to 40 ms more.
+  SlowTable table(milliseconds(1), 1'000, milliseconds(20));
+  table.AskInTurn(1'000, seconds(1));
+  const Load load = table.AskAtRate(12'000, kPatience, seconds(kRunSeconds));
+  testing::Test::RecordProperty("decisions", fmt::format("{}", load.admitted / kRunSeconds));
+  EXPECT_GE(load.admitted, kRunSeconds * 1'450) << "1,000 writes a second";
+  EXPECT_LE(load.longest, kPatience + milliseconds(1));
   EXPECT_EQ(table.StoredTokens(), table.admitted());
 }
 
