@@ -28,6 +28,7 @@
 #include "bench/cpu_seconds.h"
 #include "bench/rls/connection.h"
 #include "bench/rls/requests.h"
+#include "weir/base/rng.h"
 
 namespace weir::bench {
 namespace {
@@ -53,6 +54,8 @@ struct Options {
   std::size_t keys = 1'000;
   std::size_t tight_of_ten = 0;
   std::string log;
+  bool draws_keys = false;
+  bool sleeps = false;
 };
 
 Options OptionsOf(int count, char** arguments) {
@@ -68,6 +71,10 @@ Options OptionsOf(int count, char** arguments) {
   app.add_option("--keys", options.keys)->check(CLI::PositiveNumber);
   app.add_option("--tight-of-ten", options.tight_of_ten, "of ten keys, those that are refused");
   app.add_option("--log", options.log, "a file for the decisions");
+  app.add_flag("--draw-keys", options.draws_keys, "at random; else one after the other");
+  app.add_flag("--sleep", options.sleeps,
+               "between the calls of an open loop: leaves the core to others, calls are up to 1 ms "
+               "late");
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
@@ -212,10 +219,12 @@ class Load {
     if (!is_open() && now_ < end_) SendNext(connection, now_);
   }
 
-  // An open loop does not sleep: the time of a wake-up would be part of each figure.
+  // Without --sleep an open loop does not sleep: the time of a wake-up would be part of each
+  // figure.
   void Wait() {
     std::array<epoll_event, 64> events;  // NOLINT: not initialized, since epoll_wait fills it
-    const int count = epoll_wait(epoll_.get(), events.data(), events.size(), is_open() ? 0 : 50);
+    const int longest_ms = is_open() ? (options_.sleeps ? 1 : 0) : 50;
+    const int count = epoll_wait(epoll_.get(), events.data(), events.size(), longest_ms);
     now_ = steady_clock::now();
     for (std::size_t i = 0; std::cmp_less(i, count); ++i) {
       static_cast<RlsConnection*>(events.at(i).data.ptr)->Receive();
@@ -223,7 +232,8 @@ class Load {
   }
 
   void SendNext(RlsConnection& connection, SteadyTime due) {
-    const std::size_t key = message_++ % messages_.size();
+    const std::size_t next = options_.draws_keys ? random_.Next() : message_++;
+    const std::size_t key = next % messages_.size();
     connection.Send(messages_[key], key, due);
   }
 
@@ -239,6 +249,7 @@ class Load {
   SteadyTime now_;
   std::size_t turn_ = 0;
   std::size_t message_ = 0;
+  Rng random_{1};
 };
 
 float Quantile(const std::vector<float>& sorted, double quantile) {
