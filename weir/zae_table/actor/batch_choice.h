@@ -50,8 +50,9 @@ Error TooMuchDebt(const BucketKey& key);
 /// Returns true if the queue holds a part that a write could carry.
 bool HasWork(const PartQueue& queue);
 
-/// Returns the number of parts that a write could carry. Takes that must be reported before
-/// `answered_at`, the time at which a write that is sent now is answered, do not count.
+/// Returns the number of parts that a write could carry. Takes that no write carries yet, and that
+/// must be reported before `answered_at`, the time at which a write that is sent now is answered,
+/// do not count.
 std::size_t CountEligible(const PartQueue& queue, Instant answered_at);
 
 }  // namespace weir::dynamo

@@ -143,8 +143,8 @@ class BucketActor {
   bool is_idle() const {
     return parts_.queue().is_empty() && flights_.is_empty() && flights_.is_settled() && !reading_;
   }
-  /// Returns the write for which the actor needs room in the window; nothing if it does not wait
-  /// for room. The caller calls Continue when there is room.
+  /// Returns the write for which the actor needs room in the window, if it is sent at `moment`;
+  /// nothing if the actor does not wait for room. The caller calls Continue when there is room.
   std::optional<AwaitedWrite> AwaitedWriteAt(const ProtocolTime& moment) const;
 
  private:

@@ -14,8 +14,8 @@ using Next = BucketCall::Next;
 constexpr int kMaxRefusals = 2;
 constexpr int kMaxDetours = 20;
 
-// The maximum number of buckets that one event admits to the window.
-constexpr int kMaxAdmitted = 256;
+// The maximum number of buckets that one event admits to the window or counts again.
+constexpr int kMaxConsidered = 256;
 
 // Returns the key of an adjust in counted_ and forfeited_: an adjust counts once for each bucket.
 AdjustId KeyOfAdjust(AdjustId adjust_id, const BucketKey& key) {
@@ -349,15 +349,18 @@ void BucketProtocol::MergeStep(Entry& entry, BucketActor::Step from, Step& step)
   NoteUse(entry);
 }
 
-bool BucketProtocol::AdmitNext(Step& step) {
+bool BucketProtocol::AdmitNext(int& considered_left, Step& step) {
   const auto recount = [this](const Entry& entry) {
     return entry.actor.AwaitedWriteAt(moment_).value_or(AwaitedWrite{});
   };
-  Entry* const next = terms_.window.has_room() ? awaiting_window_.TakeNext(recount) : nullptr;
+  if (!terms_.window.has_room()) return false;
+  if (--considered_left < 0) return false;
+  Entry* const next = awaiting_window_.TakeNext(recount, considered_left);
   if (next == nullptr) return false;
   terms_.window.Reserve(false);
   BucketActor::Step from;
   next->actor.Continue(moment_, from);
+  if (!from.sends.empty()) awaiting_window_.EndTurn();
   MergeStep(*next, std::move(from), step);
   return true;
 }
@@ -366,10 +369,10 @@ bool BucketProtocol::AdmitNext(Step& step) {
 // outcomes. All outcomes are processed before an actor continues, so that the parts of several
 // calls share its next write.
 void BucketProtocol::ProcessAll(Step& step) {
-  int admitted = 0;
+  int considered_left = kMaxConsidered;
   // An admitted bucket sends no write if its callers have too little time left. If there are many
   // such buckets, wake() is due at once for the others, so that results are reported in between.
-  const auto admits = [&] { return ++admitted <= kMaxAdmitted && AdmitNext(step); };
+  const auto admits = [&] { return AdmitNext(considered_left, step); };
   while (!due_.empty() || !outcomes_.empty() || admits()) {
     while (!outcomes_.empty()) {
       const PartOutcome outcome = std::move(outcomes_.front());

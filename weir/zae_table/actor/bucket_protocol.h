@@ -130,9 +130,10 @@ class BucketProtocol final : private CallActors, private ShardView {
   void Evict();
   /// Passes outcomes to calls and continues the actors that these change, until neither is left.
   void ProcessAll(Step& step);
-  /// Continues the next actor that waits for room in the window. Returns false if there is no room,
-  /// or no such actor.
-  bool AdmitNext(Step& step);
+  /// Continues the next actor that waits for room in the window. Lowers `considered_left` by one
+  /// for it and for each bucket that it counts again. Returns false if there is no room or no such
+  /// actor, or `considered_left` is 0.
+  bool AdmitNext(int& considered_left, Step& step);
   /// Adds the step of one actor to the step of the event.
   void MergeStep(Entry& entry, BucketActor::Step from, Step& step);
   /// Updates wakes_ after a change of the actor.

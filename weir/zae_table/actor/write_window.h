@@ -35,8 +35,8 @@ class WriteWindow {
 
 /// The write for which a bucket waits.
 struct AwaitedWrite {
-  /// The parts that the write would carry at most, without takes whose callers have too little
-  /// time left.
+  /// The parts that the write would carry at most. Takes that no write carries yet and whose
+  /// callers have too little time left do not count.
   std::int64_t parts = 0;
   /// The write has a part that must be written even if no caller waits (a correction, a return),
   /// stores limits, or settles a write in doubt.
@@ -46,8 +46,9 @@ struct AwaitedWrite {
 /// The buckets that wait for room in the window. All writes cost the table the same, so the bucket
 /// with the most parts is next; among equal ones, the bucket that has waited longest. But every
 /// second turn belongs to buckets with an owed write, and every fourth to the bucket that has
-/// waited longest, so that buckets with few callers are served, too. `Bucket` is compared by
-/// address. Not thread-safe.
+/// waited longest, so that buckets with few callers are served, too. A turn ends with a write: a
+/// bucket without one leaves its turn to the next. `Bucket` is compared by address. Not
+/// thread-safe.
 template <class Bucket>
 class WindowQueue {
  public:
@@ -56,24 +57,25 @@ class WindowQueue {
   /// Does nothing if the bucket does not wait.
   void Remove(Bucket& bucket);
   /// Removes and returns the next bucket; null if none waits. While a bucket waits, the time of its
-  /// callers runs out, so `recount(bucket)` returns its write as it is now: a bucket that has fewer
-  /// parts than it had when it was put is not taken for its parts before buckets that have more.
+  /// callers runs out, so `recount(bucket)` returns its write as it is now: in a turn of the most
+  /// parts, a bucket that has fewer than when it was put is put again, and buckets with more go
+  /// first. Each recount lowers `recounts_left`; at 0, the bucket is taken as it was put.
   template <class Recount>
-  Bucket* TakeNext(Recount recount);
+  Bucket* TakeNext(Recount recount, int& recounts_left);
+  /// The bucket that was taken has sent a write.
+  void EndTurn() { ++turn_; }
   bool is_empty() const { return places_.empty(); }
 
  private:
-  // The bound on the time of one turn.
-  static constexpr int kMaxRecounts = 256;
-
   struct Place {
     AwaitedWrite write;
     std::uint64_t since = 0;  // ascending in the order in which buckets began to wait
   };
-  Bucket& Next() const;
+  bool is_turn_of_owed() const { return turn_ % 2 == 0 && !owed_.empty(); }
+  bool is_turn_of_oldest() const { return turn_ % 4 == 1; }
 
   std::uint64_t last_since_ = 0;
-  std::uint64_t turns_ = 0;
+  std::uint64_t turn_ = 1;
   absl::flat_hash_map<Bucket*, Place> places_;
   // Keyed by the number of parts, negated, and by Place::since.
   absl::btree_map<std::pair<std::int64_t, std::uint64_t>, Bucket*> by_parts_;
@@ -105,23 +107,21 @@ void WindowQueue<Bucket>::Remove(Bucket& bucket) {
 }
 
 template <class Bucket>
-Bucket& WindowQueue<Bucket>::Next() const {
-  if (turns_ % 2 == 0 && !owed_.empty()) return *owed_.begin()->second;
-  if (turns_ % 4 == 1) return *by_age_.begin()->second;
-  return *by_parts_.begin()->second;
-}
-
-template <class Bucket>
 template <class Recount>
-Bucket* WindowQueue<Bucket>::TakeNext(Recount recount) {
+Bucket* WindowQueue<Bucket>::TakeNext(Recount recount, int& recounts_left) {
   if (is_empty()) return nullptr;
-  ++turns_;
-  Bucket* next = &Next();
-  for (int recounts = 0; recounts < kMaxRecounts; ++recounts) {
-    const AwaitedWrite now = recount(*next);
-    if (now.parts >= places_.at(next).write.parts) break;
-    Put(*next, now);
-    next = &Next();
+  Bucket* next = by_parts_.begin()->second;
+  if (is_turn_of_owed()) {
+    next = owed_.begin()->second;
+  } else if (is_turn_of_oldest()) {
+    next = by_age_.begin()->second;
+  } else {
+    for (; recounts_left > 0; --recounts_left) {
+      const AwaitedWrite now = recount(*next);
+      if (now.parts >= places_.at(next).write.parts) break;
+      Put(*next, now);
+      next = by_parts_.begin()->second;
+    }
   }
   Remove(*next);
   return next;

@@ -37,10 +37,16 @@ AwaitedWrite Recount(const Bucket& bucket) {
 class WindowQueueTest : public testing::Test {
  protected:
   void Put(std::size_t bucket, AwaitedWrite write) { queue_.Put(buckets_[bucket], write); }
-  std::ptrdiff_t Next() { return queue_.TakeNext(Recount) - buckets_.data(); }
+  /// Takes a bucket, which sends a write unless its turn is left to the next.
+  std::ptrdiff_t Next(bool sends = true) {
+    Bucket* const next = queue_.TakeNext(Recount, recounts_left_);
+    if (sends) queue_.EndTurn();
+    return next - buckets_.data();
+  }
 
   std::array<Bucket, 8> buckets_{};
   WindowQueue<Bucket> queue_;
+  int recounts_left_ = 100;
 };
 
 TEST_F(WindowQueueTest, TheMostPartsAreNextAndEveryFourthTheOldest) {
@@ -90,6 +96,42 @@ TEST_F(WindowQueueTest, PartsThatRanOutOfTimeDoNotCount) {
   EXPECT_EQ(Next(), 3);
 }
 
+// Fails if: a bucket that was counted again loses its turn for a correction, or its place.
+TEST_F(WindowQueueTest, ABucketThatWasCountedAgainStaysOwed) {
+  Put(0, {.parts = 1});
+  Put(1, {.parts = 3, .is_owed = true});
+  Put(2, {.parts = 2});
+  Put(3, {.parts = 2});
+  Put(4, {.parts = 1, .is_owed = true});
+  EXPECT_EQ(Next(), 0) << "the oldest";
+  EXPECT_EQ(Next(), 1) << "the oldest of the owed";
+  Put(1, {.parts = 3, .is_owed = true});
+  buckets_[1].now = AwaitedWrite{.parts = 0, .is_owed = true};
+  EXPECT_EQ(Next(), 2);
+  EXPECT_EQ(Next(), 4);
+  EXPECT_EQ(Next(), 3) << "the oldest";
+  EXPECT_EQ(Next(), 1);
+}
+
+TEST_F(WindowQueueTest, TheNumberOfRecountsIsBounded) {
+  for (std::size_t i = 0; i < 4; ++i) Put(i, {.parts = 4 - static_cast<std::int64_t>(i)});
+  EXPECT_EQ(Next(), 0) << "the oldest";
+  for (Bucket& bucket : buckets_) bucket.now = AwaitedWrite{.parts = 0};
+  recounts_left_ = 2;
+  EXPECT_EQ(Next(), 3) << "two were counted again";
+  EXPECT_EQ(recounts_left_, 0);
+}
+
+// Fails if: buckets whose callers have left use up the turns of corrections or of the oldest.
+TEST_F(WindowQueueTest, ATurnEndsWithAWrite) {
+  for (std::size_t i = 0; i < 4; ++i) Put(i, {.parts = 1});
+  Put(4, {.parts = 5});
+  EXPECT_EQ(Next(/*sends=*/false), 0);
+  EXPECT_EQ(Next(/*sends=*/false), 1);
+  EXPECT_EQ(Next(), 2) << "still the turn of the oldest";
+  EXPECT_EQ(Next(), 4);
+}
+
 // Every bucket that was put, and not taken or removed since, is in the queue once.
 RC_GTEST_PROP(WindowQueueProperty, HoldsEachBucketOnce, ()) {
   WindowQueue<Bucket> queue;
@@ -107,8 +149,10 @@ RC_GTEST_PROP(WindowQueueProperty, HoldsEachBucketOnce, ()) {
       std::erase(held, &bucket);
       queue.Remove(bucket);
     } else {
-      Bucket* const taken =
-          queue.TakeNext([](const Bucket&) { return AwaitedWrite{*rc::gen::inRange(0, 3)}; });
+      int recounts_left = *rc::gen::inRange(0, 4);
+      Bucket* const taken = queue.TakeNext(
+          [](const Bucket&) { return AwaitedWrite{*rc::gen::inRange(0, 3)}; }, recounts_left);
+      if (*rc::gen::arbitrary<bool>()) queue.EndTurn();
       RC_ASSERT((taken == nullptr) == held.empty());
       if (taken != nullptr) RC_ASSERT(std::erase(held, taken) == 1U);
     }
