@@ -219,7 +219,10 @@ Result<Exit> WithoutExceptions(const std::function<Result<Exit>()>& work) {
 Exit PrintText(std::string_view text, const ComplaintSink& sink) {
   sink.process.out << text << std::flush;
   if (sink.process.out) return Exit::kDone;
-  return FailWith(Exit::kFailed, {Code::kUnavailable, "cannot write the answer to stdout"}, sink);
+  return FailWith(Exit::kFailed,
+                  {Code::kUnavailable,
+                   "cannot write the output to stdout; the command's changes, if any, are made"},
+                  sink);
 }
 
 /// Turns `weir help entity create` into `weir entity create --help`.

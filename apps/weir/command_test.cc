@@ -263,7 +263,9 @@ TEST_F(CommandTest, ProgressIsForTerminalsOnly) {
 TEST_F(CommandTest, OutputThatCannotBeWrittenIsAFailure) {
   out_.setstate(std::ios::badbit);
   EXPECT_EQ(app::Run({"entity", "list"}, process_), Exit::kFailed);
-  EXPECT_THAT(err_.str(), HasSubstr("cannot write the answer"));
+  EXPECT_THAT(
+      err_.str(),
+      HasSubstr("cannot write the output to stdout; the command's changes, if any, are made"));
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
+#include <limits>
 #include <optional>
-#include <sstream>
 #include <system_error>
 
 #include "weir/embedded/file/file_names.h"
@@ -136,13 +136,12 @@ Result<std::string> ReadFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return Fail(FileError("read", path, errno));
-  std::ostringstream text;
-  text << file.rdbuf();
+  std::string text = *ReadAtMost(file, std::numeric_limits<std::size_t>::max());
   std::error_code problem;
   if (file.bad() || std::filesystem::is_directory(path, problem)) {
     return Fail(FileError("read", path, errno == 0 ? EISDIR : errno));
   }
-  return std::move(text).str();
+  return text;
 }
 
 std::string NameOfInput(const std::string& path) {

@@ -9,11 +9,13 @@
 namespace weir {
 namespace {
 
-Status CheckNew(std::string_view name) {
-  if (name != kDefaultNamespace) return CheckNamespace(name);
+tl::unexpected<Error> RefuseDefault() {
   return Fail(Code::kInvalidArgument,
-              "namespace default is the file itself and needs no registration; expected another "
-              "name");
+              "namespace default is the file itself, not a registered one; expected another name");
+}
+
+Status CheckNew(std::string_view name) {
+  return name == kDefaultNamespace ? RefuseDefault() : CheckNamespace(name);
 }
 
 }  // namespace
@@ -67,8 +69,11 @@ void FileNamespaces::List(const PageRequest& page, Deadline, Done<Page<Namespace
 
 void FileNamespaces::Delete(std::string_view name, Deadline, Done<Namespace> done) {
   done(check_().and_then([&] { return CheckNamespace(name); }).and_then([&] {
-    return registry_.Make(
-        [&](NamespaceTable& table) { return table.Delete(name, clock_.WallNow()); });
+    return registry_.Make([&](NamespaceTable& table) -> Result<Namespace> {
+      // An earlier version may have registered it.
+      if (name == kDefaultNamespace && !table.Get(name)) return RefuseDefault();
+      return table.Delete(name, clock_.WallNow());
+    });
   }));
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <istream>
+#include <optional>
 #include <unordered_map>
 
 #include "weir/model/quoted.h"
@@ -32,7 +33,14 @@ class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(YamlTree& tree, YamlSource& source) : tree_(tree), source_(source) {}
 
+  /// Where a scalar begins in the text.
+  struct ScalarPlace {
+    std::size_t at = 0;  // in bytes
+    int line = 0;
+  };
+
   int last_line() const { return last_line_; }
+  const std::optional<ScalarPlace>& last_scalar() const { return last_scalar_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
@@ -49,6 +57,7 @@ class TreeBuilder final : public YAML::EventHandler {
     YamlNode& node = MakeNode(Kind::kScalar, mark, tag, anchor);
     node.text = value;
     node.is_plain = tag == kPlain;
+    last_scalar_ = {.at = static_cast<std::size_t>(mark.pos), .line = node.line};
     InsertNode(node);
   }
   void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override {
@@ -89,6 +98,7 @@ class TreeBuilder final : public YAML::EventHandler {
   YamlTree& tree_;
   YamlSource& source_;
   int last_line_ = 1;
+  std::optional<ScalarPlace> last_scalar_;
   int documents_ = 0;
   std::vector<OpenNode> open_;
   std::unordered_map<YAML::anchor_t, YamlNode*> anchors_;
@@ -170,6 +180,37 @@ bool HasTab(std::string_view text, int line) {
   return text.substr(0, end == text.npos ? end : text.find('\n', end + 1)).find('\t') != text.npos;
 }
 
+// yaml-cpp 0.7 accepts a quote that is not closed before the end of a text, if the text ends with a
+// line break. Such a scalar contains the rest of the text, so it is the last one. `scalar` is the
+// text from its beginning; an anchor or a tag may precede the quote.
+bool HasOpenQuote(std::string_view scalar) {
+  while (scalar.starts_with('&') || scalar.starts_with('!')) {
+    scalar.remove_prefix(std::min(scalar.find_first_of(" \t\r\n"), scalar.size()));
+    scalar.remove_prefix(std::min(scalar.find_first_not_of(" \t\r\n"), scalar.size()));
+  }
+  if (!scalar.starts_with('"') && !scalar.starts_with('\'')) return false;
+  const char quote = scalar.front();
+  for (std::size_t i = 1; i < scalar.size(); ++i) {
+    const bool is_escape = quote == '"' ? scalar[i] == '\\' : scalar.substr(i).starts_with("''");
+    if (is_escape) {
+      ++i;
+    } else if (scalar[i] == quote) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Status CheckLastQuote(std::string_view text, const TreeBuilder& builder,
+                      std::string_view file_name) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // has no position in yaml-cpp
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const auto& last = builder.last_scalar();
+  if (!last || last->at >= text.size() || !HasOpenQuote(text.substr(last->at))) return {};
+  return RefuseAt(file_name, last->line,
+                  "not YAML: a quote is never closed; expected the same quote after the value");
+}
+
 std::string_view HintFor(const YAML::Exception& error) {
   const bool is_second_colon = error.msg == YAML::ErrorMsg::MAP_VALUE;
   return is_second_colon ? ", and quotes around a value with a colon at its end or before a space"
@@ -182,7 +223,7 @@ Status BuildTree(YamlSource& source, TreeBuilder& builder, std::string_view file
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {
     }
-    return {};
+    return CheckLastQuote(source.text(), builder, file_name);
   } catch (const Refusal& refusal) {
     return RefuseAt(file_name, refusal.line, refusal.message);
   } catch (const YAML::Exception& e) {

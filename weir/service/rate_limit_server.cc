@@ -27,26 +27,32 @@ class RateLimitServer::State {
   State(Limiter& limiter, const Clock& clock, RateLimitServerOptions options, Log& log)
       : limiter_(limiter), clock_(clock), options_(std::move(options)), log_(log) {}
 
-  Status Start(rules::RuleSet rules, const AccessTokensPtr& tokens) {
+  Status Listen() {
     WEIR_ASSIGN_OR_RETURN(loops_, transport::StartLoops(clock_, options_.threads));
     for (const auto& loop : loops_) {
       pairs_.push_back({loop.get(), std::make_unique<LoopService>(TermsOfLoop(), SystemSeed())});
     }
-    SetTokens(tokens);
-    SetRules(std::move(rules));
-    pages_.is_serving = true;
-    PostToServices([](LoopService& service) { service.BeginServing(); });
     grpc_ = std::make_unique<transport::Server>(
         loops_, options_.grpc,
         [this](transport::ConnectionContext context) {
           return ServiceOf(context.loop).Serve(std::move(context));
         },
         log_);
-    WEIR_RETURN_IF_ERROR(grpc_->Start());
+    WEIR_RETURN_IF_ERROR(grpc_->Listen());
     if (options_.admin.addresses.empty()) return {};
     admin_ = std::make_unique<transport::Server>(
         loops_, options_.admin, transport::MakeAdminConnections(AdminPages(pages_)), log_);
-    return admin_->Start();
+    return admin_->Listen();
+  }
+
+  Status Start(rules::RuleSet rules, const AccessTokensPtr& tokens) {
+    if (grpc_ == nullptr) WEIR_RETURN_IF_ERROR(Listen());
+    SetTokens(tokens);
+    SetRules(std::move(rules));
+    pages_.is_serving = true;
+    PostToServices([](LoopService& service) { service.BeginServing(); });
+    WEIR_RETURN_IF_ERROR(grpc_->Start());
+    return admin_ ? admin_->Start() : Status();
   }
 
   void SetRules(rules::RuleSet rules) {
@@ -132,6 +138,8 @@ RateLimitServer::RateLimitServer(Limiter& limiter, const Clock& clock,
     : state_(std::make_unique<State>(limiter, clock, options, log)) {}
 
 RateLimitServer::~RateLimitServer() = default;
+
+Status RateLimitServer::Listen() { return state_->Listen(); }
 
 Status RateLimitServer::Start(rules::RuleSet rules, const AccessTokensPtr& tokens) {
   return state_->Start(std::move(rules), tokens);

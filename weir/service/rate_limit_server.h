@@ -44,8 +44,12 @@ class RateLimitServer {
   RateLimitServer(const RateLimitServer&) = delete;
   RateLimitServer& operator=(const RateLimitServer&) = delete;
 
-  /// Opens the listeners: the service is ready. If `tokens` is null, requests and pages need no
-  /// token. Errors are those of transport::Server::Start. To be called once.
+  /// Opens the listeners, without serving: what else has to be done before, is done when it is
+  /// certain that the service can listen. Errors are those of transport::Server::Listen. To be
+  /// called at most once, before Start.
+  [[nodiscard]] Status Listen();
+  /// Begins to serve, after Listen if it was not called. If `tokens` is null, requests and pages
+  /// need no token. To be called once.
   [[nodiscard]] Status Start(rules::RuleSet rules, const AccessTokensPtr& tokens = nullptr);
   /// Requests that begin afterwards use these rules. Any thread.
   void SetRules(rules::RuleSet rules);

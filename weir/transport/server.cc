@@ -25,9 +25,9 @@ class Server::State {
         bounds(options.max_connections, options.max_connections_per_peer),
         loops_(loops) {}
 
-  Status Start();
-  /// Opens the listeners without accepting.
   Status Listen();
+  Status Start();
+  Status OpenSockets();
   void MakeSessions();
   Status StartAcceptors();
   void StopAccepting();
@@ -59,16 +59,20 @@ class Server::State {
   std::atomic<bool> is_draining_ = false;
 };
 
-Status Server::State::Start() {
+Status Server::State::Listen() {
   if (options.tls) {
     WEIR_ASSIGN_OR_RETURN(tls, ServerTls::Load(*options.tls));
   }
-  const Status listening = Listen();
+  Status listening = OpenSockets();
   if (!listening) {
     sockets.clear();
     bound.clear();
   }
-  WEIR_RETURN_IF_ERROR(listening);
+  return listening;
+}
+
+Status Server::State::Start() {
+  if (sockets.empty()) WEIR_RETURN_IF_ERROR(Listen());
   MakeSessions();
   Status accepting;
   accepting_loop().RunAndWait([&] { accepting = StartAcceptors(); });
@@ -76,7 +80,7 @@ Status Server::State::Start() {
   return accepting;
 }
 
-Status Server::State::Listen() {
+Status Server::State::OpenSockets() {
   for (const std::string& text : options.addresses) {
     WEIR_RETURN_IF_ERROR(OpenListenSockets(text, options.inherited, sockets));
   }
@@ -174,6 +178,8 @@ Server::~Server() {
   state_->StopAccepting();
   state_->CloseSessions();
 }
+
+Status Server::Listen() { return state_->Listen(); }
 
 Status Server::Start() { return state_->Start(); }
 

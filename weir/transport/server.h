@@ -34,8 +34,11 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Reads the files of TLS, opens all listeners and begins to accept. To be called once. After an
-  /// error, which names the option and the remedy, nothing listens.
+  /// Reads the files of TLS and opens all listeners, so that peers can connect; they are served
+  /// once Start is called. To be called at most once, before Start. After an error, which names the
+  /// option and the remedy, nothing listens.
+  Status Listen();
+  /// Begins to accept, after Listen if it was not called. To be called once.
   Status Start();
   /// Returns the addresses of the listeners, with the ports that the system chose.
   std::vector<std::string> addresses() const;

@@ -48,12 +48,17 @@ Result<Exit> RegisterNamespaces(const NamespaceRequest& call) {
   Json json = {{"namespaces", Json::array()}};
   std::string text;
   for (const std::string& name : call.options.names) {
-    WEIR_ASSIGN_OR_RETURN(const Namespace space, Await<Namespace>([&](auto done) {
-                            call.spaces.Register(name, call.context.StoreDeadline(),
-                                                 std::move(done));
-                          }));
-    json["namespaces"].push_back(ToJson(space));
-    text += fmt::format("{}: {}\n", space.name, space.id);
+    const auto space = Await<Namespace>([&](auto done) {
+      call.spaces.Register(name, call.context.StoreDeadline(), std::move(done));
+    });
+    if (!space && json["namespaces"].empty()) return Fail(space.error());
+    if (!space) {
+      return Fail(space.error().code,
+                  fmt::format("{}; the {} before it are registered", space.error().message,
+                              json["namespaces"].size()));
+    }
+    json["namespaces"].push_back(ToJson(*space));
+    text += fmt::format("{}: {}\n", space->name, space->id);
   }
   call.context.Answer(json, text);
   return Exit::kDone;

@@ -85,6 +85,12 @@ Result<Exit> Serve(const ServeVerbOptions& given, Context& context) {
     return Fail(options.error());
   }
   if (given.check) return CheckOnly(*options, context);
+  // Before a store is opened, and possibly created.
+  const Status listeners = CheckListeners(*options, context.process());
+  if (!listeners) {
+    context.failure = Exit::kUsage;
+    return Fail(listeners.error());
+  }
   WEIR_RETURN_IF_ERROR(PrepareServiceProcess());
   const auto run = [&](Context& of_store) {
     return of_store.WithBackend(

@@ -143,20 +143,24 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
   const Salvaged& salvaged = repair.salvaged;
   text += fmt::format("{}: repaired; the damaged file is kept as {}\n", file.path, repair.kept_as);
   for (const auto& [table, rows] : repair.result.rows) {
-    if (rows > 0) text += fmt::format("  {}: {} rows saved\n", table, rows);
+    if (rows > 0) text += fmt::format("  {} rows saved: {}\n", table, rows);
   }
   const std::uint64_t lost_records = salvaged.scan.lost_records + salvaged.unknown;
   if (salvaged.scan.unreadable + lost_records > 0) {
     text += fmt::format("  lost {} of {} pages, and {} records on the others\n",
                         salvaged.scan.unreadable, salvaged.scan.pages, lost_records);
   }
+  if (salvaged.scan.unreadable > 0) {
+    text += "  buckets whose records were on lost pages begin full, and lost limits do not apply\n";
+  }
   AppendDamage(repair.damage, text);
   if (!salvaged.scan.free_pages_known) {
     text += "  the list of free pages is lost: rows that were deleted may be there again\n";
   }
   if (repair.emptied_buckets > 0) {
-    text += fmt::format("  {} buckets begin without tokens, because changes of them may be lost\n",
-                        repair.emptied_buckets);
+    text += fmt::format(
+        "  buckets that begin without tokens, because changes of them may be lost: {}\n",
+        repair.emptied_buckets);
   }
 }
 

@@ -83,6 +83,8 @@ class ServiceRun {
   Status Start() {
     WEIR_ASSIGN_OR_RETURN(rules::RuleSet rules, ReadRules(options_));
     WEIR_ASSIGN_OR_RETURN(const service::AccessTokensPtr tokens, ReadTokens(options_));
+    // A service that cannot start must not change the limits.
+    WEIR_RETURN_IF_ERROR(server_.Listen());
     WEIR_RETURN_IF_ERROR(ApplyLimitsFile(options_, context_, backend_));
     ReadPolicy(process_.clock.Now());
     const std::size_t count = rules.rules().size();

@@ -147,7 +147,7 @@ class Tls(unittest.TestCase):
     def test_other_machines_are_not_served_without_tls(self):
         done = subprocess.run([WEIR, "--store", "memory:", "serve", "--grpc", "0.0.0.0:0", "--admin",
                                "off"], text=True, capture_output=True, check=False, timeout=10)
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, "other machines can reach .*without TLS")
 
 

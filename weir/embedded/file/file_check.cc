@@ -76,11 +76,8 @@ Status ReadEverything(sqlite::Connection& connection, const StoreFile& file, Uni
 // Returns a copy in memory, migrated to the newest version, if the file is older.
 Result<std::optional<sqlite::Connection>> CopyIfOlder(sqlite::Connection& connection,
                                                       const StoreFile& file) {
-  WEIR_ASSIGN_OR_RETURN(const std::int64_t version, connection.QueryInteger("PRAGMA user_version"));
-  if (version == file.migrations().back().version) {
-    WEIR_RETURN_IF_ERROR(CheckSchema(connection, file.migrations()));
-    return std::nullopt;
-  }
+  WEIR_ASSIGN_OR_RETURN(const bool is_older, IsOlder(connection, file.migrations()));
+  if (!is_older) return std::nullopt;
   WEIR_ASSIGN_OR_RETURN(sqlite::Connection copy, connection.CopyTo(""));
   WEIR_RETURN_IF_ERROR(PrepareSchema(copy, file.migrations()));
   return std::optional(std::move(copy));

@@ -226,23 +226,29 @@ Status CheckIdentity(const Identity& found, std::int64_t newest, const std::stri
   return {};
 }
 
+Result<Identity> ReadCheckedIdentity(sqlite::Connection& connection,
+                                     std::span<const Migration> migrations) {
+  Identity found;
+  WEIR_RETURN_IF_ERROR(connection.InSnapshot([&]() -> Status {
+    WEIR_ASSIGN_OR_RETURN(found, ReadIdentity(connection));
+    return CheckIdentity(found, migrations.back().version, connection.name());
+  }));
+  return found;
+}
+
 }  // namespace
 
 std::span<const Migration> Migrations() { return kMigrations; }
 
 Status PrepareSchema(sqlite::Connection& connection, std::span<const Migration> migrations) {
   const std::int64_t newest = migrations.back().version;
-  Identity found;
-  const auto read = [&]() -> Status {
-    WEIR_ASSIGN_OR_RETURN(found, ReadIdentity(connection));
-    return CheckIdentity(found, newest, connection.name());
-  };
   // Most files are up to date. This is checked without a write lock.
-  WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
-  if (found.version == newest) return {};
+  WEIR_ASSIGN_OR_RETURN(const bool is_older, IsOlder(connection, migrations));
+  if (!is_older) return {};
   return connection.InTransaction([&]() -> Status {
     // Another process may have migrated the file meanwhile.
-    WEIR_RETURN_IF_ERROR(read());
+    WEIR_ASSIGN_OR_RETURN(const Identity found, ReadIdentity(connection));
+    WEIR_RETURN_IF_ERROR(CheckIdentity(found, newest, connection.name()));
     if (found.version == newest) return {};
     for (const Migration& migration : migrations) {
       if (migration.version <= found.version) continue;
@@ -254,14 +260,14 @@ Status PrepareSchema(sqlite::Connection& connection, std::span<const Migration> 
   });
 }
 
+Result<bool> IsOlder(sqlite::Connection& connection, std::span<const Migration> migrations) {
+  WEIR_ASSIGN_OR_RETURN(const Identity found, ReadCheckedIdentity(connection, migrations));
+  return found.version != migrations.back().version;
+}
+
 Status CheckSchema(sqlite::Connection& connection, std::span<const Migration> migrations) {
   const std::int64_t newest = migrations.back().version;
-  Identity found;
-  const auto read = [&]() -> Status {
-    WEIR_ASSIGN_OR_RETURN(found, ReadIdentity(connection));
-    return CheckIdentity(found, newest, connection.name());
-  };
-  WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
+  WEIR_ASSIGN_OR_RETURN(const Identity found, ReadCheckedIdentity(connection, migrations));
   if (found.version == newest) return {};
   return Fail(
       Code::kFailedPrecondition,

@@ -27,6 +27,11 @@ std::span<const Migration> Migrations();
 [[nodiscard]] Status PrepareSchema(sqlite::Connection& connection,
                                    std::span<const Migration> migrations = Migrations());
 
+/// Returns whether the file is older than the last migration, or empty. Errors are those of
+/// PrepareSchema.
+[[nodiscard]] Result<bool> IsOlder(sqlite::Connection& connection,
+                                   std::span<const Migration> migrations = Migrations());
+
 /// Checks a file that is only read: as PrepareSchema, but returns kFailedPrecondition also if the
 /// file is older.
 [[nodiscard]] Status CheckSchema(sqlite::Connection& connection,

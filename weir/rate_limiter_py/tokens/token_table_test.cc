@@ -114,13 +114,13 @@ TEST_F(TokenTableTest, L16ALimitThatIsNoneIsRefusedBeforeAnythingIsSent) {
     std::string_view told;
   };
   using std::chrono::seconds;
-  for (const Case& wrong :
-       {Case{{10, seconds(0)}, 1, "without a window"},
-        Case{{0, seconds(1)}, 1, "blocked, by a limit of 0"},
-        Case{{-1, seconds(1)}, 1, "blocked, by a limit of -1"},
-        Case{{10, seconds(1)}, 0, "0 tokens; expected 1 to the limit, 10"},
-        Case{{10, seconds(1)}, 11, "11 asked"}, Case{{10, seconds(-1)}, 1, "a window of -1 s"},
-        Case{{kMaxAccountTokens + 1, seconds(1)}, 1, "expected at most"}}) {
+  for (const Case& wrong : {Case{{10, seconds(0)}, 1, "without a window"},
+                            Case{{0, seconds(1)}, 1, "blocked, by a limit of 0"},
+                            Case{{-1, seconds(1)}, 1, "blocked, by a limit of -1"},
+                            Case{{10, seconds(1)}, 0, "0 tokens; expected 1 to the limit, 10"},
+                            Case{{10, seconds(1)}, 11, "11 tokens; expected 1 to"},
+                            Case{{10, seconds(-1)}, 1, "a window of -1 s"},
+                            Case{{kMaxAccountTokens + 1, seconds(1)}, 1, "expected at most"}}) {
     const auto answer = t_.Take(0, wrong.count, wrong.limit);
     ASSERT_FALSE(answer) << wrong.told;
     EXPECT_EQ(answer.error().code, Code::kInvalidArgument);
