@@ -18,12 +18,8 @@ EmbeddedConfig::EmbeddedConfig(ConfigTable table, BucketTable& buckets, AuditSta
 
 void EmbeddedConfig::GetLimits(std::span<const Level> levels, Deadline,
                                Done<std::vector<std::optional<LevelLimits>>> done) {
-  done(committer_.CheckOpen().map([&] {
-    return snapshots_.Read([&](const ConfigTable& table) {
-      std::vector<std::optional<LevelLimits>> found;
-      for (const Level& level : levels) found.push_back(table.GetLimits(level));
-      return found;
-    });
+  done(committer_.CheckOpen().and_then([&] {
+    return snapshots_.Read([&](const ConfigTable& table) { return table.ReadLimits(levels); });
   }));
 }
 

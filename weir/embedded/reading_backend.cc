@@ -101,11 +101,7 @@ class ConfigReader final : public ConfigStore {
 
   void GetLimits(std::span<const Level> levels, Deadline,
                  Done<std::vector<std::optional<LevelLimits>>> done) override {
-    done(file_.CheckOpen().map([&] {
-      std::vector<std::optional<LevelLimits>> found;
-      for (const Level& level : levels) found.push_back(table_.GetLimits(level));
-      return found;
-    }));
+    done(file_.CheckOpen().and_then([&] { return table_.ReadLimits(levels); }));
   }
   void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline,
                   Done<Page<LevelRecord>> done) override {

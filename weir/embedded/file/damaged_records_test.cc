@@ -163,6 +163,41 @@ TEST_F(DamagedRecordsTest, U11AReaderReportsDamagedRowsOfTheConfiguration) {
   EXPECT_THAT(source->damage().first(), ElementsAre(HasSubstr("level galaxy acme")));
 }
 
+// Fails if: looser limits of the next level apply while those of a level are damaged.
+TEST_F(DamagedRecordsTest, ALevelThatIsDamagedFailsUntilItIsSetOrDeleted) {
+  const LevelLimits strict{.limits = {{"rpm", PerMinute(5)}}};
+  const Level damaged = Level::Resource("gpt-4");
+  const std::vector<Level> levels{Level::Entity("acme", "gpt-4"), damaged, Level::System()};
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Apply(
+      {PutLimits{damaged, strict},
+       PutLimits{Level::System(), LevelLimits{.limits = {{"rpm", PerMinute(1'000)}}}}}));
+  ASSERT_TRUE(client_.Close());
+  RunSql(client_.path(), "UPDATE level SET limits = 'xx' WHERE resource = 'gpt-4'");
+  const auto read = [&](Backend& backend, const std::vector<Level>& of) {
+    return Await<std::vector<std::optional<LevelLimits>>>(
+        [&](auto done) { backend.config().GetLimits(of, Deadline::Never(), std::move(done)); });
+  };
+  {
+    const auto reader = OpenToRead(client_.path(), client_.scheduler().clock());
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(read(**reader, levels).error().code, Code::kDataLoss);
+  }
+  ASSERT_TRUE(client_.Open());
+  const auto failed = read(client_.backend(), levels);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kDataLoss);
+  EXPECT_THAT(failed.error().message, HasSubstr("resource gpt-4: its limits are damaged"));
+  EXPECT_TRUE(read(client_.backend(), {Level::Resource("gpt-5"), Level::System()}));
+  EXPECT_FALSE(client_.Apply({PutLimits{damaged, strict}, DeleteLimits{Level::Resource("x")}}));
+  EXPECT_FALSE(read(client_.backend(), levels)) << "nothing was changed";
+  ASSERT_TRUE(client_.Apply({DeleteLimits{damaged}}));
+  EXPECT_TRUE(read(client_.backend(), levels));
+  ASSERT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open());
+  EXPECT_TRUE(read(client_.backend(), levels)) << "the row is gone";
+}
+
 // Fails if: a damaged row is overwritten, or usage is added to a text without numbers.
 TEST_F(DamagedRecordsTest, U11UsageIsNotAddedToARowThatDoesNotRead) {
   RunSql(client_.path(), "UPDATE usage SET used = '{' WHERE resource = 'gpt-5'");

@@ -106,11 +106,15 @@ bool ReadOnUnavailable(const sqlite::Statement& row, int column, std::optional<O
 // ReadEntity also notes the columns that it drops.
 bool ReadLevel(const sqlite::Statement& row, PutLimits& put, DamageReport&) {
   const auto kind = std::ranges::find(kKinds, row.Text(0));
+  if (kind == kKinds.end()) {
+    put.level = Level::Resource("");  // no level: Check refuses it
+    return false;
+  }
   put.level = {.kind = static_cast<Level::Kind>(kind - kKinds.begin()),
                .entity = std::string(row.Text(1)),
                .resource = std::string(row.Text(2))};
   put.limits.managed = row.Integer(5) != 0;
-  return kind != kKinds.end() && ReadLimitList(row.Text(3), put.limits.limits) &&
+  return ReadLimitList(row.Text(3), put.limits.limits) &&
          ReadOnUnavailable(row, 4, put.limits.on_unavailable);
 }
 
@@ -165,9 +169,11 @@ constexpr RowReader<PutEntity> kEntities = {
 constexpr RowReader<PutLimits> kLevels = {
     .table = "level", .sql = kSelectLevels, .read = ReadLevel};
 
-template <class Put>
+// Appends the rows as changes. Calls `on_unreadable` with what was read of the others.
+template <class Put, class OnUnreadable>
 Status AppendChanges(sqlite::Connection& connection, const RowReader<Put>& reader,
-                     std::vector<ConfigChange>& changes, DamageReport& damage) {
+                     std::vector<ConfigChange>& changes, DamageReport& damage,
+                     OnUnreadable on_unreadable) {
   WEIR_ASSIGN_OR_RETURN(sqlite::Statement statement, connection.Prepare(reader.sql));
   Result<bool> row = true;
   while ((row = statement.Step()) && *row) {
@@ -175,9 +181,9 @@ Status AppendChanges(sqlite::Connection& connection, const RowReader<Put>& reade
     if (reader.read(statement, put, damage)) {
       changes.emplace_back(std::move(put));
     } else {
-      damage.Note(reader.table,
-                  fmt::format("{} {} {}: the row is unreadable and is left out", statement.Text(0),
-                              statement.Text(1), statement.Text(2)));
+      damage.Note(reader.table, fmt::format("{} {} {}: the row is unreadable", statement.Text(0),
+                                            statement.Text(1), statement.Text(2)));
+      on_unreadable(put);
     }
   }
   return row.map([](bool) {});
@@ -274,14 +280,18 @@ Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table) {
 
 Status LoadConfig(sqlite::Connection& connection, ConfigTable& table, DamageReport& damage) {
   std::vector<ConfigChange> changes;
-  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage));
-  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kLevels, changes, damage));
+  const auto mark = [&](const PutLimits& put) {
+    if (Check(DeleteLimits{put.level})) table.MarkUnreadable(put.level);
+  };
+  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage, [](const auto&) {}));
+  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kLevels, changes, damage, mark));
   if (table.Apply(changes)) return {};
   // Applies the changes one by one, and leaves out those that are impossible.
   for (const ConfigChange& change : changes) {
-    if (const Status applied = table.Apply({&change, 1}); !applied) {
-      damage.Note(TableOf(change), applied.error().message + "; the row is left out");
-    }
+    const Status applied = table.Apply({&change, 1});
+    if (applied) continue;
+    damage.Note(TableOf(change), applied.error().message + "; the row is left out");
+    if (const auto* put = std::get_if<PutLimits>(&change)) mark(*put);
   }
   return {};
 }

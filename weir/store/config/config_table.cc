@@ -40,6 +40,22 @@ std::optional<LevelLimits> ConfigTable::GetLimits(const Level& level) const {
   return found->second;
 }
 
+Result<std::vector<std::optional<LevelLimits>>> ConfigTable::ReadLimits(
+    std::span<const Level> levels) const {
+  std::vector<std::optional<LevelLimits>> found;
+  found.reserve(levels.size());
+  for (const Level& level : levels) {
+    if (unreadable_.contains(level)) {
+      return Fail(Code::kDataLoss,
+                  fmt::format("{}: its limits are damaged and cannot be read; delete them, or set "
+                              "them again",
+                              Describe(level)));
+    }
+    found.push_back(GetLimits(level));
+  }
+  return found;
+}
+
 Result<Page<LevelRecord>> ConfigTable::ListLimits(const LevelFilter& filter,
                                                   const PageRequest& request) const {
   WEIR_RETURN_IF_ERROR(CheckLimit(request));
@@ -120,6 +136,9 @@ std::vector<Level> ConfigTable::LevelsOf(const std::string& entity) const {
   // No resource is empty, so this level is before all others of the entity.
   auto at = limits_.lower_bound(Level::Entity(entity, ""));
   for (; at != limits_.end() && at->first.entity == entity; ++at) levels.push_back(at->first);
+  for (const Level& level : unreadable_) {
+    if (NamesEntity(level) && level.entity == entity) levels.push_back(level);
+  }
   return levels;
 }
 

@@ -22,6 +22,13 @@ class ConfigTable {
   using HasBuckets = std::function<bool(const std::string& entity)>;
 
   [[nodiscard]] std::optional<LevelLimits> GetLimits(const Level& level) const;
+  /// Returns GetLimits of each level. Returns kDataLoss if one of them is unreadable: without its
+  /// limits, looser ones of the next level would apply.
+  [[nodiscard]] Result<std::vector<std::optional<LevelLimits>>> ReadLimits(
+      std::span<const Level> levels) const;
+  /// The stored limits of the level cannot be read. It stays unreadable until they are set or
+  /// deleted; listings leave it out.
+  void MarkUnreadable(const Level& level) { unreadable_.insert(level); }
   [[nodiscard]] Result<Page<LevelRecord>> ListLimits(const LevelFilter& filter,
                                                      const PageRequest& page) const;
   [[nodiscard]] std::optional<EntityRecord> GetEntity(const std::string& id) const;
@@ -40,13 +47,14 @@ class ConfigTable {
 
   Result<Page<EntityRecord>> ListAll(const PageRequest& page) const;
   Result<Page<EntityRecord>> ListChildren(const std::string& parent, const PageRequest& page) const;
-  /// Returns the levels at which limits of this entity are set.
+  /// Returns the levels at which limits of this entity are set or unreadable.
   std::vector<Level> LevelsOf(const std::string& entity) const;
   /// Sets or, without a value, removes an item; returns the old one.
   std::optional<LevelLimits> Exchange(const Level& level, std::optional<LevelLimits> value);
   std::optional<EntityRecord> Exchange(const std::string& id, std::optional<EntityRecord> value);
 
   std::map<Level, LevelLimits> limits_;
+  std::set<Level> unreadable_;
   std::map<std::string, EntityRecord> entities_;
   std::set<std::pair<std::string, std::string>> children_;  ///< (parent, child)
 };

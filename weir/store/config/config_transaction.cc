@@ -38,6 +38,13 @@ ConfigTransaction::~ConfigTransaction() {
   }
 }
 
+void ConfigTransaction::Commit() {
+  for (const auto& old : undo_) {
+    if (const auto* limits = std::get_if<OldLimits>(&old)) table_.unreadable_.erase(limits->key);
+  }
+  undo_.clear();
+}
+
 Status ConfigTransaction::Make(std::span<const ConfigChange> changes,
                                std::vector<AuditEvent>* events) {
   for (index_ = 0; index_ < changes.size(); ++index_) {
@@ -63,7 +70,9 @@ Status ConfigTransaction::MakeOne(const PutLimits& put) {
 }
 
 Status ConfigTransaction::MakeOne(const DeleteLimits& change) {
-  if (!table_.limits_.contains(change.level)) return NotFound(change, "nothing is set there");
+  const bool exists =
+      table_.limits_.contains(change.level) || table_.unreadable_.contains(change.level);
+  if (!exists) return NotFound(change, "nothing is set there");
   Set(change.level, std::nullopt);
   return {};
 }

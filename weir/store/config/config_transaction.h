@@ -33,7 +33,7 @@ class ConfigTransaction {
   [[nodiscard]] Status Make(std::span<const ConfigChange> changes,
                             std::vector<AuditEvent>* events = nullptr);
   /// Keeps the changes.
-  void Commit() { undo_.clear(); }
+  void Commit();
 
  private:
   template <class Key, class Value>
