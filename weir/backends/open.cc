@@ -78,7 +78,6 @@ Result<std::string> PathOf(std::string_view url, std::string_view rest) {
 }
 
 Status SetNamespace(std::string_view url, std::string_view name, FileUrl& file) {
-  if (!file.namespace_name.empty()) return BadUrl(url, "namespace is given twice");
   const Status valid = CheckNameOrId(name);
   if (!valid) return BadUrl(url, valid.error().message);
   if (name != kDefaultNamespace) file.namespace_name = name;
@@ -103,9 +102,14 @@ Status ReadFileParameter(std::string_view url, std::string_view pair, FileUrl& f
 }
 
 Status ReadFileQuery(std::string_view url, std::string_view query, FileUrl& file) {
+  bool has_namespace = false;
   while (true) {
     const std::size_t end = query.find('&');
-    WEIR_RETURN_IF_ERROR(ReadFileParameter(url, query.substr(0, end), file));
+    const std::string_view pair = query.substr(0, end);
+    if (pair.starts_with("namespace=") && std::exchange(has_namespace, true)) {
+      return BadUrl(url, "namespace is given twice");
+    }
+    WEIR_RETURN_IF_ERROR(ReadFileParameter(url, pair, file));
     if (end == query.npos) return {};
     query.remove_prefix(end + 1);
   }
@@ -205,6 +209,7 @@ Result<std::string> ReadWhole(const std::string& path) {
   if (!in) return Fail(Code::kNotFound, fmt::format("cannot read {}", path));
   std::ostringstream text;
   text << in.rdbuf();
+  if (text.bad()) return Fail(Code::kUnavailable, fmt::format("cannot read {} to its end", path));
   return text.str();
 }
 

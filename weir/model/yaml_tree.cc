@@ -184,8 +184,12 @@ bool HasTab(std::string_view text, int line) {
 // line break. Such a scalar contains the rest of the text, so it is the last one. `scalar` is the
 // text from its beginning; an anchor or a tag may precede the quote.
 bool HasOpenQuote(std::string_view scalar) {
-  while (scalar.starts_with('&') || scalar.starts_with('!')) {
-    scalar.remove_prefix(std::min(scalar.find_first_of(" \t\r\n"), scalar.size()));
+  while (scalar.starts_with('&') || scalar.starts_with('!') || scalar.starts_with('#')) {
+    // yaml-cpp accepts a quote directly after a tag. A comment ends with its line.
+    const std::string_view ends = scalar.starts_with('#')   ? "\r\n"
+                                  : scalar.starts_with('!') ? " \t\r\n\"'"
+                                                            : " \t\r\n";
+    scalar.remove_prefix(std::min(scalar.find_first_of(ends), scalar.size()));
     scalar.remove_prefix(std::min(scalar.find_first_not_of(" \t\r\n"), scalar.size()));
   }
   if (!scalar.starts_with('"') && !scalar.starts_with('\'')) return false;

@@ -44,9 +44,9 @@ class RateLimitServer {
   RateLimitServer(const RateLimitServer&) = delete;
   RateLimitServer& operator=(const RateLimitServer&) = delete;
 
-  /// Opens the listeners, without serving: what else has to be done before, is done when it is
-  /// certain that the service can listen. Errors are those of transport::Server::Listen. To be
-  /// called at most once, before Start.
+  /// Opens the listeners, without serving: what else has to be done before is done when it is
+  /// certain that the service can listen. Errors are those of transport::Server::Listen; after one,
+  /// only the destructor may be called. To be called at most once, before Start.
   [[nodiscard]] Status Listen();
   /// Begins to serve, after Listen if it was not called. If `tokens` is null, requests and pages
   /// need no token. To be called once.

@@ -16,12 +16,17 @@ Status CheckPlaintext(const ServerOptions& options, const SocketAddress& address
                   text, options.tls_remedy));
 }
 
-Status CheckServerOptions(const ServerOptions& options) {
+Status CheckAddresses(const ServerOptions& options) {
   for (const std::string& text : options.addresses) {
     if (text.starts_with("systemd:")) continue;
     WEIR_ASSIGN_OR_RETURN(const SocketAddress address, ParseListenAddress(text));
     WEIR_RETURN_IF_ERROR(CheckPlaintext(options, address, text));
   }
+  return {};
+}
+
+Status CheckServerOptions(const ServerOptions& options) {
+  WEIR_RETURN_IF_ERROR(CheckAddresses(options));
   if (!options.tls) return {};
   const auto tls = ServerTls::Load(*options.tls);
   return tls ? Status() : Fail(tls.error());

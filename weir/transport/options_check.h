@@ -14,9 +14,13 @@ namespace weir::transport {
 Status CheckPlaintext(const ServerOptions& options, const SocketAddress& address,
                       const std::string& text);
 
-/// Checks what Server::Start checks, without listening: the form of the addresses (names are looked
-/// up), CheckPlaintext, and the files of TLS (which are read). It is not checked whether an address
-/// is free and whether a socket of systemd was inherited. Blocks. Returns kInvalidArgument.
+/// Checks the form of the addresses (names are looked up) and CheckPlaintext. It is not checked
+/// whether an address is free and whether a socket of systemd was inherited. Blocks. Returns
+/// kInvalidArgument.
+[[nodiscard]] Status CheckAddresses(const ServerOptions& options);
+
+/// Checks what Server::Listen checks, without listening: CheckAddresses, and the files of TLS,
+/// which are read. Blocks. Returns kInvalidArgument.
 [[nodiscard]] Status CheckServerOptions(const ServerOptions& options);
 
 }  // namespace weir::transport

@@ -22,8 +22,8 @@ namespace weir::transport {
 /// Mechanism and bounds: docs/design/transport.md.
 ///
 /// The first loop accepts; a connection stays on one loop, the one with the fewest connections of
-/// this server at that time. Functions may be called from any thread but those of the loops; Start
-/// must return before other functions are called.
+/// this server at that time. Functions may be called from any thread but those of the loops; after
+/// Listen, Start must return before other functions are called.
 class Server {
  public:
   /// REQUIRES: there is at least one loop. The loops and the log must outlive the server. `factory`

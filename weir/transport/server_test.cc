@@ -93,6 +93,27 @@ TEST_F(ServerTest, NothingIsReadFromAPeerThatDoesNotTakeItsOutput) {
   observed_.Await([&](const auto& counts) { return counts.received == 2 + sent; });
 }
 
+// Fails if: peers cannot connect before the start, or are served before it.
+TEST_F(ServerTest, APeerThatConnectsBeforeTheStartIsServedAfterIt) {
+  MakeServer(Loopback(), [](auto& self, auto bytes) { self.output = bytes; });
+  ASSERT_TRUE(server_->Listen());
+  const TestClient client(address());
+  client.Send("go");
+  RunPosted();
+  EXPECT_EQ(server_->connections(), 0U);
+  ASSERT_TRUE(server_->Start());
+  EXPECT_EQ(client.Read(2), "go");
+}
+
+TEST_F(ServerTest, AServerThatOnlyListenedEnds) {
+  MakeServer(Loopback(), nullptr);
+  ASSERT_TRUE(server_->Listen());
+  const std::string was = address();
+  server_.reset();
+  MakeServer({.addresses = {was}}, nullptr);
+  EXPECT_TRUE(server_->Listen()) << "the address is free again";
+}
+
 // Fails if: all bytes of one connection are read before those of another.
 TEST_F(ServerTest, AConnectionWithManyBytesDoesNotHoldUpTheOthers) {
   EXPECT_LE(ReadBeforeOther<TestClient>(Loopback(), 64 * 1024), 2 * kBytesOfATurn);

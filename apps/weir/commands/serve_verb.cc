@@ -56,6 +56,19 @@ Status CheckStore(const ServeOptions& options, Context& context) {
   return checked;
 }
 
+// The files of TLS are read when the service listens: a pipe can be read only once.
+Status CheckListenAddresses(const ServeOptions& options, Context& context) {
+  const auto check = [&]() -> Status {
+    WEIR_ASSIGN_OR_RETURN(const auto server,
+                          ServiceOptionsOf(options, context.process(), DescriptorLimit()));
+    WEIR_RETURN_IF_ERROR(transport::CheckAddresses(server.grpc));
+    return transport::CheckAddresses(server.admin);
+  };
+  Status checked = check();
+  if (!checked) context.failure = Exit::kUsage;
+  return checked;
+}
+
 Status CheckListeners(const ServeOptions& options, const ProcessContext& process) {
   WEIR_ASSIGN_OR_RETURN(const auto server, ServiceOptionsOf(options, process, DescriptorLimit()));
   WEIR_RETURN_IF_ERROR(transport::CheckServerOptions(server.grpc));
@@ -71,6 +84,7 @@ Result<Exit> CheckOnly(const ServeOptions& options, Context& context) {
     const auto limits = ParseLimitsFile(text, options.limits);
     if (!limits) return Fail(limits.error());
   }
+  WEIR_RETURN_IF_ERROR(CheckListenAddresses(options, context));
   WEIR_RETURN_IF_ERROR(CheckListeners(options, context.process()));
   WEIR_RETURN_IF_ERROR(CheckStore(options, context));
   context.Answer({{"rules", rules.rules().size()}},
@@ -85,13 +99,9 @@ Result<Exit> Serve(const ServeVerbOptions& given, Context& context) {
     return Fail(options.error());
   }
   if (given.check) return CheckOnly(*options, context);
-  // Before a store is opened, and possibly created.
-  const Status listeners = CheckListeners(*options, context.process());
-  if (!listeners) {
-    context.failure = Exit::kUsage;
-    return Fail(listeners.error());
-  }
   WEIR_RETURN_IF_ERROR(PrepareServiceProcess());
+  // Before a store is opened, and possibly created.
+  WEIR_RETURN_IF_ERROR(CheckListenAddresses(*options, context));
   const auto run = [&](Context& of_store) {
     return of_store.WithBackend(
         Access::kWrite, [&](Backend& backend) { return RunService(*options, of_store, backend); });

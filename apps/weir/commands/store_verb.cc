@@ -150,8 +150,8 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
     text += fmt::format("  lost {} of {} pages, and {} records on the others\n",
                         salvaged.scan.unreadable, salvaged.scan.pages, lost_records);
   }
-  if (salvaged.scan.unreadable > 0) {
-    text += "  buckets whose records were on lost pages begin full, and lost limits do not apply\n";
+  if (file.kind == StoreFile::Kind::kState && salvaged.scan.unreadable + lost_records > 0) {
+    text += "  buckets whose records are lost begin full, and lost limits do not apply\n";
   }
   AppendDamage(repair.damage, text);
   if (!salvaged.scan.free_pages_known) {

@@ -45,21 +45,24 @@ Status CheckDeletes(const ServeOptions& options, std::size_t deletes) {
                           options.limits, deletes));
 }
 
-Status ApplyLimitsFile(const ServeOptions& options, Context& context, Backend& backend) {
-  if (options.limits.empty()) return {};
+// Returns the changes that the file makes; none without a file.
+Result<Plan> PlanLimitsFile(const ServeOptions& options, Context& context, Backend& backend) {
+  if (options.limits.empty()) return Plan();
   LimitsOptions limits;
   limits.file = options.limits;
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(limits, context));
-  WEIR_ASSIGN_OR_RETURN(const ScopedPlan planned, MakeScopedPlan(limits, source, context, backend));
-  const Plan& plan = planned.plan;
-  const std::size_t deletes = plan.Count(PlannedAction::kDelete);
-  WEIR_RETURN_IF_ERROR(CheckDeletes(options, deletes));
+  WEIR_ASSIGN_OR_RETURN(ScopedPlan planned, MakeScopedPlan(limits, source, context, backend));
+  WEIR_RETURN_IF_ERROR(CheckDeletes(options, planned.plan.Count(PlannedAction::kDelete)));
+  return std::move(planned.plan);
+}
+
+Status ApplyLimits(const Plan& plan, Context& context, Backend& backend) {
   WEIR_RETURN_IF_ERROR(
       ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size())));
   const auto number = [](std::size_t count) { return static_cast<std::int64_t>(count); };
   const std::array fields = {LogField{"created", number(plan.Count(PlannedAction::kCreate))},
                              LogField{"updated", number(plan.Count(PlannedAction::kUpdate))},
-                             LogField{"deleted", number(deletes)}};
+                             LogField{"deleted", number(plan.Count(PlannedAction::kDelete))}};
   context.log().Write(LogLevel::kInfo, "service.limits_applied", fields);
   return {};
 }
@@ -83,9 +86,13 @@ class ServiceRun {
   Status Start() {
     WEIR_ASSIGN_OR_RETURN(rules::RuleSet rules, ReadRules(options_));
     WEIR_ASSIGN_OR_RETURN(const service::AccessTokensPtr tokens, ReadTokens(options_));
-    // A service that cannot start must not change the limits.
+    WEIR_ASSIGN_OR_RETURN(const Plan limits, PlanLimitsFile(options_, context_, backend_));
+    // A service that cannot listen must not change the limits. Clients that connect meanwhile wait
+    // until they are applied.
     WEIR_RETURN_IF_ERROR(server_.Listen());
-    WEIR_RETURN_IF_ERROR(ApplyLimitsFile(options_, context_, backend_));
+    if (!options_.limits.empty()) {
+      WEIR_RETURN_IF_ERROR(ApplyLimits(limits, context_, backend_));
+    }
     ReadPolicy(process_.clock.Now());
     const std::size_t count = rules.rules().size();
     WEIR_RETURN_IF_ERROR(server_.Start(std::move(rules), tokens));

@@ -4,7 +4,6 @@
 
 #include "weir/embedded/file/file_names.h"
 #include "weir/embedded/file/file_replace.h"
-#include "weir/embedded/file/schema.h"
 #include "weir/embedded/file/sqlite.h"
 
 namespace weir {
@@ -21,11 +20,6 @@ Status BackUpFile(const StoreFile& file, const std::string& to) {
   Status copied = [&]() -> Status {
     WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
     connection.WaitForOthers(kBackupPatience);
-    // Another program's database is not copied.
-    const Result<bool> is_older = IsOlder(connection, file.migrations());
-    if (!is_older && is_older.error().code == Code::kFailedPrecondition) {
-      return Fail(is_older.error());
-    }
     WEIR_ASSIGN_OR_RETURN(auto copy, connection.CopyTo(temporary));
     return copy.Close();
   }();

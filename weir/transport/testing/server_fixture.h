@@ -30,10 +30,15 @@ class ServerTestBase : public testing::Test {
   /// Starts a server with connections that echo, or do as `on_bytes` says.
   void Start(ServerOptions options = Loopback(), ScriptedConnection::OnBytes on_bytes = nullptr,
              std::size_t threads = 1) {
-    loops_ = *StartLoops(clock_, threads);
-    server_.emplace(loops_, std::move(options), MakeScripted(observed_, std::move(on_bytes)), log_);
+    MakeServer(std::move(options), std::move(on_bytes), threads);
     const Status started = server_->Start();
     ASSERT_TRUE(started) << started.error().message;
+  }
+  /// Makes the server, which does not listen yet.
+  void MakeServer(ServerOptions options, ScriptedConnection::OnBytes on_bytes,
+                  std::size_t threads = 1) {
+    loops_ = *StartLoops(clock_, threads);
+    server_.emplace(loops_, std::move(options), MakeScripted(observed_, std::move(on_bytes)), log_);
   }
   std::string address() const { return server_->addresses().front(); }
   /// Returns when all tasks that were posted to the loops have run.
