@@ -137,7 +137,7 @@ std::vector<Level> ConfigTable::LevelsOf(const std::string& entity) const {
   auto at = limits_.lower_bound(Level::Entity(entity, ""));
   for (; at != limits_.end() && at->first.entity == entity; ++at) levels.push_back(at->first);
   for (const Level& level : unreadable_) {
-    if (NamesEntity(level) && level.entity == entity) levels.push_back(level);
+    if (level.entity == entity) levels.push_back(level);
   }
   return levels;
 }
