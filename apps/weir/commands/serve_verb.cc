@@ -56,23 +56,18 @@ Status CheckStore(const ServeOptions& options, Context& context) {
   return checked;
 }
 
-// The files of TLS are read when the service listens: a pipe can be read only once.
-Status CheckListenAddresses(const ServeOptions& options, Context& context) {
-  const auto check = [&]() -> Status {
-    WEIR_ASSIGN_OR_RETURN(const auto server,
-                          ServiceOptionsOf(options, context.process(), DescriptorLimit()));
-    WEIR_RETURN_IF_ERROR(transport::CheckAddresses(server.grpc));
-    return transport::CheckAddresses(server.admin);
-  };
-  Status checked = check();
-  if (!checked) context.failure = Exit::kUsage;
-  return checked;
+Status CheckListeners(const ServeOptions& options, const ProcessContext& process,
+                      Status (*check)(const transport::ServerOptions&)) {
+  WEIR_ASSIGN_OR_RETURN(const auto server, ServiceOptionsOf(options, process, DescriptorLimit()));
+  WEIR_RETURN_IF_ERROR(check(server.grpc));
+  return check(server.admin);
 }
 
-Status CheckListeners(const ServeOptions& options, const ProcessContext& process) {
-  WEIR_ASSIGN_OR_RETURN(const auto server, ServiceOptionsOf(options, process, DescriptorLimit()));
-  WEIR_RETURN_IF_ERROR(transport::CheckServerOptions(server.grpc));
-  return transport::CheckServerOptions(server.admin);
+// The files of TLS are read when the service listens: a pipe can be read only once.
+Status CheckListenAddresses(const ServeOptions& options, Context& context) {
+  Status checked = CheckListeners(options, context.process(), transport::CheckAddresses);
+  if (!checked) context.failure = Exit::kUsage;
+  return checked;
 }
 
 Result<Exit> CheckOnly(const ServeOptions& options, Context& context) {
@@ -85,7 +80,7 @@ Result<Exit> CheckOnly(const ServeOptions& options, Context& context) {
     if (!limits) return Fail(limits.error());
   }
   WEIR_RETURN_IF_ERROR(CheckListenAddresses(options, context));
-  WEIR_RETURN_IF_ERROR(CheckListeners(options, context.process()));
+  WEIR_RETURN_IF_ERROR(CheckListeners(options, context.process(), transport::CheckServerOptions));
   WEIR_RETURN_IF_ERROR(CheckStore(options, context));
   context.Answer({{"rules", rules.rules().size()}},
                  fmt::format("the options are valid; {} rules\n", rules.rules().size()));
