@@ -169,8 +169,8 @@ constexpr RowReader<PutEntity> kEntities = {
 constexpr RowReader<PutLimits> kLevels = {
     .table = "level", .sql = kSelectLevels, .read = ReadLevel};
 
-// Appends the rows as changes. Calls `on_unreadable` for each other row, with
-// the columns that were read before the unreadable one.
+// Appends the rows as changes. Calls `on_unreadable` for each other row, with the columns that were
+// read before the unreadable one.
 template <class Put, class OnUnreadable>
 Status AppendChanges(sqlite::Connection& connection, const RowReader<Put>& reader,
                      std::vector<ConfigChange>& changes, DamageReport& damage,
