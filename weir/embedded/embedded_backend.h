@@ -95,8 +95,8 @@ class WEIR_API EmbeddedBackend : public Backend, public DamageSource {
 /// Returns an error, and leaves the file as it was:
 /// - kUnavailable: another process owns the file; the message says which.
 /// - kFailedPrecondition: the file was written by a newer weir, or is not a weir file.
-/// - kDataLoss: SQLite cannot read a page. An unreadable row is not an error: the row, or its
-///   unreadable part, is left out, and damage() reports it.
+/// - kDataLoss: SQLite cannot read a page. An unreadable row is not an error: damage() reports
+///   it, and docs/design/embedded.md ("Damage") says what is used instead.
 /// - kPermissionDenied: the file cannot be written. kNotFound: its folder does not exist.
 ///   kResourceExhausted: there is no space.
 ///

@@ -31,7 +31,8 @@ std::string_view NameOf(FailureReason reason) {
 
 bool IsPermanent(const Error& error) {
   return error.code == Code::kInvalidArgument || error.code == Code::kFailedPrecondition ||
-         error.code == Code::kNotFound || error.code == Code::kOutOfRange;
+         error.code == Code::kNotFound || error.code == Code::kOutOfRange ||
+         error.code == Code::kDataLoss;
 }
 
 FailureReason ReasonOf(const Error& error) {

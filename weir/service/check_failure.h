@@ -27,7 +27,8 @@ constexpr std::size_t kFailureReasons = 7;
 std::string_view NameOf(FailureReason reason);
 
 /// Returns whether a retry would fail in the same way: because of the request, of the limits that
-/// are set for it, or because of the store's configuration, such as a table that does not exist.
+/// are set for it, or because of the store's configuration, such as a table that does not exist or
+/// limits that are damaged.
 bool IsPermanent(const Error& error);
 /// Returns why the limiter failed to decide.
 FailureReason ReasonOf(const Error& error);

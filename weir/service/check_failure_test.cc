@@ -51,6 +51,7 @@ TEST(ReasonOf, TellsTheRequestFromTheStoreAndALateStoreFromAFailedOne) {
   const auto reason = [](Code code) { return NameOf(ReasonOf({code, ""})); };
   EXPECT_EQ(reason(Code::kInvalidArgument), "REQUEST_INVALID");
   EXPECT_EQ(reason(Code::kNotFound), "REQUEST_INVALID");
+  EXPECT_EQ(reason(Code::kDataLoss), "REQUEST_INVALID");
   EXPECT_EQ(reason(Code::kDeadlineExceeded), "STORE_LATE");
   EXPECT_EQ(reason(Code::kUnavailable), "STORE_FAILED");
 }

@@ -379,6 +379,13 @@ TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreNotSetIsRefused) {
               ElementsAre(AllOf(HasSubstr("warning service.undecided"), HasSubstr("nobody"))));
 }
 
+// Fails if: a request whose limits are damaged is an error, which Envoy lets pass without limits.
+TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreDamagedIsRefused) {
+  probe_.fail = Error{Code::kDataLoss, "resource api: its limits are damaged"};
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann")), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(counts_.undecided.Value(), 1U);
+}
+
 TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {
   EXPECT_EQ(CodeOf(Request().Add("ghost", "x").Add("user", "ann")), RateLimitResponse::OK);
   EXPECT_EQ(CodeOf(Request().Add("ghost", "x").Hits(0).Add("user", "ann")), RateLimitResponse::OK);

@@ -70,7 +70,9 @@ std::string TextOf(const LevelRecord& record) {
 
 Result<LevelLimits> NewLimits(const LevelOptions& options, Context& context, Backend& backend) {
   LevelLimits limits{.limits = options.limits, .on_unavailable = options.on_unavailable};
-  if (options.scope != Scope::kSystem) return limits;
+  // If both are given, damaged limits of the system can be replaced.
+  const bool is_whole = !limits.limits.empty() && limits.on_unavailable;
+  if (options.scope != Scope::kSystem || is_whole) return limits;
   // The limits and the policy of the system level are set separately; the other one is kept.
   const Deadline deadline = context.StoreDeadline();
   WEIR_ASSIGN_OR_RETURN(const auto before, GetLevel(backend.config(), Level::System(), deadline));

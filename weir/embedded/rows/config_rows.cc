@@ -169,8 +169,13 @@ constexpr RowReader<PutEntity> kEntities = {
 constexpr RowReader<PutLimits> kLevels = {
     .table = "level", .sql = kSelectLevels, .read = ReadLevel};
 
+// What damage does, for its report.
+constexpr std::string_view kIsLeftOut = "it is left out";
+constexpr std::string_view kRequestsFail =
+    "requests that need its limits fail until they are set or deleted, and a repair drops it";
+
 // Appends the rows as changes. Calls `on_unreadable` for each other row, with the columns that were
-// read before the unreadable one.
+// read before the unreadable one; it returns the consequence.
 template <class Put, class OnUnreadable>
 Status AppendChanges(sqlite::Connection& connection, const RowReader<Put>& reader,
                      std::vector<ConfigChange>& changes, DamageReport& damage,
@@ -182,9 +187,9 @@ Status AppendChanges(sqlite::Connection& connection, const RowReader<Put>& reade
     if (reader.read(statement, put, damage)) {
       changes.emplace_back(std::move(put));
     } else {
-      damage.Note(reader.table, fmt::format("{} {} {}: the row is unreadable", statement.Text(0),
-                                            statement.Text(1), statement.Text(2)));
-      on_unreadable(put);
+      damage.Note(reader.table,
+                  fmt::format("{} {} {}: the row is unreadable; {}", statement.Text(0),
+                              statement.Text(1), statement.Text(2), on_unreadable(put)));
     }
   }
   return row.map([](bool) {});
@@ -282,17 +287,21 @@ Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table) {
 Status LoadConfig(sqlite::Connection& connection, ConfigTable& table, DamageReport& damage) {
   std::vector<ConfigChange> changes;
   const auto mark = [&](const PutLimits& put) {
-    if (Check(DeleteLimits{put.level})) table.MarkUnreadable(put.level);
+    if (!Check(DeleteLimits{put.level})) return kIsLeftOut;  // its key is unreadable
+    table.MarkUnreadable(put.level);
+    return kRequestsFail;
   };
-  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage, [](const auto&) {}));
+  const auto leave_out = [](const PutEntity&) { return kIsLeftOut; };
+  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage, leave_out));
   WEIR_RETURN_IF_ERROR(AppendChanges(connection, kLevels, changes, damage, mark));
   if (table.Apply(changes)) return {};
   // Applies the changes one by one, and leaves out those that are impossible.
   for (const ConfigChange& change : changes) {
     const Status applied = table.Apply({&change, 1});
     if (applied) continue;
-    damage.Note(TableOf(change), applied.error().message + "; the row is left out");
-    if (const auto* put = std::get_if<PutLimits>(&change)) mark(*put);
+    const auto* put = std::get_if<PutLimits>(&change);
+    damage.Note(TableOf(change), fmt::format("{}; {}", applied.error().message,
+                                             put == nullptr ? kIsLeftOut : mark(*put)));
   }
   return {};
 }

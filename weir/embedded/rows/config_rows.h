@@ -17,8 +17,9 @@ namespace weir {
 /// Replaces the contents of the tables by those of `table`. REQUIRES: a transaction.
 [[nodiscard]] Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table);
 
-/// Fills an empty table. An unreadable or impossible row or column is left out and noted in
-/// `damage`.
+/// Fills an empty table. An unreadable or impossible row or column is noted in `damage`. A level
+/// whose key is readable is marked (ConfigTable::MarkUnreadable); other rows and columns are left
+/// out.
 [[nodiscard]] Status LoadConfig(sqlite::Connection& connection, ConfigTable& table,
                                 DamageReport& damage);
 

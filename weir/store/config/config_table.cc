@@ -48,7 +48,7 @@ Result<std::vector<std::optional<LevelLimits>>> ConfigTable::ReadLimits(
     if (unreadable_.contains(level)) {
       return Fail(Code::kDataLoss,
                   fmt::format("{}: its limits are damaged and cannot be read; delete them, or set "
-                              "them again",
+                              "them again, those of the system together with on_unavailable",
                               Describe(level)));
     }
     found.push_back(GetLimits(level));
