@@ -1,6 +1,8 @@
 // weir store: checks the files of a store, copies them, and repairs them.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -142,8 +144,12 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
   }
   const Salvaged& salvaged = repair.salvaged;
   text += fmt::format("{}: repaired; the damaged file is kept as {}\n", file.path, repair.kept_as);
-  for (const auto& [table, rows] : repair.result.rows) {
-    if (rows > 0) text += fmt::format("  {} rows saved: {}\n", table, rows);
+  for (const auto& [table, salvaged_rows] : salvaged.rows) {
+    // Damaged rows are left out, and the repair adds a setting of its own.
+    const auto present = repair.result.rows.find(table);
+    const std::uint64_t saved =
+        present == repair.result.rows.end() ? 0 : std::min(salvaged_rows, present->second);
+    if (saved > 0) text += fmt::format("  {} rows saved: {}\n", table, saved);
   }
   const std::uint64_t lost_records = salvaged.scan.lost_records + salvaged.unknown;
   if (salvaged.scan.unreadable + lost_records > 0) {
@@ -151,7 +157,7 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
                         salvaged.scan.unreadable, salvaged.scan.pages, lost_records);
   }
   if (file.kind == StoreFile::Kind::kState && salvaged.scan.unreadable + lost_records > 0) {
-    text += "  buckets whose records are lost begin full, and lost limits do not apply\n";
+    text += "  buckets whose records are lost begin empty, and lost limits do not apply\n";
   }
   AppendDamage(repair.damage, text);
   if (!salvaged.scan.free_pages_known) {

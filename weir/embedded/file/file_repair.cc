@@ -15,6 +15,7 @@
 #include "weir/embedded/reservation/file_reservation_rows.h"
 #include "weir/embedded/rows/clock_rows.h"
 #include "weir/embedded/rows/config_rows.h"
+#include "weir/embedded/rows/setting_rows.h"
 #include "weir/store/reservation/reservation_checks.h"
 
 namespace weir {
@@ -57,9 +58,12 @@ Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& r
   }
   const BucketTable& buckets = is_doubtful ? emptied : read;
   WEIR_RETURN_IF_ERROR(file.log().Rewrite(buckets));
-  WEIR_RETURN_IF_ERROR(
-      file.Write([&](sqlite::Connection& connection) { return RewriteConfig(connection, config); },
-                 StateFile::Sync::kAlways));
+  const auto write_settings = [&](sqlite::Connection& connection) {
+    return RewriteConfig(connection, config).and_then([&] {
+      return is_doubtful ? WriteEmptiedAt(connection, now) : Status();
+    });
+  };
+  WEIR_RETURN_IF_ERROR(file.Write(write_settings, StateFile::Sync::kAlways));
   for (const RowCheck& check : RecordChecks()) {
     WEIR_RETURN_IF_ERROR(file.Read([&](sqlite::Connection& connection) {
       return CheckRows(connection, check, DamagedRows::kRemove, file.damage())

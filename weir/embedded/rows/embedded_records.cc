@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weir/embedded/rows/audit_rows.h"
+#include "weir/embedded/rows/setting_rows.h"
 #include "weir/embedded/rows/usage_rows.h"
 
 namespace weir {
