@@ -29,7 +29,16 @@ struct EntityOptions {
   std::map<std::string, std::string> metadata;
 };
 
-Result<Exit> RunEntityCreate(const EntityOptions& options, Context& context, Backend& backend) {
+Result<Exit> CreateIn(Backend& backend, const EntityRecord& record, Context& context) {
+  WEIR_RETURN_IF_ERROR(CheckCascade(record.entity, context, backend.config()));
+  WEIR_RETURN_IF_ERROR(
+      ApplyChanges(backend.config(), {CreateEntity{record}}, context.StoreDeadline()));
+  const EntityView view{record.entity.id, record, {}};
+  context.Answer(app::ToJson(record), "created\n" + TextOf(view));
+  return Exit::kDone;
+}
+
+Result<Exit> RunEntityCreate(const EntityOptions& options, Context& context) {
   EntityRecord record;
   record.entity = {.id = options.id,
                    .name = options.name.empty() ? options.id : options.name,
@@ -37,12 +46,13 @@ Result<Exit> RunEntityCreate(const EntityOptions& options, Context& context, Bac
                    .cascade = options.cascade,
                    .metadata = options.metadata,
                    .created_at = context.process().clock.WallNow()};
-  WEIR_RETURN_IF_ERROR(CheckCascade(record.entity, context, backend.config()));
-  WEIR_RETURN_IF_ERROR(
-      ApplyChanges(backend.config(), {CreateEntity{record}}, context.StoreDeadline()));
-  const EntityView view{options.id, record, {}};
-  context.Answer(app::ToJson(record), "created\n" + TextOf(view));
-  return Exit::kDone;
+  // Before a store is opened, and possibly created.
+  if (const Status valid = Check(record.entity); !valid) {
+    context.failure = Exit::kUsage;
+    return Fail(valid.error());
+  }
+  return context.WithBackend(Access::kWrite,
+                             [&](Backend& backend) { return CreateIn(backend, record, context); });
 }
 
 Result<Exit> ShowEntity(const EntityOptions& options, Context& context, Backend& backend) {
@@ -146,8 +156,7 @@ void AddVerbForEntity(CLI::App& group, const EntityVerb& verb, Action& chosen) {
 
 void AddCreate(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<EntityOptions>();
-  CLI::App& verb = AddEntityVerb(
-      group, {"create", "Create an entity", Access::kWrite, RunEntityCreate}, options, chosen);
+  CLI::App& verb = AddVerb(group, "create", "Create an entity", options, chosen, RunEntityCreate);
   AddParsed(verb, "ENTITY", options->id, Checked(CheckEntityId), "the ID of the entity")
       ->required()
       ->option_text(" ");

@@ -7,6 +7,7 @@
 
 #include "apps/weir/arguments.h"
 #include "apps/weir/files.h"
+#include "apps/weir/limits/limits_scope.h"
 #include "apps/weir/options.h"
 #include "apps/weir/serve/process_setup.h"
 #include "apps/weir/serve/serve_options.h"
@@ -14,6 +15,8 @@
 #include "apps/weir/serve/service_options.h"
 #include "apps/weir/terminal/json.h"
 #include "weir/backends/open.h"
+#include "weir/model/limits_file.h"
+#include "weir/model/namespace_name.h"
 #include "weir/transport/options_check.h"
 
 namespace weir::app {
@@ -47,13 +50,24 @@ Status CheckStoreUrl(const std::string& url, const ProcessContext& process) {
   return opened ? Status() : Fail(opened.error());
 }
 
-Status CheckStore(const ServeOptions& options, Context& context) {
+Result<std::string> UrlOfStore(const ServeOptions& options, Context& context) {
   std::optional<std::string> named = context.common().store;
   if (!named && !options.store.empty()) named = options.store;
-  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, ChooseStore(context.process(), named));
+  WEIR_ASSIGN_OR_RETURN(StoreChoice choice, ChooseStore(context.process(), named));
   const Status checked = CheckStoreUrl(choice.url, context.process());
-  if (!checked) context.failure = Exit::kUsage;
-  return checked;
+  if (checked) return std::move(choice.url);
+  context.failure = Exit::kUsage;
+  return Fail(checked.error());
+}
+
+// The name that belongs to a namespace's id is known only to the store.
+Status CheckLimits(const ServeOptions& options, const std::string& url, Context& context) {
+  if (options.limits.empty()) return {};
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.limits));
+  WEIR_ASSIGN_OR_RETURN(const LimitsFile limits, ParseLimitsFile(text, options.limits));
+  WEIR_ASSIGN_OR_RETURN(const StoreName name, NameOfStore(url, context.process()));
+  if (ParseIdReference(name.namespace_name)) return {};
+  return CheckScope(limits, options.limits, {name.store, name.namespace_name});
 }
 
 Status CheckListeners(const ServeOptions& options, const ProcessContext& process,
@@ -74,14 +88,10 @@ Result<Exit> CheckOnly(const ServeOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const rules::RuleSet rules, ReadRules(options));
   const auto tokens = ReadTokens(options);
   if (!tokens) return Fail(tokens.error());
-  if (!options.limits.empty()) {
-    WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.limits));
-    const auto limits = ParseLimitsFile(text, options.limits);
-    if (!limits) return Fail(limits.error());
-  }
   WEIR_RETURN_IF_ERROR(CheckListenAddresses(options, context));
   WEIR_RETURN_IF_ERROR(CheckListeners(options, context.process(), transport::CheckServerOptions));
-  WEIR_RETURN_IF_ERROR(CheckStore(options, context));
+  WEIR_ASSIGN_OR_RETURN(const std::string url, UrlOfStore(options, context));
+  WEIR_RETURN_IF_ERROR(CheckLimits(options, url, context));
   context.Answer({{"rules", rules.rules().size()}},
                  fmt::format("the options are valid; {} rules\n", rules.rules().size()));
   return Exit::kDone;

@@ -50,8 +50,12 @@ class Planner {
     const auto found = live_.levels.find(level);
     const bool exists = found != live_.levels.end();
     if (exists && found->second == limits) return CountUnchanged();
-    PlannedChange& planned = AddChange(exists ? PlannedAction::kUpdate : PlannedAction::kCreate);
-    planned.target = Describe(level);
+    // The level of the system may have no limits, only on_unavailable.
+    const bool drops_limits = exists && !found->second.limits.empty() && limits.limits.empty();
+    PlannedChange& planned = AddChange(drops_limits ? PlannedAction::kDelete
+                                       : exists     ? PlannedAction::kUpdate
+                                                    : PlannedAction::kCreate);
+    planned.target = drops_limits ? "limits of the " + Describe(level) : Describe(level);
     if (exists) planned.live = LevelRecord{level, found->second};
     planned.wanted = LevelRecord{level, limits};
     planned.change = PutLimits{level, limits};

@@ -60,8 +60,9 @@ Parents ParentsAfter(const Plan& plan, const Declared& live);
 std::optional<ParentFault> ParentFaultIntroducedBy(const Plan& plan, const Declared& live);
 
 /// Plans the changes. Deletes only managed records, and an entity that the file no longer names
-/// only if all its limits are managed. Entities that no file created and that have no parent are
-/// ignored. `now` is the creation time of new entities.
+/// only if all its limits are managed. A file that has on_unavailable and no limits of the system
+/// deletes those of the store. Entities that no file created and that have no parent are ignored.
+/// `now` is the creation time of new entities.
 Plan MakePlan(const LimitsFile& file, const Declared& live, UnixMillis now);
 
 /// Applies all changes or none. The error names the change that failed. Blocks.

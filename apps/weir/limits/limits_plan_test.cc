@@ -116,6 +116,17 @@ TEST_F(PlanTest, ARecordSetByHandIsTakenOver) {
   EXPECT_THAT(PlanFor(file).changes, IsEmpty());
 }
 
+// Fails if: a file that only says what happens if the store fails removes the limits of the system
+// without a question.
+TEST_F(PlanTest, LimitsOfTheSystemThatTheFileLacksAreDeleted) {
+  Change({PutLimits{Level::System(), ByHand(60)}});
+  const LimitsFile file = Parse("system: {on_unavailable: block}\n");
+  EXPECT_THAT(ActionsOf(PlanFor(file)), ElementsAre("-limits of the system"));
+  Apply(file);
+  EXPECT_THAT(Live().levels.at(Level::System()).limits, IsEmpty());
+  EXPECT_THAT(PlanFor(file).changes, IsEmpty());
+}
+
 TEST_F(PlanTest, AParentTakenOutOfTheFileIsTakenOffTheEntity) {
   Apply(Parse(kYaml));
   LimitsFile file = Parse(kYaml);

@@ -43,7 +43,13 @@ bool IsMissing(const std::filesystem::path& path) {
 
 Status CheckFolderOf(const std::string& file) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-  if (folder.empty() || !IsMissing(folder)) return {};
+  if (folder.empty()) return {};
+  std::error_code problem;
+  if (std::filesystem::is_regular_file(folder, problem)) {
+    return Fail(Code::kNotFound, fmt::format("{}{}: {} is a file, not a folder; name another file",
+                                             kSqliteScheme, file, folder.string()));
+  }
+  if (!IsMissing(folder)) return {};
   return Fail(Code::kNotFound, fmt::format("{}{}: there is no folder {}; create it, or name "
                                            "another file",
                                            kSqliteScheme, file, folder.string()));

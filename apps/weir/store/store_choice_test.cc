@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "apps/weir/context.h"
@@ -97,6 +98,13 @@ TEST_F(StoreChoiceTest, U15AMistypedFolderIsNotAnEmptyStore) {
   const std::string url = "sqlite:" + (folder_ / "no/a.db");
   EXPECT_THAT(ToOpen(url, Access::kRead), HasSubstr("there is no folder"));
   EXPECT_THAT(ToOpen(url, Access::kWrite), HasSubstr("there is no folder"));
+}
+
+TEST_F(StoreChoiceTest, APathBelowAFileIsNotAnEmptyStore) {
+  std::ofstream(folder_ / "file") << "text";
+  const std::string url = "sqlite:" + (folder_ / "file/a.db");
+  EXPECT_THAT(ToOpen(url, Access::kRead), HasSubstr("file is a file, not a folder"));
+  EXPECT_THAT(ToOpen(url, Access::kWrite), HasSubstr("file is a file, not a folder"));
 }
 
 TEST_F(StoreChoiceTest, ALinkWhoseFileIsMissingIsNoEmptyStore) {
