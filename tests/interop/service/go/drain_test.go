@@ -123,9 +123,19 @@ func callInFlight(t *testing.T, c client) chan error {
 		}()
 	}
 	const waiting = "weir_service_requests_in_flight"
-	waitUntil(t, "the calls wait for the store", func() bool {
-		return metric(t, waiting) == fmt.Sprintf("%s %d", waiting, inFlight)
+	wanted, last := fmt.Sprintf("%s %d", waiting, inFlight), ""
+	t.Cleanup(func() {
+		if last != wanted {
+			t.Logf("the last metric is %s", last)
+		}
 	})
+	waitUntil(t, "the calls wait for the store", func() bool {
+		last = metric(t, waiting)
+		return last == wanted || len(results) > 0
+	})
+	if last != wanted {
+		t.Fatalf("a call ended without the store: %v", <-results)
+	}
 	return results
 }
 
