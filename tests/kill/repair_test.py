@@ -78,8 +78,15 @@ def check_cut_off(store, consumed):
         expect(limits[0]["consumed"] == consumed, f"{limits} of {consumed}")
 
 
+def is_repaired(done):
+    """A repair ends with 1 if a part of the file is lost; one that had only to be completed finds a
+    sound file."""
+    return done.returncode == 0 or "is repaired, but lacks" in done.stderr
+
+
 def check_repaired(store, original, consumed):
-    store.must("store", "repair")
+    done = store.run("store", "repair")
+    expect(is_repaired(done), f"{done.returncode} {done.stderr}")
     store.must("store", "check")
     expect(store.consumed() == consumed, f"{store.consumed()} of {consumed} are consumed")
     kept = [path for path in store.folder.glob("weir.db-damaged-*") if not path.name.endswith("-wal")]
@@ -102,7 +109,7 @@ def end_before_each_call(weir, library, folder):
     for call in range(1, MOST_CALLS):
         store = original.copy(folder / str(call))
         ended = store.run("store", "repair", LD_PRELOAD=library, EXIT_AT_CALL=str(call))
-        if ended.returncode == 0:
+        if is_repaired(ended):
             check_repaired(store, original, consumed)
             return call - 1
         try:

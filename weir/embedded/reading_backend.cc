@@ -17,7 +17,6 @@
 #include "weir/embedded/file_namespaces.h"
 #include "weir/embedded/rows/audit_rows.h"
 #include "weir/embedded/rows/pending_use.h"
-#include "weir/embedded/rows/setting_rows.h"
 #include "weir/embedded/rows/usage_rows.h"
 #include "weir/store/bucket/bucket_table.h"
 #include "weir/store/config/config_table.h"

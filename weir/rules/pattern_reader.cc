@@ -37,14 +37,18 @@ Status ReadValue(const YamlChecks& checks, const YamlNode& value, EntryPattern& 
   }
   WEIR_RETURN_IF_ERROR(CheckRuleText(checks, value, "value", kMaxPatternText));
   entry.text = value.text;
-  if (!entry.text.ends_with('*')) {
+  const std::size_t star = entry.text.find('*');
+  if (star == std::string::npos) {
     entry.kind = EntryPattern::Kind::kExact;
     return {};
   }
+  // A pattern that is taken literally would protect nothing.
+  if (star + 1 < entry.text.size()) {
+    return checks.Refuse(value.line, fmt::format("{} is {}", where, Quoted(value.text)),
+                         "one '*' at the end, or '{exact: VALUE}'");
+  }
   entry.text.pop_back();
-  if (entry.text.find('*') == std::string::npos) return {};
-  return checks.Refuse(value.line, fmt::format("{} is {}", where, Quoted(value.text)),
-                       "one '*' at the end, or '{exact: VALUE}'");
+  return {};
 }
 
 Result<EntryPattern> ReadEntry(const YamlChecks& checks, const YamlNode& node) {

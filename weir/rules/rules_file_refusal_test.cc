@@ -60,6 +60,8 @@ const RefusedFile kRefusedRules[] = {
      "{match: {a: \"\"}, limits: {r: 1}}"},
     {"TwoStars", 4, "the value of 'a' is '*x*'", "one '*' at the end",
      "{match: {a: \"*x*\"}, limits: {r: 1}}"},
+    {"FirstStar", 4, "the value of 'a' is '*x'", "one '*' at the end",
+     "{match: {a: \"*x\"}, limits: {r: 1}}"},
     {"ValueWithKey", 4, "unknown key 'prefix'", "exact",
      "{match: {a: {prefix: x}}, limits: {r: 1}}"},
     {"ControlCharacter", 4, "value 'x\\x01y' has", "", "{match: {a: \"x\\x01y\"}, limits: {r: 1}}"},

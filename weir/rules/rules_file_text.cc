@@ -18,7 +18,7 @@ std::string TextOfEntry(const EntryPattern& entry) {
   if (entry.kind == EntryPattern::Kind::kPrefix) {
     return entry.text.empty() ? key : fmt::format("{{{}: {}}}", key, YamlText(entry.text + '*'));
   }
-  const bool needs_exact = entry.text.empty() || entry.text.ends_with('*');
+  const bool needs_exact = entry.text.empty() || entry.text.find('*') != std::string::npos;
   const std::string value = YamlText(entry.text);
   return needs_exact ? fmt::format("{{{}: {{exact: {}}}}}", key, value)
                      : fmt::format("{{{}: {}}}", key, value);

@@ -74,10 +74,24 @@ Result<Exit> ShowEntity(const EntityOptions& options, Context& context, Backend&
   return Exit::kDone;
 }
 
+// The children of a deleted entity keep it as their parent, and still charge it if they cascade.
 Result<Exit> RemoveEntity(const EntityOptions& options, Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(
+      const auto children,
+      ListEntities(backend.config(), options.id, context.RequestDeadlines(), &context.left_out()));
   WEIR_RETURN_IF_ERROR(
       ApplyChanges(backend.config(), {DeleteEntity{options.id}}, context.StoreDeadline()));
-  context.Answer({{"deleted", options.id}}, "deleted entity " + options.id);
+  Json json = {{"deleted", options.id}, {"children", Json::array()}};
+  for (const EntityRecord& child : children) json["children"].push_back(child.entity.id);
+  std::string text = "deleted entity " + options.id;
+  if (!children.empty()) {
+    text +=
+        fmt::format("\nit is still the parent of {}, without limits of its own: {}",
+                    children.size() == 1 ? "1 entity" : fmt::format("{} entities", children.size()),
+                    children.front().entity.id);
+    if (children.size() > 1) text += ", ...";
+  }
+  context.Answer(json, text);
   return Exit::kDone;
 }
 

@@ -1,10 +1,10 @@
 // weir store: checks the files of a store, copies them, and repairs them.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/weir/options.h"
@@ -105,22 +105,58 @@ Result<Exit> CheckStore(const StoreCall& call) {
   return Exit::kFailed;
 }
 
+std::string CopyOf(const StoreFile& file, const StoreCall& call) {
+  return call.options.to + file.path.substr(call.path.size());
+}
+
+// Returns kAlreadyExists if a file of the copy exists.
+Status CheckFree(const StoreCall& call) {
+  for (const StoreFile& file : call.files) {
+    const std::string to = CopyOf(file, call);
+    std::error_code problem;
+    const auto type = std::filesystem::symlink_status(to, problem).type();
+    if (type == std::filesystem::file_type::not_found) continue;
+    return Fail(
+        Code::kAlreadyExists,
+        fmt::format("{} exists already; nothing is copied; give another name, or remove it", to));
+  }
+  return {};
+}
+
+// Removes the copies that were made before the one that failed: together they are no backup.
+Status BackUpAll(const StoreCall& call) {
+  WEIR_RETURN_IF_ERROR(CheckFree(call));
+  for (std::size_t i = 0; i < call.files.size(); ++i) {
+    Status copied = BackUpFile(call.files[i], CopyOf(call.files[i], call));
+    if (copied) continue;
+    for (std::size_t made = 0; made < i; ++made) {
+      std::error_code problem;
+      std::filesystem::remove(CopyOf(call.files[made], call), problem);
+    }
+    copied.error().message += "; no copy is left";
+    return copied;
+  }
+  return {};
+}
+
 Result<Exit> BackUpStore(const StoreCall& call) {
+  WEIR_RETURN_IF_ERROR(BackUpAll(call));
   Json json = {{"files", Json::array()}};
   std::string text;
   for (const StoreFile& file : call.files) {
-    const std::string to = call.options.to + file.path.substr(call.path.size());
-    const Status copied = BackUpFile(file, to);
-    if (!copied) {
-      return Fail(copied.error().code,
-                  fmt::format("{}; {} of {} files are copied", copied.error().message,
-                              json["files"].size(), call.files.size()));
-    }
+    const std::string to = CopyOf(file, call);
     json["files"].push_back({{"file", file.path}, {"copy", to}});
     text += fmt::format("{} -> {}\n", file.path, to);
   }
   call.context.Answer(json, text);
   return Exit::kDone;
+}
+
+// Returns whether the repaired file lacks records of the damaged one.
+bool LacksRecords(const FileRepair& repair) {
+  const sqlite::PageScan& scan = repair.salvaged.scan;
+  return scan.unreadable + scan.lost_records + repair.salvaged.unknown > 0 || !scan.log_whole ||
+         repair.damage.count() > 0;
 }
 
 Json RepairJson(const StoreFile& file, const FileRepair& repair) {
@@ -131,6 +167,7 @@ Json RepairJson(const StoreFile& file, const FileRepair& repair) {
   json["pages"] = repair.salvaged.scan.pages;
   json["unreadable_pages"] = repair.salvaged.scan.unreadable;
   json["lost_records"] = repair.salvaged.scan.lost_records + repair.salvaged.unknown;
+  json["lacks_records"] = LacksRecords(repair);
   json["emptied_buckets"] = repair.emptied_buckets;
   json["tables"] = TablesJson(repair.result);
   json["damage"] = DamageJson(repair.damage);
@@ -144,12 +181,11 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
   }
   const Salvaged& salvaged = repair.salvaged;
   text += fmt::format("{}: repaired; the damaged file is kept as {}\n", file.path, repair.kept_as);
-  for (const auto& [table, salvaged_rows] : salvaged.rows) {
-    // Damaged rows are left out, and the repair adds a setting of its own.
-    const auto present = repair.result.rows.find(table);
-    const std::uint64_t saved =
-        present == repair.result.rows.end() ? 0 : std::min(salvaged_rows, present->second);
-    if (saved > 0) text += fmt::format("  {} rows saved: {}\n", table, saved);
+  for (const auto& [table, rows] : repair.result.rows) {
+    const bool may_be_lost = table == "bucket" || table == "entity" || table == "level";
+    if (rows > 0 || (may_be_lost && LacksRecords(repair))) {
+      text += fmt::format("  {} rows saved: {}\n", table, rows);
+    }
   }
   const std::uint64_t lost_records = salvaged.scan.lost_records + salvaged.unknown;
   if (salvaged.scan.unreadable + lost_records > 0) {
@@ -157,7 +193,8 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
                         salvaged.scan.unreadable, salvaged.scan.pages, lost_records);
   }
   if (file.kind == StoreFile::Kind::kState && salvaged.scan.unreadable + lost_records > 0) {
-    text += "  buckets whose records are lost begin empty, and lost limits do not apply\n";
+    text +=
+        "  lost limits do not apply; a lost bucket begins full if the file has no usage of it\n";
   }
   AppendDamage(repair.damage, text);
   if (!salvaged.scan.free_pages_known) {
@@ -177,6 +214,7 @@ Result<Exit> RepairStore(const StoreCall& call) {
   }
   Json json = {{"files", Json::array()}};
   std::string text;
+  bool lacks_records = false;
   for (const StoreFile& file : call.files) {
     WEIR_ASSIGN_OR_RETURN(
         const FileRepair repair,
@@ -184,9 +222,15 @@ Result<Exit> RepairStore(const StoreCall& call) {
                           .lock_wait = {.longest = call.context.common().lock_wait}}));
     json["files"].push_back(RepairJson(file, repair));
     AppendRepair(file, repair, text);
+    lacks_records = lacks_records || LacksRecords(repair);
   }
   call.context.Answer(json, text);
-  return Exit::kDone;
+  if (!lacks_records) return Exit::kDone;
+  call.context.Warn(fmt::format(
+      "sqlite:{} is repaired, but lacks what was damaged; where limits are missing, looser ones "
+      "apply: {} compares them with a limits file",
+      call.path, call.context.QuotedCommand("limits plan")));
+  return Exit::kFailed;
 }
 
 using RunOnStore = Result<Exit> (*)(const StoreCall&);

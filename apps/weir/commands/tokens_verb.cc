@@ -90,11 +90,13 @@ void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reser
   CLI::App& verb = AddVerb(group, "take", "Take tokens, all or none", options, chosen,
                            OnReservations(with_reservations, TakeAccountTokens));
   AddAccount(verb, options->key);
+  CLI::Option* window =
+      AddParsed(verb, "--window", options->window, ParseWindow, "length of a window, like 10s")
+          ->option_text("DURATION");
   AddParsed(verb, "--tokens,--limit", options->limit, ParseTokenCount,
             "tokens in each window, if the limits table has no row for the account")
-      ->option_text("N");
-  AddParsed(verb, "--window", options->window, ParseWindow, "length of a window, like 10s")
-      ->option_text("DURATION");
+      ->option_text("N")
+      ->needs(window);
   AddParsed(verb, "--count", options->count, ParseTokenCount,
             "number of tokens to take (default: 1)")
       ->option_text("N");

@@ -15,7 +15,6 @@
 #include "weir/embedded/reservation/file_reservation_rows.h"
 #include "weir/embedded/rows/clock_rows.h"
 #include "weir/embedded/rows/config_rows.h"
-#include "weir/embedded/rows/setting_rows.h"
 #include "weir/store/reservation/reservation_checks.h"
 
 namespace weir {
@@ -32,6 +31,27 @@ Result<std::uint64_t> CopyEmptied(const BucketTable& from, BucketTable& to, Unix
   WEIR_ASSIGN_OR_RETURN(Page<BucketRecord> page, from.List({}, {.cursor = {}, .limit = SIZE_MAX}));
   for (BucketRecord& record : page.items) to.Load(EmptiedAt(std::move(record), now));
   return page.items.size();
+}
+
+// Adds an empty bucket for each entity and resource that has usage, but no bucket in `read`: its
+// record may be lost. Returns their number.
+Result<std::uint64_t> AddUsedBuckets(sqlite::Connection& connection, const BucketTable& read,
+                                     const ConfigTable& config, UnixMillis now,
+                                     BucketTable& emptied) {
+  WEIR_ASSIGN_OR_RETURN(auto rows,
+                        connection.Prepare("SELECT DISTINCT entity, resource FROM usage"));
+  std::uint64_t added = 0;
+  Result<bool> row = true;
+  while ((row = rows.Step()) && *row) {
+    BucketKey key{std::string(rows.Text(0)), std::string(rows.Text(1)), 0};
+    const bool is_key =
+        CheckBucketText("entity", key.entity) && CheckBucketText("resource", key.resource);
+    if (!is_key || read.Read(key)) continue;
+    emptied.Load(EmptyBucket(std::move(key), config, now));
+    ++added;
+  }
+  if (!row) return Fail(std::move(row.error()));
+  return added;
 }
 
 // Returns the present bucket time of the file.
@@ -55,15 +75,17 @@ Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& r
   const bool is_doubtful = MayLackChanges(repair.salvaged);
   if (is_doubtful) {
     WEIR_ASSIGN_OR_RETURN(repair.emptied_buckets, CopyEmptied(read, emptied, now));
+    WEIR_RETURN_IF_ERROR(file.Read([&](sqlite::Connection& connection) {
+      return AddUsedBuckets(connection, read, config, now, emptied).map([&](std::uint64_t added) {
+        repair.emptied_buckets += added;
+      });
+    }));
   }
   const BucketTable& buckets = is_doubtful ? emptied : read;
   WEIR_RETURN_IF_ERROR(file.log().Rewrite(buckets));
-  const auto write_settings = [&](sqlite::Connection& connection) {
-    return RewriteConfig(connection, config).and_then([&] {
-      return is_doubtful ? WriteEmptiedAt(connection, now) : Status();
-    });
-  };
-  WEIR_RETURN_IF_ERROR(file.Write(write_settings, StateFile::Sync::kAlways));
+  WEIR_RETURN_IF_ERROR(
+      file.Write([&](sqlite::Connection& connection) { return RewriteConfig(connection, config); },
+                 StateFile::Sync::kAlways));
   for (const RowCheck& check : RecordChecks()) {
     WEIR_RETURN_IF_ERROR(file.Read([&](sqlite::Connection& connection) {
       return CheckRows(connection, check, DamagedRows::kRemove, file.damage())

@@ -10,7 +10,6 @@
 #include "weir/embedded/rows/audit_rows.h"
 #include "weir/embedded/rows/bucket_reader.h"
 #include "weir/embedded/rows/clock_rows.h"
-#include "weir/embedded/rows/setting_rows.h"
 #include "weir/embedded/rows/usage_rows.h"
 #include "weir/store/reservation/reservation_checks.h"
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "weir/embedded/rows/audit_rows.h"
 #include "weir/embedded/rows/bucket_rows.h"
 #include "weir/embedded/rows/config_rows.h"
-#include "weir/embedded/rows/setting_rows.h"
 
 namespace weir {
 namespace {
@@ -125,11 +123,7 @@ Status StateFile::Load(BucketTable& buckets, ConfigTable& config, UnixMillis now
 
 Status StateFile::LoadAllBuckets(const BucketsToLoad& context) {
   WEIR_ASSIGN_OR_RETURN(const ChangeIndex index, log_->Read(damage_));
-  WEIR_RETURN_IF_ERROR(LoadBuckets(connection_, index, context));
-  WEIR_ASSIGN_OR_RETURN(const auto emptied_at, ReadEmptiedAt(connection_));
-  // Bucket time may restart at an earlier time on the next boot.
-  if (emptied_at) context.buckets.EmptyAbsentBuckets(std::min(*emptied_at, context.now));
-  return {};
+  return LoadBuckets(connection_, index, context);
 }
 
 Result<ClockOnBoot> StateFile::ReadClock(const BootIdentity& boot, const Clock& clock) {

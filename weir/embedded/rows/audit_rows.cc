@@ -6,11 +6,12 @@
 
 #include "weir/embedded/rows/clock_rows.h"
 #include "weir/embedded/rows/detail_text.h"
-#include "weir/embedded/rows/setting_rows.h"
 #include "weir/store/config/audit_table.h"
 
 namespace weir {
 namespace {
+
+constexpr std::string_view kRetentionSetting = "audit_retention_days";
 
 void BindOptional(sqlite::Statement& statement, int parameter,
                   const std::optional<std::string>& text) {
@@ -70,6 +71,23 @@ Status DeleteOld(sqlite::Connection& connection, milliseconds counted) {
 }
 
 }  // namespace
+
+bool IsSettingRow(const sqlite::Statement& row) {
+  return row.Text(0) == kRetentionSetting && row.IsInteger(1) && CheckRetention(row.Integer(1));
+}
+
+Result<std::int64_t> ReadRetention(sqlite::Connection& connection) {
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement select,
+                        connection.Prepare("SELECT name, value FROM setting WHERE name = ?"));
+  WEIR_ASSIGN_OR_RETURN(const bool is_set, select.Bind(1, kRetentionSetting).Step());
+  return is_set && IsSettingRow(select) ? select.Integer(1) : kAuditRetentionDays;
+}
+
+Status WriteRetention(sqlite::Connection& connection, std::int64_t days) {
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement replace,
+                        connection.Prepare("INSERT OR REPLACE INTO setting VALUES(?, ?)"));
+  return replace.Bind(1, kRetentionSetting).Bind(2, days).Run();
+}
 
 bool IsEventRow(const sqlite::Statement& row) {
   AuditEvent event;

@@ -24,6 +24,14 @@ struct AuditMoment {
 [[nodiscard]] Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
                                  const AuditMoment& moment);
 
+/// Returns the retention of new events in days. A row that is invalid counts as absent.
+[[nodiscard]] Result<std::int64_t> ReadRetention(sqlite::Connection& connection);
+/// Sets the retention of new events. REQUIRES: CheckRetention accepts `days`; a transaction, unless
+/// this is the only change.
+[[nodiscard]] Status WriteRetention(sqlite::Connection& connection, std::int64_t days);
+/// Returns whether a row of the table `setting` is valid. `row` has all columns.
+bool IsSettingRow(const sqlite::Statement& row);
+
 /// Lists events, as AuditLog::List. An unreadable row is noted in `damage`, and in
 /// Page::unreadable. REQUIRES: CheckAuditPage holds.
 [[nodiscard]] Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection,

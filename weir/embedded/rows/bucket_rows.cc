@@ -39,6 +39,14 @@ void AddEmpty(const Limit& limit, std::int64_t tokens, BucketRecord& record) {
   record.bucket.meters.back().tokens = std::min<std::int64_t>(tokens, 0);
 }
 
+// Adds the configured limits that the bucket lacks, without tokens. Limits that it gets later have
+// no tokens either.
+void AddConfigured(const ConfigTable& config, BucketRecord& record) {
+  for (const Limit& limit : ConfiguredFor(record.key, config)) AddEmpty(limit, 0, record);
+  record.extras.last_left = record.bucket.time;
+  record.extras.left_full = record.bucket.time + milliseconds(kMaxPeriodMillis);
+}
+
 // Loads buckets in three steps: the changes of the log, the rows of the table, and at last the
 // doubtful buckets, whose latest state is unknown. A doubtful bucket gets the limits that any
 // source knows, and no tokens.
@@ -81,13 +89,8 @@ class Loader {
   }
 
   void LoadDoubtful() {
-    for (auto& [key, record] : doubtful_) {
-      for (const Limit& limit : ConfiguredFor(key, context_.config)) {
-        AddEmpty(limit, 0, record);
-      }
-      // Limits that the bucket gets later have no tokens either.
-      record.extras.last_left = context_.now;
-      record.extras.left_full = context_.now + milliseconds(kMaxPeriodMillis);
+    for (auto& [_, record] : doubtful_) {
+      AddConfigured(context_.config, record);
       // Loaded as a change, so that the next process does not find the damaged row again.
       context_.buckets.Load(std::move(record), BucketTable::Loaded::kAsChange);
     }
@@ -175,6 +178,12 @@ class Loader {
 };
 
 }  // namespace
+
+BucketRecord EmptyBucket(BucketKey key, const ConfigTable& config, UnixMillis now) {
+  BucketRecord record = Blank(std::move(key), now);
+  AddConfigured(config, record);
+  return record;
+}
 
 BucketRecord EmptiedAt(BucketRecord record, UnixMillis now) {
   record.bucket.time = std::max(record.bucket.time, now);

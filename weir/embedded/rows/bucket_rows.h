@@ -17,6 +17,10 @@ struct BucketsToLoad {
   UnixMillis now;
 };
 
+/// Returns a bucket without tokens as of `now`, with the limits that are configured for it. Limits
+/// that it gets later have no tokens either.
+BucketRecord EmptyBucket(BucketKey key, const ConfigTable& config, UnixMillis now);
+
 /// Returns the bucket without tokens, as of `now` or its own later time. Debt stays.
 BucketRecord EmptiedAt(BucketRecord record, UnixMillis now);
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "weir/embedded/rows/audit_rows.h"
-#include "weir/embedded/rows/setting_rows.h"
 #include "weir/embedded/rows/usage_rows.h"
 
 namespace weir {

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -173,32 +171,14 @@ void TakeOverride(BucketState& state, const Charge& charge, UnixMillis now) {
 
 }  // namespace
 
-BucketState NewBucketState(const TargetPtr& target, UnixMillis now, const BucketState* absent) {
-  const ExtraMeters* extras = absent == nullptr ? nullptr : absent->extras.get();
-  const UnixMillis time = extras == nullptr ? now : std::max(now, extras->last_left);
-  BucketState state{.target = target, .bucket = {.time = time, .meters = {}}, .extras = {}};
+BucketState NewBucketState(const TargetPtr& target, UnixMillis now) {
+  BucketState state{.target = target, .bucket = {.time = now, .meters = {}}, .extras = {}};
   if (target->source == LimitSource::kOverride) {
     state.target = MakeTarget(target->key, {});
-    if (extras == nullptr) return state;
-    for (const Limit& limit : target->limits) {
-      ExtrasOf(state).meters.push_back(ExtraOf(extras, limit, time));
-    }
     return state;
   }
   state.bucket.meters.reserve(target->limits.size());
-  for (const Limit& limit : target->limits) {
-    state.bucket.meters.push_back(ExtraOf(extras, limit, time).meter);
-  }
-  return state;
-}
-
-BucketState StateEmptiedAt(BucketKey key, UnixMillis time) {
-  BucketState state{.target = MakeTarget(std::move(key), {}),
-                    .bucket = {.time = time, .meters = {}},
-                    .extras = std::make_unique<ExtraMeters>()};
-  state.extras->last_left = time;
-  // Later than any limit of practical use is full.
-  state.extras->left_full = {std::numeric_limits<std::int64_t>::max()};
+  for (const Limit& limit : target->limits) state.bucket.meters.push_back(FullMeter(limit.quota));
   return state;
 }
 

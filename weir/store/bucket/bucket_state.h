@@ -37,14 +37,7 @@ struct BucketState {
 };
 
 /// Returns the state of a bucket that was never used. For an override, it has no configured meters.
-/// If `absent` is not null, it is the state of all buckets that were never used: its limits begin
-/// with what they have there.
-BucketState NewBucketState(const TargetPtr& target, UnixMillis now,
-                           const BucketState* absent = nullptr);
-
-/// Returns the state of a bucket without configured limits, of which all limits were empty at
-/// `time`.
-BucketState StateEmptiedAt(BucketKey key, UnixMillis time);
+BucketState NewBucketState(const TargetPtr& target, UnixMillis now);
 
 /// Conversions from and to the stored form.
 BucketState StateOf(BucketRecord record);

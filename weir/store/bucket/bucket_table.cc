@@ -45,7 +45,8 @@ void Judge(const MeterView& view, LimitStatus& status) {
   status.exceeded = status.retry_after > milliseconds(0);
 }
 
-// Returns true if no amount is positive.
+// Returns true if no amount is positive. A bucket that does not exist is full, so returning tokens
+// to it changes nothing.
 bool GivesBackOnly(const Charge& charge) {
   return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount <= 0; });
 }
@@ -85,9 +86,8 @@ class BucketTable::Locks {
 struct BucketTable::Found {
   BucketStripe* stripe = nullptr;
   BucketEntry* entry = nullptr;
-  const BucketState* absent = nullptr;  // the state if there is no entry
 
-  const BucketState* state() const { return entry == nullptr ? absent : &entry->state; }
+  const BucketState* state() const { return entry == nullptr ? nullptr : &entry->state; }
 };
 
 BucketTable::BucketTable(BucketTableOptions options)
@@ -107,8 +107,7 @@ std::size_t BucketTable::StripeOf(std::size_t hash) const {
 
 BucketTable::Found BucketTable::Find(const Target& target) const {
   BucketStripe& stripe = *stripes_[StripeOf(target.hash)];
-  return {
-      .stripe = &stripe, .entry = stripe.Find({target.key, target.hash}), .absent = absent_.get()};
+  return {.stripe = &stripe, .entry = stripe.Find({target.key, target.hash})};
 }
 
 void BucketTable::SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report) {
@@ -240,8 +239,8 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, U
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (!Changes(charges[i])) continue;
-    if (IsForFullBucket(found[i], charges[i])) {
-      // The returned tokens were counted as use.
+    if (found[i].entry == nullptr && GivesBackOnly(charges[i])) {
+      // The bucket is full and stays full, but the returned tokens were counted as use.
       if (options_.count_use) {
         found[i].stripe->ReportUse(charges[i].target, {UseOfReturn(charges[i], now)});
       }
@@ -253,14 +252,10 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, U
   return {};
 }
 
-bool BucketTable::IsForFullBucket(const Found& found, const Charge& charge) const {
-  return found.state() == nullptr && GivesBackOnly(charge);
-}
-
 Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Found> found) {
   std::size_t needed = 0;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (found[i].entry == nullptr && !IsForFullBucket(found[i], charges[i])) ++needed;
+    if (found[i].entry == nullptr && !GivesBackOnly(charges[i])) ++needed;
   }
   if (needed == 0) return {};
   // Adds first and checks then, so that concurrent requests on other stripes cannot exceed the
@@ -275,9 +270,7 @@ Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Fou
 }
 
 BucketState& BucketTable::FindOrCreate(Found& found, const TargetPtr& target, UnixMillis now) {
-  if (found.entry == nullptr) {
-    found.entry = &found.stripe->Add(NewBucketState(target, now, absent_.get()));
-  }
+  if (found.entry == nullptr) found.entry = &found.stripe->Add(NewBucketState(target, now));
   found.stripe->MarkChanged(*found.entry);
   return found.entry->state;
 }
@@ -310,11 +303,8 @@ std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
   BucketStripe& stripe = *stripes_[StripeOf(hash)];
   const MutexLock lock(stripe.mutex);
   const BucketEntry* entry = stripe.Find({key, hash});
-  if (entry != nullptr) return RecordOf(entry->state);
-  if (absent_ == nullptr) return std::nullopt;
-  BucketRecord record = RecordOf(*absent_);
-  record.key = key;
-  return record;
+  if (entry == nullptr) return std::nullopt;
+  return RecordOf(entry->state);
 }
 
 Result<Page<BucketRecord>> BucketTable::List(const BucketFilter& filter,
@@ -361,10 +351,6 @@ void BucketTable::Load(BucketRecord record, Loaded loaded, BucketUse use) {
   entry.reported = true;
   if (loaded == Loaded::kAsChange) stripe.MarkChanged(entry);
   ++size_;
-}
-
-void BucketTable::EmptyAbsentBuckets(UnixMillis time) {
-  absent_ = std::make_unique<BucketState>(StateEmptiedAt({}, time));
 }
 
 void BucketTable::ReadState(const BucketKey& key,

@@ -95,9 +95,6 @@ class WEIR_API BucketTable {
   /// (kAsChange). For opening a file. REQUIRES: the table does not have the bucket.
   enum class Loaded { kAsKept, kAsChange };
   void Load(BucketRecord record, Loaded loaded = Loaded::kAsKept, BucketUse use = {});
-  /// From now on, a bucket that the table does not have is one that was empty at `time`, instead of
-  /// a full one. For opening a file that has lost buckets. REQUIRES: no concurrent calls.
-  void EmptyAbsentBuckets(UnixMillis time);
   /// Calls `read` with the state of a bucket, or null, under a lock of the table.
   void ReadState(const BucketKey& key, const std::function<void(const BucketState*)>& read) const;
 
@@ -138,8 +135,6 @@ class WEIR_API BucketTable {
   /// no space for new buckets.
   Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);
   Status TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
-  /// Returns true if an adjust changes nothing: it returns tokens to a bucket that is full.
-  bool IsForFullBucket(const Found& found, const Charge& charge) const;
   /// Adds the number of buckets that FindOrCreate will create for these charges to size_. Fails
   /// with kResourceExhausted if that exceeds max_buckets.
   [[nodiscard]] Status Reserve(std::span<const Charge> charges, std::span<const Found> found);
@@ -158,8 +153,6 @@ class WEIR_API BucketTable {
 
   BucketTableOptions options_;
   std::vector<std::unique_ptr<BucketStripe>> stripes_;
-  // The state of buckets that the table does not have; null: they are full.
-  std::unique_ptr<BucketState> absent_;
   std::unique_ptr<AdjustDedup> adjust_ids_;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> changed_by_refusal_ = false;

@@ -54,47 +54,6 @@ TEST(BucketTable, ARefusalIsNoChange) {
   EXPECT_EQ(Drain(table), Told{});
 }
 
-// Fails if: a bucket that a file has lost is full again, or never is; or is refilled at once by a
-// second use.
-TEST(BucketTable, ABucketThatMayBeLostWasEmptyAtTheTimeOfTheLoss) {
-  BucketTable table;
-  table.EmptyAbsentBuckets(kStart);
-  const TargetPtr acme = PerSecondTarget("acme", 10);
-  EXPECT_FALSE(Take(table, acme, 1, kStart + milliseconds(99)));
-  EXPECT_FALSE(Take(table, acme, 6, kStart + milliseconds(500)));
-  EXPECT_TRUE(Take(table, acme, 5, kStart + milliseconds(500)));
-  EXPECT_FALSE(Take(table, acme, 1, kStart + milliseconds(500)));
-  EXPECT_TRUE(Take(table, PerSecondTarget("zeta", 10), 10, kStart + milliseconds(1000)));
-  EXPECT_FALSE(Take(table, PerSecondTarget("yota", 10), 11, kStart + milliseconds(5000)));
-}
-
-TEST(BucketTable, ABucketThatMayBeLostIsEmptyForOverridesAndReaders) {
-  BucketTable table;
-  table.EmptyAbsentBuckets(kStart);
-  const TargetPtr acme = PerSecondTarget("acme", 10);
-  const TargetPtr override_of_acme = MakeTarget(acme->key, acme->limits, LimitSource::kOverride);
-  EXPECT_FALSE(Take(table, override_of_acme, 1, kStart));
-  EXPECT_TRUE(Take(table, override_of_acme, 3, kStart + milliseconds(300)));
-  EXPECT_FALSE(Take(table, override_of_acme, 1, kStart + milliseconds(300)));
-  const TargetPtr zeta = PerSecondTarget("zeta", 10);
-  const std::optional<BucketRecord> read = table.Read(zeta->key);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->key, zeta->key);
-  EXPECT_EQ(ViewOf(&*read, *zeta, 0, kStart + milliseconds(200)).meter.tokens, 2 * kMillitokens);
-}
-
-// Fails if: tokens that are returned to a bucket that is not full are lost.
-TEST(BucketTable, ABucketThatMayBeLostTakesTokensBack) {
-  BucketTable table;
-  table.EmptyAbsentBuckets(kStart);
-  const TargetPtr acme = PerSecondTarget("acme", 10);
-  const Charge back{acme, {-4 * kMillitokens}};
-  ASSERT_TRUE(table.Adjust({&back, 1}, {.high = 1, .low = 1}, kStart));
-  EXPECT_EQ(table.size(), 1U);
-  EXPECT_FALSE(Take(table, acme, 5, kStart));
-  EXPECT_TRUE(Take(table, acme, 4, kStart));
-}
-
 /// Records the time by which each reported bucket was ahead.
 class AheadLog final : public Log {
  public:
