@@ -98,7 +98,8 @@ BucketKey OverrideBucket(std::string_view domain, rules::Descriptor entries) {
           .resource = rules::OwnResource(domain).Expand({})};
 }
 
-// As in envoyproxy/ratelimit, the limit of a descriptor applies whether a rule matches or not.
+// As in envoyproxy/ratelimit, the limit of a descriptor applies whether a rule matches or not, and
+// also if the rule is a shadow, always charges, or is replaced (its GetLimit).
 Status PlanOverride(const RateLimitDescriptor& descriptor, BucketKey bucket,
                     PlannedDescriptor& planned) {
   WEIR_ASSIGN_OR_RETURN(Limit limit, OverrideOf(descriptor.limit()));
@@ -120,16 +121,16 @@ Result<PlannedDescriptor> Plan(const RateLimitRequest& request,
   PlannedDescriptor planned;
   const Entries entries = EntriesOf(descriptor);
   auto match = in_force.rules.Find(request.domain(), entries);
-  const bool states_limit = descriptor.has_limit() && in_force.rules.HasDomain(request.domain());
+  planned.states_limit = descriptor.has_limit() && in_force.rules.HasDomain(request.domain());
   if (match) planned.rule = match->rule;
-  if (!match && !states_limit) return planned;
-  if (match && match->rule->unlimited && !states_limit) return planned;
+  if (!match && !planned.states_limit) return planned;
+  if (match && match->rule->unlimited && !planned.states_limit) return planned;
   const Hits hits = HitsOf(request, descriptor, kind);
   planned.hits = hits.count;
-  planned.action = ActionOf(planned.rule, hits, kind);
-  planned.is_shadow = match && match->rule->shadow;
+  planned.action = ActionOf(planned.states_limit ? nullptr : planned.rule, hits, kind);
+  planned.is_shadow = !planned.states_limit && match->rule->shadow;
   if (planned.action == Action::kNone) return planned;
-  if (states_limit) {
+  if (planned.states_limit) {
     WEIR_RETURN_IF_ERROR(
         PlanOverride(descriptor, OverrideBucket(request.domain(), entries), planned));
     return planned;
@@ -148,9 +149,10 @@ Result<PlannedDescriptor> Plan(const RateLimitRequest& request,
 // Rules that another rule of the request replaces do not apply.
 void DropReplaced(DescriptorPlans& plan) {
   for (const PlannedDescriptor& other : plan) {
-    if (other.rule == nullptr || other.rule->replaces.empty()) continue;
+    if (other.rule == nullptr || other.states_limit || other.rule->replaces.empty()) continue;
     for (PlannedDescriptor& planned : plan) {
-      if (planned.rule == nullptr || planned.rule == other.rule) continue;
+      if (planned.rule == nullptr || planned.states_limit) continue;
+      if (planned.rule == other.rule) continue;
       if (std::ranges::find(other.rule->replaces, planned.rule->name) ==
           other.rule->replaces.end()) {
         continue;

@@ -36,11 +36,12 @@ struct PlannedDescriptor {
   const rules::Rule* rule = nullptr;  ///< lives as long as the rules; null: none matches
   bool is_shadow = false;             ///< it never refuses the request, and is decided by itself
   bool is_replaced = false;           ///< the rule of another descriptor replaces it
-  std::uint64_t hits = 0;             ///< 0: a look
-  std::string entity{};               ///< empty if there is a target
-  std::string resource{};             ///< empty if there is a target
-  Amounts amounts;                    ///< of all hits; for a look, of one hit; not negative
-  TargetPtr target{};                 ///< the rule's own limits, or those of the request
+  bool states_limit = false;  ///< the limit of the request applies, without the rule's terms
+  std::uint64_t hits = 0;     ///< 0: a look
+  std::string entity{};       ///< empty if there is a target
+  std::string resource{};     ///< empty if there is a target
+  Amounts amounts;            ///< of all hits; for a look, of one hit; not negative
+  TargetPtr target{};         ///< the rule's own limits, or those of the request
 
   /// The views refer to this descriptor.
   AcquirePart Part() const { return {entity, resource, amounts, target}; }

@@ -1,9 +1,11 @@
 #include "weir/service/pending_check.h"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
+#include "weir/limiter/adjustment.h"
 #include "weir/service/check_failure.h"
 
 namespace weir::service {
@@ -23,6 +25,11 @@ Error ToCaller(Error error, bool caller_has_time) {
 bool IsDecided(const PlannedDescriptor& planned) {
   return planned.action == PlannedDescriptor::Action::kTake ||
          planned.action == PlannedDescriptor::Action::kLook;
+}
+
+// A caller may state any number of hits; a sum of them must not overflow.
+std::uint64_t CountedHits(const PlannedDescriptor& planned) {
+  return std::min<std::uint64_t>(planned.hits, std::numeric_limits<std::uint32_t>::max());
 }
 
 bool IsCorrection(const PlannedDescriptor& planned) {
@@ -80,9 +87,10 @@ void PendingCheck::Start(DescriptorPlans plan, ActiveRulesPtr rules) {
   plan_ = std::move(plan);
   rules_ = std::move(rules);
   results_.resize(plan_.size());
+  has_decision_ = std::ranges::any_of(plan_, IsDecided);
   Begin();
   StartShadows();
-  StartCorrections(std::ranges::any_of(plan_, IsDecided));
+  StartCorrections();
   StartTakes(Select(Action::kLook));
   End();
 }
@@ -109,22 +117,49 @@ void PendingCheck::StartShadows() {
   }
 }
 
-// Makes all corrections in one adjust. If the request has a decision, the response does not wait
-// for the adjust: charges without a decision must not delay the caller.
-void PendingCheck::StartCorrections(bool has_decision) {
-  std::vector<AcquirePart> parts;
-  for (const PlannedDescriptor& planned : plan_) {
-    if (IsCorrection(planned)) parts.push_back(planned.Correction());
+void PendingCheck::StartCorrections() {
+  Indices together;
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    if (!IsCorrection(plan_[i])) continue;
+    if (plan_[i].is_shadow) {
+      Correct({i});
+    } else {
+      together.push_back(i);
+    }
   }
-  if (parts.empty()) return;
-  if (!has_decision) Begin();
-  terms_.limiter.Debit(parts, store_deadline_,
-                       Here<void>([has_decision](PendingCheck& self, Status status) {
-                         if (!status) self.NoteLostCharge(status.error());
-                         if (has_decision) return;
-                         if (!status) self.error_ = std::move(status.error());
-                         self.End();
-                       }));
+  if (!together.empty()) Correct(std::move(together));
+}
+
+// If the request has a decision, the response does not wait for the adjust: charges without a
+// decision must not delay the caller.
+void PendingCheck::Correct(Indices indices) {
+  std::vector<AcquirePart> parts;
+  for (const std::size_t i : indices) parts.push_back(plan_[i].Correction());
+  if (!has_decision_) Begin();
+  terms_.limiter.Debit(
+      parts, store_deadline_,
+      Here<void>([indices = std::move(indices)](PendingCheck& self, Status status) {
+        self.OnCorrected(indices, std::move(status));
+        if (!self.has_decision_) self.End();
+      }));
+}
+
+// One descriptor that cannot be charged must not save the others from their charges.
+void PendingCheck::OnCorrected(const Indices& indices, Status status) {
+  const PlannedDescriptor& first = plan_[indices.front()];
+  if (status) {
+    has_corrected_ |= !first.is_shadow;
+    return;
+  }
+  const bool is_refused = StateAfter(status) == Adjustment::State::kRefused;
+  if (is_refused && indices.size() > 1) {
+    for (const std::size_t i : indices) Correct({i});
+    return;
+  }
+  for (const std::size_t i : indices) results_[i].is_undecided = true;
+  if (first.is_shadow) return NoteUndecided(first, status.error());
+  NoteLostCharge(status.error());
+  if (!has_decision_) lost_ = std::move(status.error());
 }
 
 // A look that finds too little refuses the takes as well: looks come first.
@@ -173,9 +208,7 @@ void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
 
 void PendingCheck::OnUndecided(const Error& error) {
   terms_.counts.undecided.Add();
-  const rules::Rule* rule = plan_[asked_.front()].rule;
-  terms_.log.Undecided(ids_, rule == nullptr ? std::string_view() : rule->name, error.message,
-                       loop_.clock().Now());
+  NoteUndecided(plan_[asked_.front()], error);
   is_refused_ = true;
   RefuseAsked();
 }
@@ -205,8 +238,7 @@ void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outco
     return;
   }
   results_[index].is_undecided = true;
-  terms_.log.Undecided(ids_, planned.rule == nullptr ? std::string_view() : planned.rule->name,
-                       outcome.error().message, loop_.clock().Now());
+  NoteUndecided(planned, outcome.error());
 }
 
 void PendingCheck::End() {
@@ -214,6 +246,8 @@ void PendingCheck::End() {
 }
 
 void PendingCheck::Respond() {
+  // If some of the charges were made, a retry after an error would make them again.
+  if (!error_ && !has_corrected_) error_ = std::move(lost_);
   if (error_) return RespondWithError(*std::move(error_));
   CountRules();
   if (is_unprotected_) terms_.counts.unprotected.Add();
@@ -232,6 +266,11 @@ void PendingCheck::RespondWithError(Error error) {
   writer_.Finish(Fail(std::move(error)), details);
 }
 
+void PendingCheck::NoteUndecided(const PlannedDescriptor& planned, const Error& error) {
+  terms_.log.Undecided(ids_, planned.rule == nullptr ? std::string_view() : planned.rule->name,
+                       error.message, loop_.clock().Now());
+}
+
 void PendingCheck::NoteLostCharge(const Error& error) {
   terms_.counts.lost_charges.Add();
   terms_.log.ChargeLost(ids_, error, loop_.clock().Now());
@@ -243,7 +282,8 @@ void PendingCheck::CountRules() {
     const PlannedDescriptor& planned = plan_[i];
     if (planned.rule == nullptr || planned.is_replaced) continue;
     CountRule(planned, results_[i]);
-    if (std::exchange(has_counted_domain, true)) continue;
+    // The check before a report has counted the request.
+    if (kind_ == CheckKind::kReport || std::exchange(has_counted_domain, true)) continue;
     DomainCounts& domain = *rules_->CountsOf(*planned.rule).domain;
     (is_refused_ ? domain.refused : domain.admitted).Add();
   }
@@ -254,17 +294,17 @@ void PendingCheck::CountRule(const PlannedDescriptor& planned, const DescriptorR
   if (result.is_undecided) return counts.undecided.Add();
   if (result.is_over) {
     counts.over.Add();
-    return counts.hits_over.Add(planned.hits);
+    return counts.hits_over.Add(CountedHits(planned));
   }
   if (planned.is_shadow && result.state && result.state->is_over) {
     counts.shadow_over.Add();
-    return counts.hits_shadow_over.Add(planned.hits);
+    return counts.hits_shadow_over.Add(CountedHits(planned));
   }
   // In a request that is refused, the takes within their limits were not charged.
   const bool is_left_out = is_refused_ && !planned.is_shadow && IsDecided(planned);
   if (is_left_out || planned.action == Action::kGiveBack) return;
   counts.within.Add();
-  counts.hits_within.Add(planned.hits);
+  counts.hits_within.Add(CountedHits(planned));
 }
 
 }  // namespace weir::service

@@ -51,7 +51,11 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   // Returns the descriptors with this action, without those of shadow rules.
   Indices Select(Action action) const;
   void StartShadows();
-  void StartCorrections(bool has_decision);
+  // Makes the corrections of all descriptors in one adjust, and those of shadow rules alone.
+  void StartCorrections();
+  void Correct(Indices indices);
+  // `indices` are the descriptors of one Correct.
+  void OnCorrected(const Indices& indices, Status status);
   void StartTakes(const Indices& looks);
   // Sends the parts of these descriptors to the limiter. If `only_look`, nothing is taken.
   void Acquire(Indices indices, bool only_look);
@@ -68,6 +72,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void End();
   void Respond();
   void RespondWithError(Error error);
+  void NoteUndecided(const PlannedDescriptor& planned, const Error& error);
   void NoteLostCharge(const Error& error);
   void CountRules();
   void CountRule(const PlannedDescriptor& planned, const DescriptorResult& result);
@@ -95,6 +100,9 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   Indices asked_;
   bool asks_to_look_ = false;
   std::size_t awaited_ = 0;
+  bool has_decision_ = false;   // of at least one descriptor
+  bool has_corrected_ = false;  // a charge or return without a decision was made
+  std::optional<Error> lost_;   // of such a charge, in a request without a decision
   bool is_refused_ = false;
   bool is_unprotected_ = false;
   std::optional<Error> error_;

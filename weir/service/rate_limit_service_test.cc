@@ -51,6 +51,9 @@ domains:
         resource: llm
         amounts: {rpm: 1}
         shadow: true
+      - match: {path: /replacing}
+        limits: {requests: 10/min}
+        replaces: [edge/user=*]
       - match: tenant
         entity: "{tenant}"
         resource: llm
@@ -94,6 +97,9 @@ class Request {
  private:
   RateLimitRequest message_;
 };
+
+constexpr char kCheck[] = "/kuadrant.service.ratelimit.v1.RateLimitService/CheckRateLimit";
+constexpr char kReport[] = "/kuadrant.service.ratelimit.v1.RateLimitService/Report";
 
 class RateLimitServiceTest : public testing::Test {
  protected:
@@ -313,8 +319,6 @@ TEST_F(RateLimitServiceTest, BadRequestsAreRefusedWithTheCause) {
 }
 
 TEST_F(RateLimitServiceTest, KuadrantsCheckChargesNothingAndItsReportAlwaysCharges) {
-  constexpr char kCheck[] = "/kuadrant.service.ratelimit.v1.RateLimitService/CheckRateLimit";
-  constexpr char kReport[] = "/kuadrant.service.ratelimit.v1.RateLimitService/Report";
   const RateLimitResponse checked = Ask(Request().RequestHits(99).Add("user", "ann"), kCheck);
   EXPECT_EQ(checked.overall_code(), RateLimitResponse::OK);
   EXPECT_EQ(checked.statuses_size(), 0);
@@ -392,6 +396,55 @@ TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {
   const auto& counts = *counts_by_name_.ByRule().at({"edge", "edge/ghost=*"});
   EXPECT_EQ(counts.undecided.Value(), 2U);
   EXPECT_EQ(counts.within.Value(), 0U);
+}
+
+// Fails if: a client that adds a descriptor without limits escapes the charges of the others.
+TEST_F(RateLimitServiceTest, AChargeThatCannotBeMadeDoesNotSaveTheOthers) {
+  for (const char* key : {"tenant", "ghost"}) {
+    EXPECT_EQ(Ask(Request().Add("user", "ann").Add(key, "nobody"), kReport).overall_code(),
+              RateLimitResponse::OK);
+  }
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 8U);
+  EXPECT_EQ(counts_.lost_charges.Value(), 1U) << "that of the rule that is no shadow";
+  const auto& counts = *counts_by_name_.ByRule().at({"edge", "edge/ghost=*"});
+  EXPECT_EQ(counts.undecided.Value(), 1U);
+  EXPECT_EQ(counts.within.Value(), 0U);
+  const auto none = Send(kReport, Request().Add("tenant", "nobody").Bytes());
+  EXPECT_EQ(none.fields.at("grpc-status"), "3") << "no charge was made";
+}
+
+// As in envoyproxy/ratelimit: the limit of a request is no shadow, is decided, and is not replaced.
+TEST_F(RateLimitServiceTest, ALimitInTheRequestDoesNotHaveTheTermsOfTheRule) {
+  for (const char* path : {"/shadow", "/always"}) {
+    EXPECT_EQ(CodeOf(Request().Add("path", path).Override(1)), RateLimitResponse::OK);
+    EXPECT_EQ(CodeOf(Request().Add("path", path).Override(1)), RateLimitResponse::OVER_LIMIT);
+  }
+  Request replaced;
+  replaced.Add("path", "/replacing").Add("user", "ann").Override(1);
+  EXPECT_EQ(CodeOf(replaced), RateLimitResponse::OK);
+  EXPECT_EQ(CodeOf(replaced), RateLimitResponse::OVER_LIMIT);
+  Request replacing;
+  replacing.Add("path", "/replacing").Override(1).Add("user", "bob");
+  EXPECT_EQ(CodeOf(replacing), RateLimitResponse::OK);
+  EXPECT_EQ(Ask(Request().Add("user", "bob").Hits(0)).statuses(0).limit_remaining(), 9U);
+}
+
+// Fails if: sums of hits overflow, so that a counter goes back.
+TEST_F(RateLimitServiceTest, CountersOfHitsDoNotGoBack) {
+  std::uint64_t before = 0;
+  for (int i = 0; i < 3; ++i) {
+    Ask(Request().Add("path", "/always").Hits(UINT64_MAX));
+    const auto counts = counts_by_name_.ByRule().at({"edge", "edge/path=/always"});
+    EXPECT_GT(counts->hits_within.Value(), before);
+    before = counts->hits_within.Value();
+  }
+}
+
+// limitador counts a request in its check, not again in its report.
+TEST_F(RateLimitServiceTest, AReportIsNoFurtherRequestOfItsDomain) {
+  Ask(Request().Add("user", "ann"), kCheck);
+  Ask(Request().Add("user", "ann"), kReport);
+  EXPECT_EQ(counts_by_name_.ByDomain().at("edge")->admitted.Value(), 1U);
 }
 
 // Fails if: looks are judged again after the takes, and refuse charged requests.

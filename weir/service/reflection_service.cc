@@ -15,6 +15,7 @@
 #include "grpc/reflection/v1/reflection.pb.h"
 #include "grpc/reflection/v1alpha/reflection.pb.h"
 #include "weir/grpc/call.h"
+#include "weir/grpc/status_text.h"
 
 namespace weir::service {
 namespace {
@@ -99,7 +100,8 @@ class Reflection final : public grpc::CallHandler {
 
   void SetFile(const FileDescriptor* file, std::string_view name, Response& response) {
     if (file == nullptr) {
-      return SetError(Code::kNotFound, fmt::format("'{}' is unknown", name.substr(0, 200)),
+      return SetError(Code::kNotFound,
+                      grpc::StatusMessage(fmt::format("'{}' is unknown", name.substr(0, 200))),
                       response);
     }
     std::set<const FileDescriptor*> known;

@@ -7,7 +7,7 @@
 namespace weir::app {
 namespace {
 
-constexpr nanoseconds kReportPause = std::chrono::seconds(10);
+constexpr nanoseconds kRetryPause = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -22,22 +22,21 @@ FileWatch::Attributes FileWatch::Read() const {
           .modified = found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-bool FileWatch::HasChanged() {
+bool FileWatch::HasChanged(Instant now) {
   const Attributes before = std::exchange(seen_, Read());
   if (seen_ == Attributes() && before != seen_) return false;
+  if (seen_ == failed_ && now < retry_at_) return false;
   return seen_ != read_;
 }
 
 void FileWatch::Acknowledge() {
   read_ = seen_;
-  report_again_ = {};
+  retry_at_ = {};
 }
 
-bool FileWatch::NoteFailure(Instant now) {
-  if (seen_ == failed_ && now < report_again_) return false;
+void FileWatch::NoteFailure(Instant now) {
   failed_ = seen_;
-  report_again_ = now + kReportPause;
-  return true;
+  retry_at_ = now + kRetryPause;
 }
 
 }  // namespace weir::app

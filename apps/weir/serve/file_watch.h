@@ -17,13 +17,13 @@ class FileWatch {
   /// The file as it is now counts as read: construct the watch before the first read.
   explicit FileWatch(std::string path);
   /// Looks, and returns whether the file differs from the one that was read last. A file that is
-  /// missing is a change from the second look on: before that it may be about to be replaced.
-  bool HasChanged();
+  /// missing is a change from the second look on: before that it may be about to be replaced. A
+  /// file that cannot be used is a change again only 10 s after NoteFailure: reading it takes time.
+  bool HasChanged(Instant now);
   /// The file that the last HasChanged saw, or a later one, has been read.
   void Acknowledge();
-  /// The file that the last HasChanged saw cannot be used. Returns whether to report that: for each
-  /// such file at once, and again after 10 s at the earliest.
-  bool NoteFailure(Instant now);
+  /// The file that the last HasChanged saw cannot be used.
+  void NoteFailure(Instant now);
 
  private:
   struct Attributes {
@@ -38,8 +38,8 @@ class FileWatch {
   const std::string path_;
   Attributes read_;    // of the file that was read last
   Attributes seen_;    // by the last HasChanged
-  Attributes failed_;  // of the last failure that was reported
-  Instant report_again_{};
+  Attributes failed_;  // of the file that could not be used
+  Instant retry_at_{};
 };
 
 }  // namespace weir::app

@@ -1,5 +1,6 @@
 #include "apps/weir/serve/process_setup.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -26,6 +27,8 @@ void RaiseDescriptorLimit() {
 
 Status PrepareServiceProcess() {
   std::signal(SIGPIPE, SIG_IGN);
+  // The library writes a line for each malformed message, without a bound.
+  google::protobuf::SetLogHandler(nullptr);
   RaiseDescriptorLimit();
   return CatchSignals(std::array{SIGHUP});
 }

@@ -20,16 +20,25 @@ Set Text(std::string ServeOptions::* field) {
   };
 }
 
-// Addresses that commas separate; "off" is none.
+// Addresses that commas separate.
 Set Addresses(std::vector<std::string> ServeOptions::* field) {
   return [field](ServeOptions& options, const std::string& text) -> Status {
     std::vector<std::string>& addresses = options.*field;
     addresses.clear();
-    for (std::size_t at = 0; text != "off" && at <= text.size();) {
+    for (std::size_t at = 0; at <= text.size();) {
       const std::size_t end = std::min(text.find(',', at), text.size());
       addresses.push_back(text.substr(at, end - at));
       at = end + 1;
     }
+    return {};
+  };
+}
+
+// "off" is none.
+Set AddressesOrOff(std::vector<std::string> ServeOptions::* field) {
+  return [field](ServeOptions& options, const std::string& text) -> Status {
+    if (text != "off") return Addresses(field)(options, text);
+    (options.*field).clear();
     return {};
   };
 }
@@ -77,7 +86,7 @@ const auto& Settings() {
                    "where gRPC is served: HOST:PORT, unix:PATH or systemd:NAME", "127.0.0.1:8081",
                    Addresses(&Options::grpc)},
       ServeSetting{"admin", "ADDRESS,...", "where /metrics, /healthz and /readyz are, or off",
-                   "127.0.0.1:8082", Addresses(&Options::admin)},
+                   "127.0.0.1:8082", AddressesOrOff(&Options::admin)},
       ServeSetting{"admin-tls", "", "serve these pages with TLS, by the same certificate", "false",
                    Flag(&Options::admin_tls)},
       ServeSetting{"threads", "N", "event loops; 0: one for each CPU of the process", "0",

@@ -186,12 +186,13 @@ class ServiceRun {
     context_.log().Write(LogLevel::kWarning, event, fields);
   }
 
-  // A file that cannot be used keeps the rules in force, and is read again at each look.
+  // A file that cannot be used keeps the rules in force, and is read again when it changes, and
+  // after 10 s.
   void ReloadRules(Instant now, bool is_asked) {
-    if ((!rules_file_.HasChanged() && !is_asked) || options_.rules.empty()) return;
+    if ((!rules_file_.HasChanged(now) && !is_asked) || options_.rules.empty()) return;
     auto rules = ReadRules(options_);
     if (!rules) {
-      if (!rules_file_.NoteFailure(now) && !is_asked) return;
+      rules_file_.NoteFailure(now);
       rules_loads_.failed.Add();
       return Warn("service.rules_refused", rules.error().message);
     }
@@ -203,10 +204,10 @@ class ServiceRun {
   }
 
   void ReloadTokens(Instant now, bool is_asked) {
-    if ((!tokens_file_.HasChanged() && !is_asked) || options_.tokens.empty()) return;
+    if ((!tokens_file_.HasChanged(now) && !is_asked) || options_.tokens.empty()) return;
     auto tokens = ReadTokens(options_);
     if (!tokens) {
-      if (!tokens_file_.NoteFailure(now) && !is_asked) return;
+      tokens_file_.NoteFailure(now);
       tokens_loads_.failed.Add();
       return Warn("service.tokens_refused", tokens.error().message);
     }

@@ -44,7 +44,7 @@ Result<service::RateLimitServerOptions> ServiceOptionsOf(const ServeOptions& opt
   server.connection = BoundsOf(options);
   server.age_jitter = options.connection_age / 10;
   server.calls = CallBoundsOf(options);
-  server.service.store_timeout = std::chrono::duration_cast<milliseconds>(options.store_timeout);
+  server.service.store_timeout = std::chrono::ceil<milliseconds>(options.store_timeout);
   server.grpc.addresses = options.grpc;
   server.grpc.allow_plaintext = options.allow_plaintext;
   server.grpc.max_connections =

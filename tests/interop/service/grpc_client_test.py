@@ -196,6 +196,11 @@ class Transport(Calls):
         self.assert_error(grpc.StatusCode.INVALID_ARGUMENT, "not a RateLimitRequest", self.raw(
             "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"), b"\xff\xff")
 
+    def test_bytes_that_are_no_text_leave_no_line_in_the_log(self):
+        self.assert_error(grpc.StatusCode.INVALID_ARGUMENT, "", self.raw(
+            "/grpc.health.v1.Health/Check"), b"\x0a\x02\xff\xfe")
+        self.assertNotIn("protobuf", self.service.log())
+
     def test_many_calls_at_the_same_time(self):
         futures = [self.limits.ShouldRateLimit.future(request(user="many"), timeout=10)
                    for _ in range(2000)]
@@ -252,6 +257,8 @@ class Reflection(Calls):
             database.FindFileByName("no/such.proto")
         with self.assertRaises(KeyError):
             database.FindFileContainingSymbol("no.Such")
+        with self.assertRaises(KeyError):  # the name is cut between characters
+            database.FindFileContainingSymbol("a" * 198 + "\u00e9\u00e9")
 
 
 if __name__ == "__main__":
