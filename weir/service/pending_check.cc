@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "weir/limiter/adjustment.h"
 #include "weir/service/check_failure.h"
 
 namespace weir::service {
@@ -121,7 +120,8 @@ void PendingCheck::StartCorrections() {
   Indices together;
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     if (!IsCorrection(plan_[i])) continue;
-    if (plan_[i].is_shadow) {
+    // The limits of the store may not be set, or be damaged.
+    if (plan_[i].is_shadow || plan_[i].target == nullptr) {
       Correct({i});
     } else {
       together.push_back(i);
@@ -151,7 +151,8 @@ void PendingCheck::OnCorrected(const Indices& indices, Status status) {
     has_corrected_ |= !first.is_shadow;
     return;
   }
-  const bool is_refused = StateAfter(status) == Adjustment::State::kRefused;
+  // Of the permanent errors, only kDataLoss may follow an adjust that counts.
+  const bool is_refused = IsPermanent(status.error()) && status.error().code != Code::kDataLoss;
   if (is_refused && indices.size() > 1) {
     for (const std::size_t i : indices) Correct({i});
     return;
@@ -272,7 +273,7 @@ void PendingCheck::NoteUndecided(const PlannedDescriptor& planned, const Error& 
 }
 
 void PendingCheck::NoteLostCharge(const Error& error) {
-  terms_.counts.lost_charges.Add();
+  if (!std::exchange(has_lost_charge_, true)) terms_.counts.lost_charges.Add();
   terms_.log.ChargeLost(ids_, error, loop_.clock().Now());
 }
 

@@ -51,7 +51,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   // Returns the descriptors with this action, without those of shadow rules.
   Indices Select(Action action) const;
   void StartShadows();
-  // Makes the corrections of all descriptors in one adjust, and those of shadow rules alone.
+  // Makes the corrections of descriptors with limits of their own in one adjust, and each of the
+  // others, and of shadow rules, alone.
   void StartCorrections();
   void Correct(Indices indices);
   // `indices` are the descriptors of one Correct.
@@ -102,7 +103,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   std::size_t awaited_ = 0;
   bool has_decision_ = false;   // of at least one descriptor
   bool has_corrected_ = false;  // a charge or return without a decision was made
-  std::optional<Error> lost_;   // of such a charge, in a request without a decision
+  bool has_lost_charge_ = false;
+  std::optional<Error> lost_;  // of such a charge, in a request without a decision
   bool is_refused_ = false;
   bool is_unprotected_ = false;
   std::optional<Error> error_;

@@ -413,6 +413,16 @@ TEST_F(RateLimitServiceTest, AChargeThatCannotBeMadeDoesNotSaveTheOthers) {
   EXPECT_EQ(none.fields.at("grpc-status"), "3") << "no charge was made";
 }
 
+// Fails if: a debt that is too large saves the other charges, or the others count twice.
+TEST_F(RateLimitServiceTest, ADebtThatIsTooLargeDoesNotSaveTheOtherCharges) {
+  const Request most = Request().Add("path", "/always").Hits(UINT64_MAX);
+  for (int i = 0; i <= kMaxDebt / kMaxMillitokens; ++i) Send(kReport, most.Bytes());
+  for (int i = 0; i < 2; ++i) {
+    Ask(Request().Add("user", "ann").Add("path", "/always").Hits(UINT64_MAX), kReport);
+  }
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 8U);
+}
+
 // As in envoyproxy/ratelimit: the limit of a request is no shadow, is decided, and is not replaced.
 TEST_F(RateLimitServiceTest, ALimitInTheRequestDoesNotHaveTheTermsOfTheRule) {
   for (const char* path : {"/shadow", "/always"}) {

@@ -116,6 +116,10 @@ Status CheckFree(const StoreCall& call) {
     std::error_code problem;
     const auto type = std::filesystem::symlink_status(to, problem).type();
     if (type == std::filesystem::file_type::not_found) continue;
+    if (type == std::filesystem::file_type::none) {
+      return Fail(Code::kUnavailable,
+                  fmt::format("{}: {}; nothing is copied", to, problem.message()));
+    }
     return Fail(
         Code::kAlreadyExists,
         fmt::format("{} exists already; nothing is copied; give another name, or remove it", to));
@@ -129,11 +133,13 @@ Status BackUpAll(const StoreCall& call) {
   for (std::size_t i = 0; i < call.files.size(); ++i) {
     Status copied = BackUpFile(call.files[i], CopyOf(call.files[i], call));
     if (copied) continue;
+    bool removed = true;
     for (std::size_t made = 0; made < i; ++made) {
       std::error_code problem;
       std::filesystem::remove(CopyOf(call.files[made], call), problem);
+      removed = removed && !problem;
     }
-    copied.error().message += "; no copy is left";
+    copied.error().message += removed ? "; no copy is left" : "; remove the copies that are left";
     return copied;
   }
   return {};
@@ -156,12 +162,13 @@ Result<Exit> BackUpStore(const StoreCall& call) {
 bool LacksRecords(const FileRepair& repair) {
   const sqlite::PageScan& scan = repair.salvaged.scan;
   return scan.unreadable + scan.lost_records + repair.salvaged.unknown > 0 || !scan.log_whole ||
-         repair.damage.count() > 0;
+         repair.damage.count() > 0 || repair.completed_earlier;
 }
 
 Json RepairJson(const StoreFile& file, const FileRepair& repair) {
   const bool repaired = !repair.kept_as.empty();
-  Json json = {{"file", file.path}, {"repaired", repaired}};
+  Json json = {
+      {"file", file.path}, {"repaired", repaired}, {"completed_earlier", repair.completed_earlier}};
   if (!repaired) return json;
   json["kept_as"] = repair.kept_as;
   json["pages"] = repair.salvaged.scan.pages;
@@ -176,7 +183,12 @@ Json RepairJson(const StoreFile& file, const FileRepair& repair) {
 
 void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& text) {
   if (repair.kept_as.empty()) {
-    text += fmt::format("{}: sound, nothing is changed\n", file.path);
+    text += repair.completed_earlier
+                ? fmt::format(
+                      "{}: a repair that was cut off is completed; it kept the damaged file "
+                      "next to this one\n",
+                      file.path)
+                : fmt::format("{}: sound, nothing is changed\n", file.path);
     return;
   }
   const Salvaged& salvaged = repair.salvaged;
@@ -216,13 +228,16 @@ Result<Exit> RepairStore(const StoreCall& call) {
   std::string text;
   bool lacks_records = false;
   for (const StoreFile& file : call.files) {
-    WEIR_ASSIGN_OR_RETURN(
-        const FileRepair repair,
-        RepairFile(file, {.clock = call.clock(),
-                          .lock_wait = {.longest = call.context.common().lock_wait}}));
-    json["files"].push_back(RepairJson(file, repair));
-    AppendRepair(file, repair, text);
-    lacks_records = lacks_records || LacksRecords(repair);
+    const auto repair = RepairFile(
+        file, {.clock = call.clock(), .lock_wait = {.longest = call.context.common().lock_wait}});
+    if (!repair) {
+      // What the repairs before it lost is known only now.
+      if (!text.empty()) call.context.Answer(json, text);
+      return Fail(repair.error());
+    }
+    json["files"].push_back(RepairJson(file, *repair));
+    AppendRepair(file, *repair, text);
+    lacks_records = lacks_records || LacksRecords(*repair);
   }
   call.context.Answer(json, text);
   if (!lacks_records) return Exit::kDone;

@@ -39,7 +39,7 @@ constexpr nanoseconds kPolicyTime = std::chrono::milliseconds(500);
 Status CheckDeletes(const ServeOptions& options, std::size_t deletes) {
   if (deletes == 0 || options.limits_may_delete) return {};
   return Fail(Code::kFailedPrecondition,
-              fmt::format("{}: it would delete {} of the records that an earlier file set; 'weir "
+              fmt::format("{}: it would delete {} of the store's records; 'weir "
                           "limits plan' shows them; apply it by 'weir limits apply', or give "
                           "--limits-may-delete",
                           options.limits, deletes));

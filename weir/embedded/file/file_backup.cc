@@ -26,7 +26,10 @@ Status BackUpFile(const StoreFile& file, const std::string& to) {
   if (copied) copied = SyncFile(temporary);
   if (copied) copied = RenameToFree(temporary, to);
   RemoveDatabase(temporary);
-  return copied ? SyncFolder(to) : copied;
+  if (!copied) return copied;
+  const Status synced = SyncFolder(to);
+  if (!synced) RemoveDatabase(to);
+  return synced;
 }
 
 }  // namespace weir

@@ -247,6 +247,7 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
   const UnixMillis now = options.clock.WallNow();
   FileRepair repair;
   WEIR_ASSIGN_OR_RETURN(FileLock lock, FileLock::Take(file.path, now, options.lock_wait));
+  repair.completed_earlier = !CheckReplaced(file.path);
   WEIR_RETURN_IF_ERROR(FinishReplacing(file.path));
   WEIR_RETURN_IF_ERROR(lock.GuardInode(file.path, options.lock_wait));
   const auto found = CheckFile(file, now);

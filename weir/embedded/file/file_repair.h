@@ -17,6 +17,8 @@
 namespace weir {
 
 struct FileRepair {
+  /// A repair that was killed is completed first. What it could not save is no longer known.
+  bool completed_earlier = false;
   /// New path of the damaged file; empty if it was sound and nothing was changed.
   std::string kept_as;
   Salvaged salvaged;
