@@ -96,7 +96,7 @@ class WEIR_API EmbeddedBackend : public Backend, public DamageSource {
 /// - kUnavailable: another process owns the file; the message says which.
 /// - kFailedPrecondition: the file was written by a newer weir, or is not a weir file.
 /// - kDataLoss: SQLite cannot read a page. An unreadable row is not an error: damage() reports
-///   it, and docs/design/embedded.md ("Damage") says what is used instead.
+///   it, and docs/design/embedded.md ("Damage") has the state that is used instead.
 /// - kPermissionDenied: the file cannot be written. kNotFound: its folder does not exist.
 ///   kResourceExhausted: there is no space.
 ///

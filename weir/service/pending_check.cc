@@ -138,14 +138,14 @@ void PendingCheck::Correct(Indices indices) {
   if (!has_decision_) Begin();
   terms_.limiter.Debit(
       parts, store_deadline_,
-      Here<void>([indices = std::move(indices)](PendingCheck& self, Status status) {
-        self.OnCorrected(indices, std::move(status));
+      Here<void>([indices = std::move(indices)](PendingCheck& self, const Status& status) {
+        self.OnCorrected(indices, status);
         if (!self.has_decision_) self.End();
       }));
 }
 
 // One descriptor that cannot be charged must not save the others from their charges.
-void PendingCheck::OnCorrected(const Indices& indices, Status status) {
+void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
   const PlannedDescriptor& first = plan_[indices.front()];
   if (status) {
     has_corrected_ |= !first.is_shadow;
@@ -160,7 +160,6 @@ void PendingCheck::OnCorrected(const Indices& indices, Status status) {
   for (const std::size_t i : indices) results_[i].is_undecided = true;
   if (first.is_shadow) return NoteUndecided(first, status.error());
   NoteLostCharge(status.error());
-  if (!has_decision_) lost_ = std::move(status.error());
 }
 
 // A look that finds too little refuses the takes as well: looks come first.
@@ -248,7 +247,7 @@ void PendingCheck::End() {
 
 void PendingCheck::Respond() {
   // If some of the charges were made, a retry after an error would make them again.
-  if (!error_ && !has_corrected_) error_ = std::move(lost_);
+  if (!error_ && !has_decision_ && !has_corrected_) error_ = std::move(lost_);
   if (error_) return RespondWithError(*std::move(error_));
   CountRules();
   if (is_unprotected_) terms_.counts.unprotected.Add();
@@ -273,7 +272,8 @@ void PendingCheck::NoteUndecided(const PlannedDescriptor& planned, const Error& 
 }
 
 void PendingCheck::NoteLostCharge(const Error& error) {
-  if (!std::exchange(has_lost_charge_, true)) terms_.counts.lost_charges.Add();
+  if (!lost_) terms_.counts.lost_charges.Add();
+  lost_ = error;
   terms_.log.ChargeLost(ids_, error, loop_.clock().Now());
 }
 

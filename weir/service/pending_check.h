@@ -56,7 +56,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void StartCorrections();
   void Correct(Indices indices);
   // `indices` are the descriptors of one Correct.
-  void OnCorrected(const Indices& indices, Status status);
+  void OnCorrected(const Indices& indices, const Status& status);
   void StartTakes(const Indices& looks);
   // Sends the parts of these descriptors to the limiter. If `only_look`, nothing is taken.
   void Acquire(Indices indices, bool only_look);
@@ -103,8 +103,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   std::size_t awaited_ = 0;
   bool has_decision_ = false;   // of at least one descriptor
   bool has_corrected_ = false;  // a charge or return without a decision was made
-  bool has_lost_charge_ = false;
-  std::optional<Error> lost_;  // of such a charge, in a request without a decision
+  std::optional<Error> lost_;   // of the last such charge that failed
   bool is_refused_ = false;
   bool is_unprotected_ = false;
   std::optional<Error> error_;

@@ -158,13 +158,6 @@ Result<Exit> BackUpStore(const StoreCall& call) {
   return Exit::kDone;
 }
 
-// Returns whether the repaired file lacks records of the damaged one.
-bool LacksRecords(const FileRepair& repair) {
-  const sqlite::PageScan& scan = repair.salvaged.scan;
-  return scan.unreadable + scan.lost_records + repair.salvaged.unknown > 0 || !scan.log_whole ||
-         repair.damage.count() > 0 || repair.completed_earlier;
-}
-
 Json RepairJson(const StoreFile& file, const FileRepair& repair) {
   const bool repaired = !repair.kept_as.empty();
   Json json = {
@@ -174,7 +167,7 @@ Json RepairJson(const StoreFile& file, const FileRepair& repair) {
   json["pages"] = repair.salvaged.scan.pages;
   json["unreadable_pages"] = repair.salvaged.scan.unreadable;
   json["lost_records"] = repair.salvaged.scan.lost_records + repair.salvaged.unknown;
-  json["lacks_records"] = LacksRecords(repair);
+  json["lacks_records"] = repair.lacks_records();
   json["emptied_buckets"] = repair.emptied_buckets;
   json["tables"] = TablesJson(repair.result);
   json["damage"] = DamageJson(repair.damage);
@@ -195,7 +188,7 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
   text += fmt::format("{}: repaired; the damaged file is kept as {}\n", file.path, repair.kept_as);
   for (const auto& [table, rows] : repair.result.rows) {
     const bool may_be_lost = table == "bucket" || table == "entity" || table == "level";
-    if (rows > 0 || (may_be_lost && LacksRecords(repair))) {
+    if (rows > 0 || (may_be_lost && repair.lacks_records())) {
       text += fmt::format("  {} rows saved: {}\n", table, rows);
     }
   }
@@ -231,13 +224,13 @@ Result<Exit> RepairStore(const StoreCall& call) {
     const auto repair = RepairFile(
         file, {.clock = call.clock(), .lock_wait = {.longest = call.context.common().lock_wait}});
     if (!repair) {
-      // What the repairs before it lost is known only now.
+      // The files before it are repaired already: their losses are reported only here.
       if (!text.empty()) call.context.Answer(json, text);
       return Fail(repair.error());
     }
     json["files"].push_back(RepairJson(file, *repair));
     AppendRepair(file, *repair, text);
-    lacks_records = lacks_records || LacksRecords(*repair);
+    lacks_records = lacks_records || repair->lacks_records();
   }
   call.context.Answer(json, text);
   if (!lacks_records) return Exit::kDone;

@@ -55,21 +55,20 @@ TEST_F(FileWatchTest, AChangeDuringTheReadIsNotAcknowledged) {
 // Fails if: a bad file, which may be large, is read again at each look.
 TEST_F(FileWatchTest, AFileThatCannotBeUsedIsAChangeAgainAfter10Seconds) {
   using std::chrono::seconds;
-  const Instant start = kNow;
   FileWatch watch(folder_ / "v1/rules");
   Write("v1/rules", "bad");
-  EXPECT_TRUE(watch.HasChanged(start));
-  watch.NoteFailure(start);
-  EXPECT_FALSE(watch.HasChanged(start + seconds(9)));
-  EXPECT_TRUE(watch.HasChanged(start + seconds(10)));
-  watch.NoteFailure(start + seconds(10));
+  EXPECT_TRUE(watch.HasChanged(kNow));
+  watch.NoteFailure(kNow);
+  EXPECT_FALSE(watch.HasChanged(kNow + seconds(9)));
+  EXPECT_TRUE(watch.HasChanged(kNow + seconds(10)));
+  watch.NoteFailure(kNow + seconds(10));
   Write("v1/rules", "worse");
-  EXPECT_TRUE(watch.HasChanged(start + seconds(11)));
-  watch.NoteFailure(start + seconds(11));
-  EXPECT_FALSE(watch.HasChanged(start + seconds(20)));
+  EXPECT_TRUE(watch.HasChanged(kNow + seconds(11)));
+  watch.NoteFailure(kNow + seconds(11));
+  EXPECT_FALSE(watch.HasChanged(kNow + seconds(20)));
   watch.Acknowledge();
   Write("v1/rules", "as bad");
-  EXPECT_TRUE(watch.HasChanged(start + seconds(20)));
+  EXPECT_TRUE(watch.HasChanged(kNow + seconds(20)));
 }
 
 // As a mounted ConfigMap changes: the link of a folder is replaced.

@@ -22,8 +22,7 @@ namespace {
 
 // Returns whether changes may be missing among the salvaged ones, or after them.
 bool MayLackChanges(const Salvaged& salvaged) {
-  return !salvaged.scan.free_pages_known || !salvaged.scan.log_whole ||
-         salvaged.scan.unreadable > 0 || salvaged.scan.lost_records > 0 || salvaged.unknown > 0;
+  return salvaged.lacks_records() || !salvaged.scan.free_pages_known;
 }
 
 // Copies the buckets to `to`, without tokens. Returns their number.

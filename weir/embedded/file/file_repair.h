@@ -17,14 +17,20 @@
 namespace weir {
 
 struct FileRepair {
-  /// A repair that was killed is completed first. What it could not save is no longer known.
+  /// A repair that had been killed was completed first. Its losses are not known.
   bool completed_earlier = false;
   /// New path of the damaged file; empty if it was sound and nothing was changed.
   std::string kept_as;
   Salvaged salvaged;
   DamageReport damage;  ///< the damage of the salvaged rows; damaged ones are left out
-  std::uint64_t emptied_buckets = 0;  ///< now without tokens, because later changes may be lost
-  FileCheck result;                   ///< check of the file that now has the path
+  /// Buckets that are without tokens now, because changes of them, or their rows, may be lost.
+  std::uint64_t emptied_buckets = 0;
+  FileCheck result;  ///< check of the file that now has the path
+
+  /// Returns whether the file lacks records of the damaged one, or may lack them.
+  bool lacks_records() const {
+    return salvaged.lacks_records() || damage.count() > 0 || completed_earlier;
+  }
 };
 
 struct RepairOptions {

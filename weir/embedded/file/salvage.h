@@ -16,6 +16,11 @@ struct Salvaged {
   sqlite::PageScan scan;
   std::map<std::string, std::uint64_t, std::less<>> rows;  ///< keyed by table, in the new file
   std::uint64_t unknown = 0;  ///< records that fit no table and no index
+
+  /// Returns whether records of the damaged file are missing.
+  bool lacks_records() const {
+    return scan.unreadable > 0 || scan.lost_records > 0 || unknown > 0 || !scan.log_whole;
+  }
 };
 
 /// Copies each record of `damaged` into the table of `into` whose columns it fits. `into` must be
