@@ -13,6 +13,7 @@
 #include <fstream>
 #include <future>
 #include <latch>
+#include <semaphore>
 #include <set>
 #include <thread>
 
@@ -285,7 +286,9 @@ TEST_P(TransportTest, WhatCouldNotBeginInTimeIsNeverSent) {
 
 TEST_P(TransportTest, MoreWaitingThanTheBoundFailAtOnce) {
   std::latch go(1);
-  LoopbackServer server([&go](const SeenRequest& request) {
+  std::counting_semaphore<> arrived(0);
+  LoopbackServer server([&](const SeenRequest& request) {
+    arrived.release();
     go.wait();
     return Echo(request);
   });
@@ -294,7 +297,10 @@ TEST_P(TransportTest, MoreWaitingThanTheBoundFailAtOnce) {
   options.max_waiting = 2;
   const auto transport = Connect(options);
   std::vector<std::future<Answer>> answers;
-  for (int i = 0; i < 6; ++i) answers.push_back(Start(*transport, {.body = "x"}));
+  answers.push_back(Start(*transport, {.body = "x"}));
+  // Until the connection is made, the first request waits as well.
+  arrived.acquire();
+  for (int i = 0; i < 5; ++i) answers.push_back(Start(*transport, {.body = "x"}));
   const Answer last = answers.back().get();
   ASSERT_FALSE(last);
   EXPECT_FALSE(last.error().maybe_sent);
