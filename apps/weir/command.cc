@@ -178,11 +178,6 @@ std::string UnintendedUsage(const CLI::App& app, const std::vector<std::string>&
   return lacks_command && args.back() == "--" ? "no command follows --" : "";
 }
 
-std::string OneLine(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return EscapeControls(text);
-}
-
 /// The destination and format of complaints.
 struct ComplaintSink {
   const ProcessContext& process;

@@ -87,11 +87,11 @@ std::string TextOf(const EntityView& view) {
   std::string text = fmt::format("entity    {}\n", view.id);
   if (view.record) {
     const Entity& entity = view.record->entity;
-    text += fmt::format("name      {}\nparent    {}\ncascade   {}\ncreated   {}\n", entity.name,
-                        entity.parent.value_or("-"), entity.cascade ? "yes" : "no",
-                        FormatTime(entity.created_at));
+    text += fmt::format("name      {}\nparent    {}\ncascade   {}\ncreated   {}\n",
+                        OneLine(entity.name), entity.parent.value_or("-"),
+                        entity.cascade ? "yes" : "no", FormatTime(entity.created_at));
     for (const auto& [key, value] : entity.metadata) {
-      text += fmt::format("metadata  {}={}\n", key, value);
+      text += fmt::format("metadata  {}={}\n", OneLine(key), OneLine(value));
     }
   }
   for (const LevelRecord& level : view.levels) {

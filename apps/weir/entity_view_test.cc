@@ -12,6 +12,7 @@ namespace weir::app {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 EntityRecord EntityNamed(const std::string& id, const std::string& name,
@@ -42,6 +43,16 @@ std::vector<std::string> IdsOf(const EntityPage& page) {
 
 EntityPage ListOf(const EntityListOptions& options) {
   return PageOf(ViewsOf(Organisation()), options);
+}
+
+// Fails if: metadata that a user chose reads as a further line, such as another parent.
+TEST(EntityText, NamesAndMetadataStayOnTheirLines) {
+  EntityView view{
+      .id = "acme", .record = EntityNamed("acme", "Acme\nparent    none"), .levels = {}};
+  view.record->entity.metadata = {{"plan", "gold\nlimits    llm: rpm:1\x1b[2J"}};
+  const std::string text = TextOf(view);
+  EXPECT_THAT(text, HasSubstr("name      Acme parent    none\n"));
+  EXPECT_THAT(text, HasSubstr("metadata  plan=gold limits    llm: rpm:1\\x1b[2J\n"));
 }
 
 TEST(EntityList, WithoutOptionsItHasAll) {

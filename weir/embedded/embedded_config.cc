@@ -33,12 +33,8 @@ void EmbeddedConfig::ListLimits(const LevelFilter& filter, const PageRequest& pa
 
 void EmbeddedConfig::GetEntities(std::span<const std::string> ids, Deadline,
                                  Done<std::vector<std::optional<EntityRecord>>> done) {
-  done(committer_.CheckOpen().map([&] {
-    return snapshots_.Read([&](const ConfigTable& table) {
-      std::vector<std::optional<EntityRecord>> found;
-      for (const std::string& id : ids) found.push_back(table.GetEntity(id));
-      return found;
-    });
+  done(committer_.CheckOpen().and_then([&] {
+    return snapshots_.Read([&](const ConfigTable& table) { return table.ReadEntities(ids); });
   }));
 }
 

@@ -109,11 +109,7 @@ class ConfigReader final : public ConfigStore {
   }
   void GetEntities(std::span<const std::string> ids, Deadline,
                    Done<std::vector<std::optional<EntityRecord>>> done) override {
-    done(file_.CheckOpen().map([&] {
-      std::vector<std::optional<EntityRecord>> found;
-      for (const std::string& id : ids) found.push_back(table_.GetEntity(id));
-      return found;
-    }));
+    done(file_.CheckOpen().and_then([&] { return table_.ReadEntities(ids); }));
   }
   void ListEntities(const std::optional<std::string>& parent, const PageRequest& page, Deadline,
                     Done<Page<EntityRecord>> done) override {

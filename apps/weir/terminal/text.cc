@@ -41,6 +41,11 @@ std::string EscapeControls(std::string_view text) {
   return shown;
 }
 
+std::string OneLine(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return EscapeControls(text);
+}
+
 Table::Table(const std::vector<std::string>& headings) {
   for (const std::string& heading : headings) {
     const bool right = heading.starts_with('>');
@@ -51,10 +56,7 @@ Table::Table(const std::vector<std::string>& headings) {
 
 void Table::Row(std::vector<std::string> cells) {
   assert(cells.size() == headings_.size());
-  for (std::string& cell : cells) {
-    std::replace(cell.begin(), cell.end(), '\n', ' ');
-    cell = EscapeControls(cell);
-  }
+  for (std::string& cell : cells) cell = OneLine(std::move(cell));
   rows_.push_back(std::move(cells));
 }
 

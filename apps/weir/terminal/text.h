@@ -31,6 +31,8 @@ class Table {
 /// Replaces control characters, except newlines, by `\\x1b`: a name that a user chose must not
 /// control a terminal. Bytes that are not UTF-8 are replaced alike.
 std::string EscapeControls(std::string_view text);
+/// The same, with a blank for each newline: such a name must not forge a line either.
+std::string OneLine(std::string text);
 
 /// Returns `2023-11-16T18:15:46.680Z`.
 std::string FormatTime(UnixMillis time);

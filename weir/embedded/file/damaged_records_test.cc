@@ -198,6 +198,50 @@ TEST_F(DamagedRecordsTest, ALevelThatIsDamagedFailsUntilItIsSetOrDeleted) {
   EXPECT_TRUE(read(client_.backend(), levels)) << "the row is gone";
 }
 
+// Fails if: the limits of the parent are not charged while the parent cannot be read.
+TEST_F(DamagedRecordsTest, AnEntityWhoseParentIsDamagedFailsUntilItIsCreatedAgainOrDeleted) {
+  const std::vector<std::string> ids{"other", "kid"};
+  const auto read = [&](Backend& backend) {
+    return Await<std::vector<std::optional<EntityRecord>>>(
+        [&](auto done) { backend.config().GetEntities(ids, Deadline::Never(), std::move(done)); });
+  };
+  const Entity kid{.id = "kid", .parent = "acme", .cascade = true};
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Apply({PutEntity{{.entity = {.id = "other"}}}, PutEntity{{.entity = kid}}}));
+  ASSERT_TRUE(client_.Close());
+  const std::string sound = ReadFile(client_.path());
+  for (const char* const damage : {"parent = CAST(x'61ff' AS TEXT)", "parent = ''", "cascade = 2",
+                                   "cascade = 'x'", "parent = 'kid'"}) {
+    for (const bool created_again : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", damage, created_again));
+      WriteFile(client_.path(), sound);
+      RunSql(client_.path(), fmt::format("UPDATE entity SET {} WHERE id = 'kid'", damage));
+      {
+        const auto reader = OpenToRead(client_.path(), client_.scheduler().clock());
+        ASSERT_TRUE(reader);
+        EXPECT_EQ(read(**reader).error().code, Code::kDataLoss);
+      }
+      ASSERT_TRUE(client_.Open());
+      EXPECT_THAT(client_.backend().damage().first(), ElementsAre(HasSubstr("entity kid")));
+      const auto failed = read(client_.backend());
+      ASSERT_FALSE(failed);
+      EXPECT_EQ(failed.error().code, Code::kDataLoss);
+      EXPECT_THAT(failed.error().message, HasSubstr("entity kid: its entry is damaged"));
+      const ConfigChange mended = created_again ? ConfigChange(CreateEntity{{.entity = kid}})
+                                                : ConfigChange(DeleteEntity{"kid"});
+      EXPECT_FALSE(client_.Apply({mended, DeleteEntity{"nobody"}}));
+      EXPECT_FALSE(read(client_.backend())) << "nothing was changed";
+      ASSERT_TRUE(client_.Apply({mended}));
+      EXPECT_EQ(read(client_.backend())->at(1).has_value(), created_again);
+      ASSERT_TRUE(client_.Close());
+      ASSERT_TRUE(client_.Open());
+      EXPECT_THAT(client_.backend().damage().first(), IsEmpty());
+      EXPECT_EQ(read(client_.backend())->at(1).has_value(), created_again);
+      ASSERT_TRUE(client_.Close());
+    }
+  }
+}
+
 // Fails if: a damaged row is overwritten, or usage is added to a text without numbers.
 TEST_F(DamagedRecordsTest, U11UsageIsNotAddedToARowThatDoesNotRead) {
   RunSql(client_.path(), "UPDATE usage SET used = '{' WHERE resource = 'gpt-5'");

@@ -127,11 +127,6 @@ void DropBadColumns(const sqlite::Statement& row, Entity& entity, DamageReport& 
     NoteColumn(entity, "its name is unreadable; its id is used instead", damage);
     entity.name.clear();
   }
-  if (entity.parent && !CheckEntityId(*entity.parent)) {
-    NoteColumn(entity, "its parent is unreadable; it has none now", damage);
-    entity.parent.reset();
-    entity.cascade = false;
-  }
   if (!ReadMetadata(row.Text(4), entity.metadata) || !CheckMetadata(entity)) {
     NoteColumn(entity, "its metadata is unreadable and is left out", damage);
     entity.metadata.clear();
@@ -146,7 +141,9 @@ bool ReadEntity(const sqlite::Statement& row, PutEntity& put, DamageReport& dama
   entity.cascade = row.Integer(3) != 0;
   entity.created_at = {row.Integer(5)};
   put.record.managed = row.Integer(6) != 0;
-  if (!CheckEntityId(entity.id)) return false;
+  const bool has_parent = entity.parent.has_value();
+  if (!CheckEntityId(entity.id) || (has_parent && !CheckEntityId(*entity.parent))) return false;
+  if (row.Text(3) != "0" && row.Text(3) != "1") return false;
   DropBadColumns(row, entity, damage);
   return true;
 }
@@ -173,6 +170,9 @@ constexpr RowReader<PutLimits> kLevels = {
 constexpr std::string_view kIsLeftOut = "it is left out";
 constexpr std::string_view kRequestsFail =
     "requests that need its limits fail until they are set or deleted, and a repair drops it";
+constexpr std::string_view kParentIsUnknown =
+    "its parent is unknown, so its requests fail until it is created again or deleted, and a "
+    "repair drops it";
 
 // Appends the rows as changes. Calls `on_unreadable` for each other row, with the columns that were
 // read before the unreadable one; it returns the consequence.
@@ -286,22 +286,28 @@ Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table) {
 
 Status LoadConfig(sqlite::Connection& connection, ConfigTable& table, DamageReport& damage) {
   std::vector<ConfigChange> changes;
-  const auto mark = [&](const PutLimits& put) {
+  const auto mark_level = [&](const PutLimits& put) {
     if (!Check(DeleteLimits{put.level})) return kIsLeftOut;  // its key is unreadable
     table.MarkUnreadable(put.level);
     return kRequestsFail;
   };
-  const auto leave_out = [](const PutEntity&) { return kIsLeftOut; };
-  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage, leave_out));
-  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kLevels, changes, damage, mark));
+  const auto mark_entity = [&](const PutEntity& put) {
+    if (!CheckEntityId(put.record.entity.id)) return kIsLeftOut;
+    table.MarkUnreadable(put.record.entity.id);
+    return kParentIsUnknown;
+  };
+  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage, mark_entity));
+  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kLevels, changes, damage, mark_level));
   if (table.Apply(changes)) return {};
   // Applies the changes one by one, and leaves out those that are impossible.
   for (const ConfigChange& change : changes) {
     const Status applied = table.Apply({&change, 1});
     if (applied) continue;
     const auto* put = std::get_if<PutLimits>(&change);
-    damage.Note(TableOf(change), fmt::format("{}; {}", applied.error().message,
-                                             put == nullptr ? kIsLeftOut : mark(*put)));
+    damage.Note(
+        TableOf(change),
+        fmt::format("{}; {}", applied.error().message,
+                    put == nullptr ? mark_entity(std::get<PutEntity>(change)) : mark_level(*put)));
   }
   return {};
 }

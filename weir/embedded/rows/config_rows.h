@@ -18,8 +18,8 @@ namespace weir {
 [[nodiscard]] Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table);
 
 /// Fills an empty table. An unreadable or impossible row or column is noted in `damage`. A level
-/// whose key is readable is marked (ConfigTable::MarkUnreadable); other rows and columns are left
-/// out.
+/// whose key is readable, and an entity whose parent is not, are marked
+/// (ConfigTable::MarkUnreadable); other rows and columns are left out.
 [[nodiscard]] Status LoadConfig(sqlite::Connection& connection, ConfigTable& table,
                                 DamageReport& damage);
 

@@ -88,6 +88,23 @@ std::optional<EntityRecord> ConfigTable::GetEntity(const std::string& id) const 
   return found->second;
 }
 
+Result<std::vector<std::optional<EntityRecord>>> ConfigTable::ReadEntities(
+    std::span<const std::string> ids) const {
+  std::vector<std::optional<EntityRecord>> found;
+  found.reserve(ids.size());
+  for (const std::string& id : ids) {
+    if (unreadable_entities_.contains(id)) {
+      return Fail(
+          Code::kDataLoss,
+          fmt::format("entity {}: its entry is damaged and cannot be read, so its parent is "
+                      "unknown; create it again, or delete it",
+                      id));
+    }
+    found.push_back(GetEntity(id));
+  }
+  return found;
+}
+
 Result<Page<EntityRecord>> ConfigTable::ListEntities(const std::optional<std::string>& parent,
                                                      const PageRequest& request) const {
   return parent ? ListChildren(*parent, request) : ListAll(request);

@@ -29,9 +29,16 @@ class ConfigTable {
   /// The stored limits of the level cannot be read. It stays unreadable until they are set or
   /// deleted; listings leave it out.
   void MarkUnreadable(const Level& level) { unreadable_.insert(level); }
+  /// The stored entry of the entity cannot be read, so its parent is unknown. It stays unreadable
+  /// until it is created again or deleted; listings leave it out. REQUIRES: it is not in the table.
+  void MarkUnreadable(const std::string& entity) { unreadable_entities_.insert(entity); }
   [[nodiscard]] Result<Page<LevelRecord>> ListLimits(const LevelFilter& filter,
                                                      const PageRequest& page) const;
   [[nodiscard]] std::optional<EntityRecord> GetEntity(const std::string& id) const;
+  /// Returns GetEntity of each id. Returns kDataLoss if one of them is unreadable: without its
+  /// parent, the limits of the parent would not apply.
+  [[nodiscard]] Result<std::vector<std::optional<EntityRecord>>> ReadEntities(
+      std::span<const std::string> ids) const;
   [[nodiscard]] Result<Page<EntityRecord>> ListEntities(const std::optional<std::string>& parent,
                                                         const PageRequest& page) const;
 
@@ -55,6 +62,7 @@ class ConfigTable {
 
   std::map<Level, LevelLimits> limits_;
   std::set<Level> unreadable_;
+  std::set<std::string> unreadable_entities_;
   std::map<std::string, EntityRecord> entities_;
   std::set<std::pair<std::string, std::string>> children_;  ///< (parent, child)
 };

@@ -41,6 +41,9 @@ ConfigTransaction::~ConfigTransaction() {
 void ConfigTransaction::Commit() {
   for (const auto& old : undo_) {
     if (const auto* limits = std::get_if<OldLimits>(&old)) table_.unreadable_.erase(limits->key);
+    if (const auto* entity = std::get_if<OldEntity>(&old)) {
+      table_.unreadable_entities_.erase(entity->key);
+    }
   }
   undo_.clear();
 }
@@ -95,7 +98,8 @@ Status ConfigTransaction::MakeOne(const PutEntity& put) {
 
 Status ConfigTransaction::MakeOne(const DeleteEntity& change) {
   const std::vector<Level> levels = table_.LevelsOf(change.id);
-  const bool exists = table_.entities_.contains(change.id);
+  const bool exists =
+      table_.entities_.contains(change.id) || table_.unreadable_entities_.contains(change.id);
   if (!exists && levels.empty() && !(has_buckets_ && has_buckets_(change.id))) {
     return NotFound(change, "it has no entry, no limits and no buckets");
   }

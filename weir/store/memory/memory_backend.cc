@@ -69,11 +69,9 @@ class MemoryConfig final : public ConfigStore {
   }
   void GetEntities(std::span<const std::string> ids, Deadline,
                    Done<std::vector<std::optional<EntityRecord>>> done) override {
-    done(gate_.Check().map([&] {
+    done(gate_.Check().and_then([&] {
       const MutexLock lock(mutex_);
-      std::vector<std::optional<EntityRecord>> found;
-      for (const std::string& id : ids) found.push_back(table_.GetEntity(id));
-      return found;
+      return table_.ReadEntities(ids);
     }));
   }
   void ListEntities(const std::optional<std::string>& parent, const PageRequest& page, Deadline,
