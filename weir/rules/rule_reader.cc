@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "weir/model/identifier.h"
 #include "weir/model/quota_text.h"
@@ -26,9 +27,9 @@ constexpr std::array<std::string_view, 7> kChargeKeys = {"limits", "amounts", "e
                                                          "share",  "charge",  "shadow"};
 constexpr std::string_view kAmountsExample = "tokens for each hit, such as '{rpm: 1, tpm: 0}'";
 
-bool HasLimit(const Rule& rule, std::string_view name) {
-  return std::ranges::any_of(rule.limits,
-                             [name](const Limit& limit) { return limit.name == name; });
+const Limit* FindLimit(const Rule& rule, std::string_view name) {
+  const auto found = std::ranges::find(rule.limits, name, &Limit::name);
+  return found == rule.limits.end() ? nullptr : &*found;
 }
 
 bool HasPrefix(const Rule& rule, std::string_view key) {
@@ -137,17 +138,31 @@ Status RuleReader::ReadAmounts(const YamlNode& node, Rule& rule) const {
     return checks_.Refuse(all.line, fmt::format("amounts of {} limits", all.entries.size()),
                           fmt::format("of 1 to {}", kMaxLimits));
   }
-  for (const auto& [name, value] : all.entries) {
-    WEIR_RETURN_IF_ERROR(checks_.CheckName(*name, CheckLimitName));
-    if (!rule.limits.empty() && !HasLimit(rule, name->text)) {
-      return checks_.Refuse(name->line, fmt::format("an amount of {}", Quoted(name->text)),
-                            "a limit that the rule has");
-    }
-    WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *value, "an amount", "a number of tokens"));
-    const auto tokens = ParseTokensFromZero("amount of " + name->text, value->text);
-    if (!tokens) return checks_.At(*value, tokens.error());
-    rule.amounts.push_back({name->text, Tokens::Milli(*tokens)});
+  for (const YamlEntry& amount : all.entries) WEIR_RETURN_IF_ERROR(ReadAmount(amount, rule));
+  return {};
+}
+
+Status RuleReader::ReadAmount(const YamlEntry& entry, Rule& rule) const {
+  const auto& [name, value] = entry;
+  WEIR_RETURN_IF_ERROR(checks_.CheckName(*name, CheckLimitName));
+  const Limit* limit = FindLimit(rule, name->text);
+  if (!rule.limits.empty() && limit == nullptr) {
+    return checks_.Refuse(name->line, fmt::format("an amount of {}", Quoted(name->text)),
+                          "a limit that the rule has");
   }
+  WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *value, "an amount", "a number of tokens"));
+  const auto tokens = ParseTokensFromZero("amount of " + name->text, value->text);
+  if (!tokens) return checks_.At(*value, tokens.error());
+  // A limit of 0 is a way to block what the rule matches.
+  const std::int64_t capacity = limit == nullptr ? 0 : limit->quota.capacity;
+  if (capacity > 0 && *tokens > capacity && !rule.always_charges) {
+    return checks_.Refuse(
+        value->line,
+        fmt::format("{} tokens of {}, whose capacity is {}: no request would pass", value->text,
+                    Quoted(name->text), FormatTokens(capacity)),
+        "an amount up to the capacity, or 'charge: always'");
+  }
+  rule.amounts.push_back({name->text, Tokens::Milli(*tokens)});
   return {};
 }
 

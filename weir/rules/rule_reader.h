@@ -24,6 +24,7 @@ class RuleReader {
   /// Reads limits, amounts, charge and shadow, or refuses all of them if the rule is unlimited.
   Status ReadCharge(const YamlNode& node, Rule& rule);
   Status ReadAmounts(const YamlNode& node, Rule& rule) const;
+  Status ReadAmount(const YamlEntry& entry, Rule& rule) const;
   Status ReadFlags(const YamlNode& node, Rule& rule) const;
   Status ReadBucket(const YamlNode& node, Rule& rule) const;
   Status ReadShare(const YamlNode& node, Rule& rule) const;

@@ -75,6 +75,8 @@ const RefusedFile kRefusedRules[] = {
     {"ForeignAmount", 4, "an amount of 'x'", "a limit that the rule has",
      "{match: a, limits: {r: 1}, amounts: {x: 1}}"},
     {"NegativeAmount", 4, "amount of r", "", "{match: a, limits: {r: 1}, amounts: {r: -1}}"},
+    {"AmountOverTheCapacity", 4, "2 tokens of 'r', whose capacity is 1: no request would pass",
+     "'charge: always'", "{match: a, limits: {r: 1}, amounts: {r: 2}}"},
     {"NoAmounts", 4, "amounts of 0 limits", "1 to 20", "{match: a, limits: {r: 1}, amounts: {}}"},
     {"BadLimit", 4, "limit 'r' of rule 'edge/a=*'", "", "{match: a, limits: {r: x}}"},
     {"UnlimitedWithLimits", 4, "an unlimited rule with limits", "one of the two",

@@ -39,7 +39,7 @@ void ChooseLimits(Rule& rule) {
     return;
   }
   rule.limits = {{.name = "r", .quota = PerMinute(*rc::gen::inRange(0, 3))}};
-  rule.amounts = {{"r", Tokens::Milli(*rc::gen::element(0, 1000, 1500))}};
+  rule.amounts = {{"r", Tokens::Milli(*rc::gen::element(0, 500, 1000))}};
   rule.always_charges = *rc::gen::arbitrary<bool>();
   rule.shadow = *rc::gen::arbitrary<bool>();
 }
