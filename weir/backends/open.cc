@@ -103,11 +103,15 @@ Status ReadFileParameter(std::string_view url, std::string_view pair, FileUrl& f
 
 Status ReadFileQuery(std::string_view url, std::string_view query, FileUrl& file) {
   bool has_namespace = false;
+  bool has_mode = false;
   while (true) {
     const std::size_t end = query.find('&');
     const std::string_view pair = query.substr(0, end);
     if (pair.starts_with("namespace=") && std::exchange(has_namespace, true)) {
       return BadUrl(url, "namespace is given twice");
+    }
+    if (pair.starts_with("mode=") && std::exchange(has_mode, true)) {
+      return BadUrl(url, "mode is given twice");
     }
     WEIR_RETURN_IF_ERROR(ReadFileParameter(url, pair, file));
     if (end == query.npos) return {};

@@ -188,8 +188,8 @@ TEST_F(OpenBackendTest, U5AFilesParametersAreNamespaceAndMode) {
   EXPECT_EQ(read->namespace_name, "team-a");
   EXPECT_TRUE(read->read_only);
   EXPECT_FALSE(ParseFileUrl("sqlite:a.db?mode=rw")->read_only);
-  for (const char* query : {"namspace=team-a", "mode=memory", "namespace=a&namespace=b", "mode", "",
-                            "namespace=a&", "cache=shared"}) {
+  for (const char* query : {"namspace=team-a", "mode=memory", "namespace=a&namespace=b",
+                            "mode=ro&mode=rw", "mode", "", "namespace=a&", "cache=shared"}) {
     const auto refused = ParseFileUrl(std::string("sqlite:a.db?") + query);
     ASSERT_FALSE(refused) << query;
     EXPECT_EQ(refused.error().code, Code::kInvalidArgument) << query;

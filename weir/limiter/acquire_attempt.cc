@@ -125,7 +125,7 @@ void AcquireAttempt::OnRefusal(CallPtr call, Decision decision) {
     return end_.Refuse(std::move(call), std::move(decision));
   }
   const TargetPtr bucket = call->charges[LongestRefusal(call->charges, decision)].target;
-  const auto verdict = waiting_.StayQueued(call, bucket, retry_at);
+  const auto verdict = waiting_.QueueRefused(call, bucket, retry_at);
   FollowVerdict(std::move(call), verdict);
 }
 

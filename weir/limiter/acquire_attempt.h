@@ -44,7 +44,7 @@ class AcquireAttempt {
   void Serve(CallPtr call, Decision decision);
   /// Refuses the call, or queues it if it may wait and can be admitted in time.
   void OnRefusal(CallPtr call, Decision decision);
-  /// Continues according to the result of Waiting::JoinBehind or Waiting::StayQueued.
+  /// Continues according to the result of Waiting::JoinBehind or Waiting::QueueRefused.
   void FollowVerdict(CallPtr call, Waiting::Verdict verdict);
   /// Refuses a call that was not tried. Reads its buckets for the report, if there is time for
   /// that.

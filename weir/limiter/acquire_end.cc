@@ -15,7 +15,7 @@ void AcquireEnd::Admit(CallPtr call, Decision decision) {
   for (std::size_t i = 0; i < decision.shards.size(); ++i) {
     call->charges[i].shard = decision.shards[i];
   }
-  if (call->alive != nullptr) {
+  if (call->limiter_state != nullptr) {
     waiting_.RemoveCall(*call);
     if (waiting_.closed()) {
       adjusts_.GiveBack(call->charges);
@@ -33,7 +33,8 @@ Lease AcquireEnd::MakeLease(PendingAcquire& call) {
   std::ranges::move(call.uncharged, std::back_inserter(held));
   // A waiting call may end while the Limiter is being destroyed; OwnedByThread must not be used
   // then.
-  return {call.alive != nullptr ? adjusts_.Owned() : adjusts_.OwnedByThread(), std::move(held)};
+  return {call.limiter_state != nullptr ? adjusts_.Owned() : adjusts_.OwnedByThread(),
+          std::move(held)};
 }
 
 void AcquireEnd::Refuse(CallPtr call, Decision decision) {
@@ -98,7 +99,7 @@ void AcquireEnd::OnStoreError(CallPtr call, Error error) {
 // admitted without a charge; otherwise it fails.
 void AcquireEnd::OnStoreError(CallPtr call, Error error, std::string_view entity,
                               std::string_view resource) {
-  if (call->alive != nullptr && waiting_.closed()) return Abandon(std::move(call));
+  if (call->limiter_state != nullptr && waiting_.closed()) return Abandon(std::move(call));
   if (!fail_open_.Admits(*call, error, entity, resource)) {
     return Fail(std::move(call), std::move(error));
   }

@@ -8,6 +8,7 @@
 #include "weir/limiter/charges/refusals.h"
 #include "weir/model/identifier.h"
 #include "weir/model/reserved_allowance.h"
+#include "weir/runtime/add_saturated.h"
 
 namespace weir {
 namespace {
@@ -157,15 +158,16 @@ CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline
   auto call = std::make_unique<PendingAcquire>(std::move(done), deadline);
   call->policy = request.on_unavailable;
   if (!request.wait) return call;
-  call->alive = shared_from_this();
+  call->limiter_state = shared_from_this();
   const Deadline until = std::min(request.wait_until, deadline);
-  if (until.ExpiredAt(clock_.Now())) return call;
-  call->deadline = DeadlineOfTry(deadline);
+  const Instant now = clock_.Now();
+  if (until.ExpiredAt(now)) return call;
+  call->deadline = DeadlineOfTry(deadline, now);
   // `new`, because make_unique would have to move the WaitState, which is not movable.
   call->wait.reset(new WaitState{.id = waiting_.NextId(),
                                  .until = until.at(),
                                  .deadline = deadline,
-                                 .budget = call->deadline.Left(clock_.Now()),
+                                 .budget = call->deadline.Left(now),
                                  .entity = std::string(request.entity),
                                  .resource = std::string(request.resource),
                                  .amounts = request.amounts,
@@ -174,8 +176,8 @@ CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline
   return call;
 }
 
-Deadline Limiter::State::DeadlineOfTry(Deadline of_request) const {
-  return std::min(of_request, Deadline::After(clock_, options_.store_timeout));
+Deadline Limiter::State::DeadlineOfTry(Deadline of_request, Instant now) const {
+  return std::min(of_request, Deadline::At(AddSaturated(now, options_.store_timeout)));
 }
 
 void Limiter::State::StartGiven(CallPtr call, const AcquireRequest& request) {
@@ -197,13 +199,16 @@ void Limiter::State::StartResolved(CallPtr call, const ResolvedPtr& resolved,
 void Limiter::State::TakeTurn(CallPtr call) {
   WaitState& wait = *call->wait;
   if (wait.stop.stop_requested()) return Stop(std::move(call));
-  const Deadline deadline = DeadlineOfTry(wait.deadline);
+  // One reading of the clock, as in NewCall: by two readings, a try with its whole time would have
+  // less than the first one had.
+  const Instant now = clock_.Now();
+  const Deadline deadline = DeadlineOfTry(wait.deadline, now);
   call->deadline = deadline;
-  call->is_cut_short = deadline.Left(clock_.Now()) < wait.budget;
+  call->is_cut_short = deadline.Left(now) < wait.budget;
   call->renewals = 0;
   // Under overload, the head of a queue is often a request that is about to expire. A try that
   // cannot end in time would take the tokens from the requests behind the head.
-  if (call->is_cut_short && !attempt_.HasTime(deadline, clock_.Now()))
+  if (call->is_cut_short && !attempt_.HasTime(deadline, now))
     return attempt_.RefuseUntried(std::move(call));
   if (wait.resolved == nullptr) return attempt_.Try(std::move(call));
   // The limits may have changed since the last try.
@@ -228,7 +233,7 @@ void Limiter::State::TryAgain(CallPtr call, Result<ResolvedPtr> resolved) {
 }
 
 void Limiter::State::Expire(CallPtr call) {
-  call->deadline = DeadlineOfTry(call->wait->deadline);
+  call->deadline = DeadlineOfTry(call->wait->deadline, clock_.Now());
   attempt_.RefuseUntried(std::move(call));
 }
 

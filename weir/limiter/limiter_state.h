@@ -7,7 +7,7 @@
 //   Try --> AskStore --> OnStoreResult --+--> Admit
 //                                        +--> RenewCall --> Try, if the limits are outdated
 //                                        +--> OnRefusal --+--> Refuse
-//                                                         +--> wait queue (Waiting::StayQueued)
+//                                                         +--> wait queue (Waiting::QueueRefused)
 //
 //   wait queue --+--> TakeTurn --> Try
 //                +--> Expire --> RefuseUntried --> Refuse
@@ -78,7 +78,7 @@ class Limiter::State final : public Waiting::Host,
   /// Makes the call; with a WaitState if the request may wait.
   CallPtr NewCall(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
   /// Returns the deadline of a try that begins now, for a waiting request with this deadline.
-  Deadline DeadlineOfTry(Deadline of_request) const;
+  Deadline DeadlineOfTry(Deadline of_request, Instant now) const;
   /// Sets the charges of a request that has limits of its own, then calls AcquireAttempt::Enter.
   void StartGiven(CallPtr call, const AcquireRequest& request);
   /// Sets the charges of a request under resolved limits, then calls AcquireAttempt::Enter.

@@ -33,6 +33,25 @@ class LimiterStress : public ::testing::Test {
   Limiter limiter_{*memory_, loop_, {.seed = 1}};
 };
 
+// Regression test: the stripe of an entry was found by its targets, which another request replaces.
+// Fails if: the targets of an allowance are read without its lock.
+TEST_F(LimiterStress, RequestsWithLimitsOfTheirOwnShareAnAllowance) {
+  const std::vector<Limit> limits{
+      {.name = "rps", .quota = PerSecond(1'000'000), .allowance = milliseconds(8)}};
+  const auto ask = [&] {
+    for (int i = 0; i < 20'000; ++i) {
+      const auto outcome = limiter_.Acquire(
+          {.entity = "acme", .resource = "r", .amounts = {{"rps", 1}}, .limits = limits},
+          Deadline::Never());
+      ASSERT_TRUE(outcome && outcome->admitted());
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) threads.emplace_back(ask);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(limiter_.stats().allowances.spent, 0U);
+}
+
 // Fails if: ResolutionCache increases its epoch only before it visits the stripes: a thread may
 // then keep a copy that it read from a stripe just before.
 TEST_F(LimiterStress, NobodySeesLimitsFromBeforeAChangeThatIsDone) {

@@ -52,14 +52,14 @@ struct PendingAcquire {
   std::vector<Charge> charges{};
   std::vector<Charge> uncharged{};        ///< MakeUncharged; for the lease, not for the store
   std::optional<OnUnavailable> policy{};  ///< the request's own, later the one that applies
-  std::unique_ptr<WaitState> wait{};      ///< null: the request does not wait
-  std::optional<PendingGroup> group{};    ///< set for a group, which has a `done` of its own
   /// Keeps the state of the Limiter alive: the Limiter may be destroyed during the call. Set if
   /// AcquireRequest::wait is true, even if `wait` is null because the time to wait was already
-  /// over.
-  std::shared_ptr<void> alive{};
-  int renewals = 0;            ///< renewals of the limits since the current try began
-  bool maybe_charged = false;  ///< by an earlier try that was not admitted
+  /// over. Destroyed after `wait`, whose stop callback uses this state.
+  std::shared_ptr<void> limiter_state{};
+  std::unique_ptr<WaitState> wait{};    ///< null: the request does not wait
+  std::optional<PendingGroup> group{};  ///< set for a group, which has a `done` of its own
+  int renewals = 0;                     ///< renewals of the limits since the current try began
+  bool maybe_charged = false;           ///< by an earlier try that was not admitted
   /// The deadline of the request leaves this try less time than the first one had. If this time
   /// runs out, the store is not considered unavailable.
   bool is_cut_short = false;

@@ -16,8 +16,8 @@ void Waiting::Bind(const std::weak_ptr<Host>& host) {
   pump_.Bind(host);
 }
 
-// Buckets with the same hash share a counter, so a stamp may change without a return to these
-// buckets. That causes one more try.
+// Several buckets share a counter, so a stamp may change although no tokens came back to these.
+// That causes one more try.
 std::uint64_t Waiting::StampOf(std::span<const Charge> charges) const {
   std::uint64_t sum = changes_.load();
   for (const Charge& charge : charges) sum += stamps_[charge.target->hash % kStamps].load();
@@ -56,7 +56,7 @@ Waiting::Verdict Waiting::JoinBehind(CallPtr& call) {
   return Verdict::kQueued;
 }
 
-Waiting::Verdict Waiting::StayQueued(CallPtr& call, const TargetPtr& bucket, Instant retry_at) {
+Waiting::Verdict Waiting::QueueRefused(CallPtr& call, const TargetPtr& bucket, Instant retry_at) {
   {
     const MutexLock lock(mutex_);
     if (closed()) return Verdict::kClosed;
@@ -72,8 +72,8 @@ Waiting::Verdict Waiting::StayQueued(CallPtr& call, const TargetPtr& bucket, Ins
   return Verdict::kQueued;
 }
 
-// A call that was queued before keeps its id, and so its position in the order of arrival. The
-// bound applies to new calls only.
+// A call's id is its position in the order of arrival. The bound does not apply to calls that were
+// queued before.
 bool Waiting::Enqueue(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at) {
   WaitState& wait = *call->wait;
   std::vector<TargetPtr> targets = TargetsOf(call->charges);
@@ -163,7 +163,7 @@ std::optional<Instant> Waiting::NextTurn() const {
   return queue_.due() || !stops_.empty() ? std::optional(clock_.Now()) : queue_.NextWake();
 }
 
-// The host is called without the lock, because it may call OnTokensReturned, StayQueued or
+// The host is called without the lock, because it may call OnTokensReturned, QueueRefused or
 // RemoveCall.
 bool Waiting::TakeTurns() {
   const auto host = host_.lock();

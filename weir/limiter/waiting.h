@@ -1,8 +1,8 @@
 // The driver of the wait queue: stores the waiting calls, and starts their tries and ends them on
 // time. Mechanism: docs/design/waiting.md.
 //
-//   JoinBehind (new call) ------+                        +--> Host::TakeTurn --> StayQueued, or
-//   StayQueued (refused) -------+--> WaitQueue --> pump -+                       RemoveCall
+//   JoinBehind (new call) ------+                        +--> Host::TakeTurn --> QueueRefused, or
+//   QueueRefused (refused) -------+--> WaitQueue --> pump -+                       RemoveCall
 //   OnTokensReturned, WakeAll --+                   ^    +--> Host::Expire
 //   RequestStop ------------------------------------+    +--> Host::Stop
 //   Close --> Host::Abandon
@@ -35,7 +35,7 @@ class Waiting {
   class Host {
    public:
     virtual ~Host() = default;
-    /// The call is to try now. The try ends in StayQueued or RemoveCall.
+    /// The call is to try now. The try ends in QueueRefused or RemoveCall.
     virtual void TakeTurn(CallPtr call) = 0;
     /// The time of the call is over and it was removed: refuse it.
     virtual void Expire(CallPtr call) = 0;
@@ -59,7 +59,7 @@ class Waiting {
   /// Returns the id of a new request that may wait. Ids ascend in the order of arrival.
   WaitQueue::Id NextId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   /// Returns a number that changes when tokens are returned to one of these buckets. It is read
-  /// before a try, so that StayQueued can detect a return that crossed the refusal.
+  /// before a try, so that QueueRefused can detect a return that crossed the refusal.
   std::uint64_t StampOf(std::span<const Charge> charges) const;
 
   /// FindAhead returns this if a request waits for one of the buckets. `retry_at` is the latest
@@ -82,14 +82,14 @@ class Waiting {
   Verdict JoinBehind(CallPtr& call);
   /// Queues a call whose try was refused by this bucket until `retry_at`. Takes the call only if it
   /// returns kQueued. Never returns kTry or kTooLate.
-  Verdict StayQueued(CallPtr& call, const TargetPtr& bucket, Instant retry_at);
+  Verdict QueueRefused(CallPtr& call, const TargetPtr& bucket, Instant retry_at);
   /// Removes a call whose try has ended. Has no effect if the call is not queued.
   void RemoveCall(PendingAcquire& call);
 
   /// From now on, a stop that the caller requests ends the wait. `wait` must not be moved.
   void WatchStop(WaitState& wait);
   /// Removes the call, on the scheduler's thread. Has no effect on a call that is trying:
-  /// StayQueued sees the stop. May be called under any lock but those of this module.
+  /// QueueRefused sees the stop. May be called under any lock but those of this module.
   void RequestStop(WaitQueue::Id id);
 
   /// Reports that tokens were returned to these buckets; the heads of their queues try.

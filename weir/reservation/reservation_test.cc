@@ -135,6 +135,18 @@ TEST_F(ReservationTest, R1DrainWaitsForWhatIsGivenBack) {
   EXPECT_TRUE(Held().empty());
 }
 
+// Fails if: Drain waits for a binding in doubt, which has no call in flight and keeps its slot.
+TEST_F(ReservationTest, DrainDoesNotWaitForABindingInDoubt) {
+  std::optional<Reservation> reservation = Reserve();
+  store_.fail = Error{Code::kUnavailable, "away"};
+  EXPECT_EQ(reservation->Bind("j-1").error().code, Code::kUnavailable);
+  store_.fail.reset();
+  reservation.reset();
+  bool drained = false;
+  limiter_->Drain([&](const Status& status) { drained = status.has_value(); });
+  EXPECT_TRUE(drained);
+}
+
 TEST_F(ReservationTest, RenewingMakesItLiveLonger) {
   Reservation reservation = Reserve();
   scheduler_.Advance(std::chrono::minutes(4));

@@ -31,6 +31,7 @@ void ReservedSlot::Bind(const std::string& resource_id, std::optional<millisecon
   {
     const MutexLock lock(mutex_);
     binding.before = std::exchange(phase_, Phase::kBinding);
+    ++calls_in_flight_;
   }
   const Deadline deadline = binding.deadline;
   state_->slots().Bind(
@@ -47,7 +48,7 @@ void ReservedSlot::OnBindResult(Binding binding, Result<HeldSlot> bound) {
     held_ = std::move(*bound);
     phase_ = Phase::kBound;
   }
-  EndAwaited();
+  EndCall();
   binding.done({});
 }
 
@@ -88,7 +89,7 @@ void ReservedSlot::EndBinding(Binding binding, Error error, bool is_gone) {
   }
   if (MayHaveEnded(error)) state_->OnReleased(ref_.key);
   if (is_abandoned) GiveBackAbandoned();
-  EndAwaited();
+  EndCall();
   binding.done(Fail(std::move(error)));
 }
 
@@ -120,6 +121,7 @@ Done<bool> ReservedSlot::AfterRelease(Phase failed, Done<void> done) {
   {
     const MutexLock lock(mutex_);
     phase_ = Phase::kReleasing;
+    ++calls_in_flight_;
   }
   return [self = shared_from_this(), failed, done = std::move(done)](Result<bool> answer) mutable {
     bool must_retry = false;
@@ -130,7 +132,7 @@ Done<bool> ReservedSlot::AfterRelease(Phase failed, Done<void> done) {
     }
     self->state_->OnReleased(self->ref_.key);  // after an error it may have been released
     if (must_retry) self->GiveBackAbandoned();
-    self->EndAwaited();
+    self->EndCall();
     if (!answer) return done(Fail(std::move(answer.error())));
     done({});
   };
@@ -150,16 +152,16 @@ void ReservedSlot::Abandon() {
   {
     const MutexLock lock(mutex_);
     abandoned_ = true;
-    is_awaited_ = phase_ == Phase::kReleasing || phase_ == Phase::kBinding;
+    is_awaited_ = calls_in_flight_ > 0;
     if (is_awaited_) state_->ExpectGiveBack();
   }
   GiveBackAbandoned();
 }
 
-void ReservedSlot::EndAwaited() {
+void ReservedSlot::EndCall() {
   {
     const MutexLock lock(mutex_);
-    if (!std::exchange(is_awaited_, false)) return;
+    if (--calls_in_flight_ > 0 || !std::exchange(is_awaited_, false)) return;
   }
   state_->OnGivenBack();
 }

@@ -81,9 +81,9 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
   void SetHeld(HeldSlot held);
   /// Releases the slot of a destroyed reservation, if its phase requires it.
   void GiveBackAbandoned();
-  /// Ends the wait of Drain for the result that was in flight when the reservation was destroyed:
-  /// the result may have begun a release.
-  void EndAwaited();
+  /// A call of Bind or of a release has its result. The last one ends the wait of Drain for a
+  /// destroyed reservation: a result may have begun a release.
+  void EndCall();
   void OnRenewResult(Result<HeldSlot> answer, Done<void> done);
   /// Enters kReleasing. Returns the completion of the release; `failed` is the phase after an
   /// error.
@@ -95,7 +95,8 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
   HeldSlot held_ WEIR_GUARDED_BY(mutex_);
   Phase phase_ WEIR_GUARDED_BY(mutex_) = Phase::kFree;
   bool abandoned_ WEIR_GUARDED_BY(mutex_) = false;
-  bool is_awaited_ WEIR_GUARDED_BY(mutex_) = false;  ///< Drain waits for the result in flight
+  int calls_in_flight_ WEIR_GUARDED_BY(mutex_) = 0;  ///< of Bind and of releases
+  bool is_awaited_ WEIR_GUARDED_BY(mutex_) = false;  ///< Drain waits for these calls
 };
 
 }  // namespace weir

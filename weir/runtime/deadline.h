@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 
 #include "weir/base/api.h"
@@ -14,10 +15,16 @@ class WEIR_API Deadline {
  public:
   static constexpr Deadline Never() { return Deadline({INT64_MAX}); }
   static constexpr Deadline At(Instant at) { return Deadline(at); }
-  /// Returns a deadline `wait` from now, or Never() if that is beyond the range of an Instant.
-  static Deadline After(const Clock& clock, nanoseconds wait) {
+  /// Returns a deadline `wait` from now, or Never() if that is beyond the range of an Instant; now
+  /// if `wait` is negative.
+  template <class Rep, class Period>
+  static Deadline After(const Clock& clock, std::chrono::duration<Rep, Period> wait) {
+    using Wait = std::chrono::duration<Rep, Period>;
     const Instant now = clock.Now();
-    return wait >= Never().at_ - now ? Never() : Deadline(now + wait);
+    if (wait <= Wait::zero()) return Deadline(now);
+    // Compared in the caller's unit: a large number of seconds overflows as nanoseconds.
+    const auto longest = std::chrono::duration_cast<Wait>(Never().at_ - now);
+    return wait >= longest ? Never() : Deadline(now + wait);
   }
 
   constexpr Instant at() const { return at_; }

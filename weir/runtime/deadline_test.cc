@@ -25,6 +25,17 @@ TEST(Deadline, ExpiresAtItsInstantAndNotBefore) {
   EXPECT_TRUE(deadline.ExpiredAt(kNow + milliseconds(5)));
 }
 
+// Fails if: a wait overflows as nanoseconds, and its deadline has passed at once.
+TEST(Deadline, IsNeverAfterTheLongestWaitOfAnyUnit) {
+  const FixedClock clock(kNow);
+  EXPECT_TRUE(Deadline::After(clock, nanoseconds::max()).is_never());
+  EXPECT_TRUE(Deadline::After(clock, milliseconds::max()).is_never());
+  EXPECT_TRUE(Deadline::After(clock, std::chrono::seconds::max()).is_never());
+  EXPECT_TRUE(Deadline::After(clock, std::chrono::hours::max()).is_never());
+  EXPECT_EQ(Deadline::After(clock, std::chrono::hours(1)).at(), kNow + std::chrono::hours(1));
+  EXPECT_EQ(Deadline::After(clock, std::chrono::seconds::min()).at(), kNow);
+}
+
 TEST(Deadline, WhatIsLeftIsNotNegative) {
   const Deadline deadline = Deadline::At(kNow);
   EXPECT_EQ(deadline.Left(kNow - nanoseconds(7)), nanoseconds(7));

@@ -69,7 +69,9 @@ bool MayBeServed(const std::vector<Charge>& charges) {
 // the targets; targets without a charge are skipped.
 
 AllowanceEntry::AllowanceEntry(std::vector<TargetPtr> buckets)
-    : targets(std::move(buckets)), allowance(LifetimeOf(targets), QuotasOf(targets)) {}
+    : own(buckets.front()),
+      targets(std::move(buckets)),
+      allowance(LifetimeOf(targets), QuotasOf(targets)) {}
 
 std::vector<Charge> AllowanceEntry::ChargesOf(Allowance::View amounts) const {
   std::vector<Charge> charges;

@@ -44,7 +44,8 @@ struct AllowanceEntry {
   Decision DecisionOf(const std::vector<Charge>& charges, const Allowance::Millis& held,
                       milliseconds wait) const;
 
-  std::vector<TargetPtr> targets;         ///< the pair's own first
+  const TargetPtr own;                    ///< of the pair; needs no lock, and names the stripe
+  std::vector<TargetPtr> targets;         ///< the pair's first; as last resolved
   Allowance allowance;                    ///< the allowance of the limits of all targets, in order
   std::vector<CallPtr> waiting{};         ///< calls that wait for the debit in flight
   Deadline deadline = Deadline::Never();  ///< the deadline of the debit in flight

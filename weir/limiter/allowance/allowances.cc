@@ -173,8 +173,8 @@ void Allowances::Perform(PendingActions actions) {
   for (auto& [call, decision] : actions.decided) host->Serve(std::move(call), std::move(decision));
   for (CallPtr& call : actions.for_store) host->AskStore(std::move(call));
   for (CallPtr& call : actions.outdated) host->RenewCall(std::move(call));
-  if (const auto& debit = actions.outdated_debit) {
-    host->RenewTargets(debit->entry->targets, debit->deadline);
+  if (auto& renewal = actions.renewal) {
+    host->RenewTargets(std::move(renewal->targets), renewal->deadline);
   }
 }
 
@@ -190,14 +190,13 @@ void Allowances::WakeEntry(const EntryPtr& entry) {
   PendingActions actions;
   bool gone = true;
   {
-    const TargetPtr own = entry->targets.front();
-    Stripe& stripe = StripeOf(*own);
+    Stripe& stripe = StripeOf(*entry->own);
     const MutexLock lock(stripe.mutex);
     const Instant now = scheduler_.clock().Now();
     if (!entry->gone) {
       RecordReturns(entry, entry->allowance.Wake(now), actions);
       entry->gone = entry->allowance.idle(now);
-      if (entry->gone) stripe.entries.by_own.erase(own);
+      if (entry->gone) stripe.entries.by_own.erase(entry->own);
       size_ -= entry->gone;
       gone = entry->gone;
     }

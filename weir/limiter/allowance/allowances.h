@@ -78,6 +78,7 @@ class Allowances {
  private:
   struct Debit;
   struct AllowanceRequest;
+  struct Renewal;
   struct PendingActions;
   struct Entries;
   struct Stripe;

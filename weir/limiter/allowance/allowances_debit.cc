@@ -37,7 +37,7 @@ void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answe
   const EntryPtr& entry = debit.entry;
   PendingActions actions;
   {
-    const MutexLock lock(StripeOf(*entry->targets.front()).mutex);
+    const MutexLock lock(StripeOf(*entry->own).mutex);
     const Instant now = scheduler_.clock().Now();
     Allowance& allowance = entry->allowance;
     const bool outdated = answer && answer->outdated;
@@ -66,7 +66,7 @@ void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answe
     for (const auto& [charges, deadline] : actions.returns)
       forfeited_.Add(SumOfMagnitudes(charges));
     actions.returns.clear();
-    actions.outdated_debit.reset();
+    actions.renewal.reset();
   }
   Perform(std::move(actions));
 }
@@ -74,7 +74,7 @@ void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answe
 void Allowances::RenewWaiting(const Debit& debit, PendingActions& actions) {
   actions.outdated = std::exchange(debit.entry->waiting, {});
   waiting_ -= actions.outdated.size();
-  if (actions.outdated.empty()) actions.outdated_debit = debit;
+  if (actions.outdated.empty()) actions.renewal = {debit.entry->targets, debit.deadline};
 }
 
 // Decides the calls in the order of arrival. If a call causes the next debit, this call and the

@@ -32,18 +32,24 @@ struct Allowances::AllowanceRequest {
   Instant now;
 };
 
+/// Limits to resolve again; see Host::RenewTargets.
+struct Allowances::Renewal {
+  std::vector<TargetPtr> targets;
+  Deadline deadline;
+};
+
 /// Actions that were determined under a lock and are done after it is released.
 struct Allowances::PendingActions {
   std::vector<std::pair<CallPtr, Decision>> decided;
   std::vector<CallPtr> for_store;
   std::vector<CallPtr> outdated;
-  std::optional<Debit> outdated_debit;  ///< set if no call waited for this debit
+  std::optional<Renewal> renewal;  ///< set if no call waited for an outdated debit
   std::optional<Debit> debit;
   std::vector<std::pair<std::vector<Charge>, Deadline>> returns;
   EntryPtr made;
 
   bool nothing_for_host() const {
-    return decided.empty() && for_store.empty() && outdated.empty() && !outdated_debit;
+    return decided.empty() && for_store.empty() && outdated.empty() && !renewal;
   }
 };
 
