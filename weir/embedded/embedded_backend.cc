@@ -97,7 +97,7 @@ class EmbeddedBuckets final : public BucketStore {
   // set a bucket's time back to the present. The refusal does not wait for the commit of that
   // change.
   void NoteChangeByRefusal() {
-    if (table_.ExchangeDrainDue()) committer_.NoteChange();
+    if (table_.TakeDrainDue()) committer_.NoteChange();
   }
 
   void AnswerStrict(std::span<const Charge> charges, UnixMillis now, Decision decision,

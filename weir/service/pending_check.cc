@@ -10,9 +10,9 @@
 namespace weir::service {
 namespace {
 
-// Returns the error with a code that Envoy does not take for a decision and that shows whether a
-// retry makes sense. Envoy lets requests pass on UNKNOWN. DEADLINE_EXCEEDED is used only if the
-// caller's own deadline has passed.
+// Returns the error with a code that Envoy does not take for a decision: UNKNOWN, on which it lets
+// requests pass, and DATA_LOSS become UNAVAILABLE. So does DEADLINE_EXCEEDED unless the caller's
+// own deadline has passed.
 Error ToCaller(Error error, bool caller_has_time) {
   if (error.code == Code::kUnknown || error.code == Code::kDataLoss ||
       (error.code == Code::kDeadlineExceeded && caller_has_time)) {
@@ -21,7 +21,7 @@ Error ToCaller(Error error, bool caller_has_time) {
   return error;
 }
 
-bool IsDecided(const PlannedDescriptor& planned) {
+bool IsAcquire(const PlannedDescriptor& planned) {
   return planned.action == PlannedDescriptor::Action::kTake ||
          planned.action == PlannedDescriptor::Action::kLook;
 }
@@ -86,7 +86,7 @@ void PendingCheck::Start(DescriptorPlans plan, ActiveRulesPtr rules) {
   plan_ = std::move(plan);
   rules_ = std::move(rules);
   results_.resize(plan_.size());
-  has_decision_ = std::ranges::any_of(plan_, IsDecided);
+  has_acquire_ = std::ranges::any_of(plan_, IsAcquire);
   Begin();
   StartShadows();
   StartCorrections();
@@ -105,7 +105,7 @@ PendingCheck::Indices PendingCheck::Select(Action action) const {
 void PendingCheck::StartShadows() {
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     const PlannedDescriptor& planned = plan_[i];
-    if (!planned.is_shadow || !IsDecided(planned)) continue;
+    if (!planned.is_shadow || !IsAcquire(planned)) continue;
     Begin();
     const AcquirePart part = planned.action == Action::kTake ? planned.Part() : planned.Look();
     terms_.limiter.AcquireAll({.parts = {&part, 1}}, std::min(caller_deadline_, store_deadline_),
@@ -120,7 +120,7 @@ void PendingCheck::StartCorrections() {
   Indices together;
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     if (!IsCorrection(plan_[i])) continue;
-    // The limits of the store may not be set, or be damaged.
+    // Limits in the store may be missing or damaged.
     if (plan_[i].is_shadow || plan_[i].target == nullptr) {
       Correct({i});
     } else {
@@ -130,17 +130,17 @@ void PendingCheck::StartCorrections() {
   if (!together.empty()) Correct(std::move(together));
 }
 
-// If the request has a decision, the response does not wait for the adjust: charges without a
+// If the request has a take or a look, the response does not wait for the debit: charges without a
 // decision must not delay the caller.
 void PendingCheck::Correct(Indices indices) {
   std::vector<AcquirePart> parts;
   for (const std::size_t i : indices) parts.push_back(plan_[i].Correction());
-  if (!has_decision_) Begin();
+  if (!has_acquire_) Begin();
   terms_.limiter.Debit(
       parts, store_deadline_,
       Here<void>([indices = std::move(indices)](PendingCheck& self, const Status& status) {
         self.OnCorrected(indices, status);
-        if (!self.has_decision_) self.End();
+        if (!self.has_acquire_) self.End();
       }));
 }
 
@@ -151,9 +151,9 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
     has_corrected_ |= !first.is_shadow;
     return;
   }
-  // Of the permanent errors, only kDataLoss may follow an adjust that counts.
-  const bool is_refused = IsPermanent(status.error()) && status.error().code != Code::kDataLoss;
-  if (is_refused && indices.size() > 1) {
+  // Of the permanent errors, only kDataLoss may hide a charge that was made.
+  const bool was_not_made = IsPermanent(status.error()) && status.error().code != Code::kDataLoss;
+  if (was_not_made && indices.size() > 1) {
     for (const std::size_t i : indices) Correct({i});
     return;
   }
@@ -187,8 +187,8 @@ void PendingCheck::Acquire(Indices indices, bool only_look) {
 
 void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
   if (!outcome) {
-    // Such an error must not reach Envoy: Envoy lets requests with errors pass, and a client can
-    // cause the error by the values that it chooses.
+    // A permanent error must not reach Envoy: Envoy lets requests with errors pass, and a client
+    // can cause it by the values that it chooses.
     if (IsPermanent(outcome.error())) return OnUndecided(outcome.error());
     error_ = std::move(outcome.error());
     return;
@@ -247,7 +247,7 @@ void PendingCheck::End() {
 
 void PendingCheck::Respond() {
   // If some of the charges were made, a retry after an error would make them again.
-  if (!error_ && !has_decision_ && !has_corrected_) error_ = std::move(lost_);
+  if (!error_ && !has_acquire_ && !has_corrected_) error_ = std::move(lost_);
   if (error_) return RespondWithError(*std::move(error_));
   CountRules();
   if (is_unprotected_) terms_.counts.unprotected.Add();
@@ -302,7 +302,7 @@ void PendingCheck::CountRule(const PlannedDescriptor& planned, const DescriptorR
     return counts.hits_shadow_over.Add(CountedHits(planned));
   }
   // In a request that is refused, the takes within their limits were not charged.
-  const bool is_left_out = is_refused_ && !planned.is_shadow && IsDecided(planned);
+  const bool is_left_out = is_refused_ && !planned.is_shadow && IsAcquire(planned);
   if (is_left_out || planned.action == Action::kGiveBack) return;
   counts.within.Add();
   counts.hits_within.Add(CountedHits(planned));

@@ -101,7 +101,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   Indices asked_;
   bool asks_to_look_ = false;
   std::size_t awaited_ = 0;
-  bool has_decision_ = false;   // of at least one descriptor
+  bool has_acquire_ = false;    // of at least one descriptor
   bool has_corrected_ = false;  // a charge or return without a decision was made
   std::optional<Error> lost_;   // of the last such charge that failed
   bool is_refused_ = false;

@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view kMeterPrefix = "b_";
 constexpr std::string_view kCounterSuffix = "_tc";
 constexpr std::string_view kSlotPrefix = "w_";
-constexpr std::size_t kSlotNameSize = 3;                   // w_0 to w_f
-constexpr std::int64_t kEndOfYears = 253'402'300'800'000;  // the beginning of the year 10000
+constexpr std::size_t kSlotNameSize = 3;                  // w_0 to w_f
+constexpr std::int64_t kYear10000 = 253'402'300'800'000;  // the beginning of the year 10000
 
 tl::unexpected<Error> BadRecord(const ChangeRecord& record, std::string_view what) {
   return Fail(Code::kDataLoss,
@@ -36,12 +36,12 @@ class MeterImages {
   MeterImages(const ChangeRecord& record, std::string_view limit)
       : record_(record), stem_(fmt::format("{}{}", kMeterPrefix, limit)) {}
 
-  bool IsWhole(const Item& image) const {
+  bool HasBoth(const Item& image) const {
     return image.contains(stem_ + "_tk") && image.contains(stem_ + "_cp");
   }
   /// Returns true if the write gave the limit its balance, and so replaced the counter.
   bool IsSeeded() const {
-    if (!IsWhole(record_.new_image) || IsWhole(record_.old_image)) return false;
+    if (!HasBoth(record_.new_image) || HasBoth(record_.old_image)) return false;
     const std::string tokens = stem_ + "_tk";
     return GetNumber(record_.new_image, tokens) != GetNumber(record_.old_image, tokens);
   }
@@ -59,18 +59,19 @@ Result<std::int64_t> DeltaOf(const ChangeRecord& record, const std::string& coun
   const auto after = GetNumber(record.new_image, counter);
   const auto before = is_new ? std::int64_t{0} : GetNumber(record.old_image, counter);
   if (!after || !before) {
-    return BadRecord(record, fmt::format("{} is no whole number of 64 bits", counter));
+    return BadRecord(record, fmt::format("{} is not a 64-bit integer", counter));
   }
   if (!is_new && *after == *before) return 0;
   const MeterImages meter(record, limit);
-  if (record.kind == ChangeKind::kInsert && !meter.IsWhole(record.new_image)) return 0;
+  if (record.kind == ChangeKind::kInsert && !meter.HasBoth(record.new_image)) return 0;
   std::int64_t delta = 0;
   const std::int64_t base = meter.IsSeeded() ? 0 : *before;
   if (!__builtin_sub_overflow(*after, base, &delta) && delta <= kMaxMillitokens &&
       delta >= -kMaxMillitokens) {
     return delta;
   }
-  return BadRecord(record, fmt::format("{} changed from {} to {}", counter, *before, *after));
+  return BadRecord(record,
+                   fmt::format("{} changed too much: from {} to {}", counter, *before, *after));
 }
 
 Status ReadDeltas(const ChangeRecord& record, BucketChange& change) {
@@ -80,7 +81,7 @@ Status ReadDeltas(const ChangeRecord& record, BucketChange& change) {
     const std::string_view limit = LimitOfCounter(at->first);
     if (limit.empty()) continue;
     if (limit.find_first_of("#=;") != limit.npos) {
-      return BadRecord(record, fmt::format("{} is of no valid limit", at->first));
+      return BadRecord(record, fmt::format("{} names no valid limit", at->first));
     }
     WEIR_ASSIGN_OR_RETURN(const std::int64_t delta, DeltaOf(record, at->first, limit));
     if (delta == 0) continue;
@@ -112,7 +113,7 @@ Status CheckShard(const ChangeRecord& record, std::string_view partition, std::u
     return BadRecord(record, fmt::format("a bucket has at most {} shards", kMaxShards));
   }
   if (partition.ends_with(fmt::format("#{}", shard))) return {};
-  return BadRecord(record, "its number of a shard has leading zeros");
+  return BadRecord(record, "its shard number has leading zeros");
 }
 
 Status CheckImages(const ChangeRecord& record) {
@@ -120,8 +121,8 @@ Status CheckImages(const ChangeRecord& record) {
   if (record.kind == ChangeKind::kModify && record.old_image.empty()) {
     return BadRecord(record, "it has no old image; the table's stream must have both");
   }
-  if (record.created.value <= 0 || record.created.value >= kEndOfYears) {
-    return BadRecord(record, fmt::format("its time is {} ms", record.created.value));
+  if (record.created.value <= 0 || record.created.value >= kYear10000) {
+    return BadRecord(record, fmt::format("its time is invalid: {} ms", record.created.value));
   }
   return {};
 }

@@ -110,7 +110,7 @@ void SocketTransport::Reassign(ExchangePtr exchange, Reader reader) {
   ConnectionPtr connection;
   {
     const MutexLock lock(mutex_);
-    // Limits end waiting exchanges under this lock, so the state does not change below.
+    // Timeouts end queued exchanges under this lock, so the state cannot change below.
     if (exchange->state == Exchange::State::kOver) return;
     pending_.Remove(*exchange);
     connection = idle_.Take(reader);
@@ -138,8 +138,7 @@ void SocketTransport::StartOn(ExchangePtr exchange, ConnectionPtr connection, Re
     case SocketConnection::Begun::kOver:
       return Release(std::move(connection), true, nullptr);
     case SocketConnection::Begun::kBroken:
-      // The destructor waits for the connection, which is not released yet, even if the exchange
-      // completes.
+      // The connection is not released yet, so the destructor waits even if the exchange completes.
       if (!connection->is_proven()) {
         const MutexLock lock(mutex_);
         pace_.OnFailed(clock_.Now());
@@ -177,7 +176,7 @@ void SocketTransport::Release(ConnectionPtr connection, bool reusable, Exchange*
 }
 
 void SocketTransport::KeepIdle(ConnectionPtr connection) {
-  // The server has not closed it before its first request.
+  // The server did not close it at once.
   connection->SetProven();
   WakeBy(idle_.Add(std::move(connection), clock_.Now()));
 }
@@ -201,8 +200,8 @@ void SocketTransport::OnBroken(ConnectionPtr connection) {
 
 void SocketTransport::Complete(Exchange& exchange, HttpResult result) {
   exchange.done(std::move(result));
-  // Destroy the callback before the transport is released: a thread that waits for the release may
-  // then free objects that the callback refers to.
+  // Destroy the callback before the destructor may proceed: once the destructor has returned, its
+  // caller may free objects that the callback refers to.
   exchange.done = nullptr;
   const MutexLock lock(mutex_);
   if (--incomplete_ == 0) changed_.notify_all();

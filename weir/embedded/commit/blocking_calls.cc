@@ -7,9 +7,9 @@ namespace weir {
 Status BlockingCalls::Admit() {
   const MutexLock lock(mutex_);
   if (count_ >= most_) {
-    return Fail(Code::kUnavailable,
-                fmt::format("{}: {} calls wait for the file, and no more may; try again later",
-                            name_, most_));
+    return Fail(
+        Code::kUnavailable,
+        fmt::format("{}: too many calls wait for the file ({}); try again later", name_, most_));
   }
   ++count_;
   return {};
@@ -23,7 +23,7 @@ void BlockingCalls::Release() {
 Error BlockingCalls::TooLate(bool begun) const {
   return {Code::kDeadlineExceeded,
           fmt::format("{}: {}", name_,
-                      begun ? "the file did not answer in time; the call may count"
+                      begun ? "the file was too slow; the call may take effect"
                             : "the deadline passed before anything was done")};
 }
 

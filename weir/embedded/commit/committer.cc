@@ -26,8 +26,8 @@ constexpr nanoseconds kExpirySpacing = std::chrono::milliseconds(5);
 constexpr nanoseconds kFirstRetry = std::chrono::milliseconds(20);
 constexpr nanoseconds kLongestRetry = std::chrono::seconds(5);
 
-// In relaxed mode, the committer rests for kRest * t after work of t, so that it uses at most one
-// part in kRest + 1 of a core, whatever the load.
+// In relaxed mode, the committer rests for kRest * t after work of t, so that it uses at most
+// 1 / (kRest + 1) of a core, whatever the load.
 constexpr int kRest = 1;
 
 }  // namespace
@@ -67,8 +67,8 @@ Status Committer::CheckOpen() const {
 
 Status Committer::UnavailableError() const {
   const MutexLock lock(mutex_);
-  // The mode may have changed back to kOpen since the caller read it. The advice to retry is right
-  // then, too.
+  // The mode may be kOpen again since the caller read it. kUnavailable is right then, too: a retry
+  // helps.
   if (mode_ == Mode::kClosed) return Fail(Code::kUnavailable, name_ + ": closed");
   return Fail(Code::kUnavailable,
               fmt::format("{} (a commit failed and is being tried again)", cause_.message));
@@ -76,9 +76,10 @@ Status Committer::UnavailableError() const {
 
 Status Committer::CheckQueue() const {
   if (waiting_ < options_.max_waiting) return {};
-  return Fail(Code::kUnavailable,
-              fmt::format("{}: {} calls wait for the disk, and no more may; try again later", name_,
-                          options_.max_waiting));
+  return Fail(
+      Code::kUnavailable,
+      fmt::format("{}: too many calls wait for the disk (max_waiting is {}); try again later",
+                  name_, options_.max_waiting));
 }
 
 void Committer::NoteChange() {
@@ -152,17 +153,17 @@ Error Committer::TooLate(CommitQueue::State state) const {
   const bool not_begun = state == CommitQueue::State::kNotBegun;
   return {Code::kDeadlineExceeded,
           fmt::format("{}: {}", name_,
-                      not_begun ? "the call had to wait too long; nothing is done"
-                                : "the disk did not answer in time; the call may count")};
+                      not_begun ? "the call waited too long; nothing was done"
+                                : "the disk was too slow; the call may take effect")};
 }
 
 void Committer::MarkFirstChange() {
   if (!first_change_) first_change_ = file_io_.clock().Now();
 }
 
-// New calls are due at once. Otherwise changes are due after half the commit interval, and not
-// before the rest ends. Without changes, folding is due: the remainder of a fold after the rest, a
-// new fold after kIdle.
+// New calls are due at once. Otherwise changes are due after half the commit interval, but not
+// before rest_until_. Without changes, folding is due: an unfinished fold at rest_until_, a new
+// fold after kIdle.
 void Committer::ScheduleNext(Instant now) {
   if (queue_.has_new()) return RunAt(now);
   if (changed_) {

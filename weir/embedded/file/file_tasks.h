@@ -44,7 +44,7 @@ class FileTasks {
     auto job = [this, result, deadline, work = std::move(work)](StateFile& file) mutable -> Status {
       if (deadline.ExpiredAt(committer_.Now())) {
         return Fail(Code::kDeadlineExceeded,
-                    file.name() + ": the call had to wait too long; nothing is done");
+                    file.name() + ": the call waited too long; nothing was done");
       }
       result->emplace(work(file));
       return {};

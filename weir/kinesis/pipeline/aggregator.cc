@@ -113,7 +113,7 @@ void Aggregator::TakeDue(Instant now, std::vector<KinesisRecord>& out) {
   }
 }
 
-void Aggregator::TakeWithoutShard(std::vector<KinesisRecord>& out) {
+void Aggregator::TakeShardless(std::vector<KinesisRecord>& out) {
   while (!batches_.empty() && !batches_.begin()->first.shard) Take(batches_.begin(), out);
 }
 

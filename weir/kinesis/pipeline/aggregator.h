@@ -54,7 +54,7 @@ class Aggregator {
   /// Appends all batches.
   void TakeAll(std::vector<KinesisRecord>& out);
   /// Appends the batches of records that were put without a shard.
-  void TakeWithoutShard(std::vector<KinesisRecord>& out);
+  void TakeShardless(std::vector<KinesisRecord>& out);
   /// Returns when the next batch is due; nothing if there is none.
   std::optional<Instant> NextWake() const;
 

@@ -9,8 +9,8 @@
 namespace weir::kinesis {
 namespace {
 
-/// A record whose budget is granted less than this time after its expiry is sent all the same: if a
-/// shard has more load than it takes, each record is about to expire when its budget is requested.
+/// A record whose budget is granted less than this time after its expiry is still sent: if a shard
+/// has more load than it can take, each record is about to expire when its budget is requested.
 constexpr nanoseconds kLateGrant = milliseconds(100);
 
 /// Returns when a record in flight with this expiry gets its result at the latest; nothing if it
@@ -20,16 +20,16 @@ std::optional<Instant> LatestResult(const std::optional<Instant>& expires) {
   return *expires + kLastWait;
 }
 
-/// Returns until when a record may wait for batching and still be sent in time: for half of the
-/// time until it expires.
-Instant InTime(Instant now, Instant expires) { return now + (expires - now) / 2; }
+/// Returns when the wait of a record for batching ends: the other half of the time until it expires
+/// is for sending it.
+Instant EndOfBatching(Instant now, Instant expires) { return now + (expires - now) / 2; }
 
 Attempts::Shared ClosedAt(Instant now) {
   return std::make_shared<const Attempt>(
       Attempt{.began = now,
               .ended = now,
               .code = std::string(kClosed),
-              .message = "the producer was closed before it was stored"});
+              .message = "the producer was closed before the record was stored"});
 }
 
 Attempts::Shared CutAt(Instant began, Instant now) {
@@ -37,7 +37,7 @@ Attempts::Shared CutAt(Instant began, Instant now) {
       Attempt{.began = began,
               .ended = now,
               .code = std::string(kClosed),
-              .message = "the producer was closed before it was answered"});
+              .message = "the producer was closed before the response arrived"});
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ PipelineStep Pipeline::PutAll(std::vector<UserRecord> records, Instant now) {
 
 void Pipeline::AddRecord(UserRecord record, Instant now) {
   outcomes_.results().OnPut();
-  record.deadline = std::min(record.deadline, InTime(now, record.expires));
+  record.deadline = std::min(record.deadline, EndOfBatching(now, record.expires));
   if (map_.answered()) {
     framer_.Put(std::move(record), *map_.ranges());
   } else {
@@ -109,7 +109,7 @@ void Pipeline::FrameDueRetries(Instant now) {
     for (UserRecord& record : group->records) {
       // In ordered mode the records do not wait for batching again.
       if (options_.ordered) break;
-      record.deadline = std::min(now + options_.retry_linger, InTime(now, record.expires));
+      record.deadline = std::min(now + options_.retry_linger, EndOfBatching(now, record.expires));
     }
     ReframeUnexpired(*std::move(group), now);
   }
@@ -185,14 +185,14 @@ PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now)
     OnRequestFailed(*std::move(flight), answer.error(), now);
     return Advance(now);
   }
-  requests_.OnUnderstood();
+  requests_.OnAccepted();
   std::vector<EntryAnswer> entries = MatchEntries(*std::move(answer), flight->records.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
     OnEntry(std::move(flight->records[i]), std::move(entries[i]),
             {.began = flight->began, .ended = now});
   }
   EndTickets();
-  OnDrained(lanes_.UpdateRateWithoutShard(now), now);
+  OnDrained(lanes_.UpdateShardlessRate(now), now);
   return Advance(now);
 }
 
@@ -242,12 +242,12 @@ PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
   return Advance(now);
 }
 
-// Records that wait for the rate of the whole stream may have known shards now.
+// Records that wait in the lane without a shard may have known shards now.
 void Pipeline::ApplyShardList(Instant now) {
   lanes_.RemoveClosed(map_);
-  framer_.RerouteWithoutShard(*map_.ranges());
+  framer_.RerouteShardless(*map_.ranges());
   std::vector<KinesisRecord> waiting;
-  lanes_.TakeWithoutShard(waiting);
+  lanes_.TakeShardless(waiting);
   for (KinesisRecord& record : waiting) ExpireRecord(std::move(record), now);
   outcomes_.OnListed(map_, now, rng_);
   EndTickets();

@@ -54,9 +54,9 @@ void RecordFramer::EndTicket(OrderGate::Ticket ticket) {
   if (gate_) gate_->Done(ticket, passed_);
 }
 
-void RecordFramer::RerouteWithoutShard(const ShardRanges& shards) {
+void RecordFramer::RerouteShardless(const ShardRanges& shards) {
   std::vector<KinesisRecord> unplaced;
-  aggregator_.TakeWithoutShard(unplaced);
+  aggregator_.TakeShardless(unplaced);
   if (gate_) FrameAll();
   for (KinesisRecord& record : unplaced) {
     Unframe(record);

@@ -43,7 +43,7 @@ class RecordFramer {
   void EndTicket(OrderGate::Ticket ticket);
   /// Aggregates again the records that were put without a shard. In ordered mode all batches leave
   /// first, so that older records of a key stay ahead.
-  void RerouteWithoutShard(const ShardRanges& shards);
+  void RerouteShardless(const ShardRanges& shards);
 
   /// Frames the batches whose deadline has come, or all batches.
   void FrameDue(Instant now) { aggregator_.TakeDue(now, framed_); }

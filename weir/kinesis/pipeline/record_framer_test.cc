@@ -94,7 +94,7 @@ TEST(RecordFramer, RecordsWithoutAShardAreFramedByANewListing) {
   RecordFramer framer({.mode = AggregatorOptions::Mode::kByShard}, false);
   framer.Put(RecordAt(1, 5), ShardRanges());
   framer.Put(RecordAt(2, 6), ShardRanges());
-  framer.RerouteWithoutShard(Halves());
+  framer.RerouteShardless(Halves());
   framer.FrameAll();
   EXPECT_THAT(NumbersOfEach(framer.TakePassed()), ElementsAre(ElementsAre(1, 2)));
 }

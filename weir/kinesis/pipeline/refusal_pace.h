@@ -25,7 +25,7 @@ class RefusalPace {
     if (++refusals_ >= kMaxRefusals) next_ = now + backoff_.Next(rng);
   }
   /// Notes that the service accepted the content of a request.
-  void OnUnderstood() {
+  void OnAccepted() {
     refusals_ = 0;
     next_.reset();
     backoff_.Reset();

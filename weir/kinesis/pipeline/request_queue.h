@@ -46,7 +46,7 @@ class RequestQueue {
   std::optional<Flight> Take(std::uint64_t id) { return window_.Take(id); }
   const Flight* Find(std::uint64_t id) const { return window_.Find(id); }
   /// Notes that the service accepted the content of a request.
-  void OnUnderstood() { pace_.OnUnderstood(); }
+  void OnAccepted() { pace_.OnAccepted(); }
   /// Notes that a request was refused for its content.
   void OnRefused(Instant now, Rng& rng) { pace_.OnRefused(now, rng); }
   /// Notes that the service did not receive a request of this number of records, so that the

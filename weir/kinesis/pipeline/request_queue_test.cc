@@ -98,7 +98,7 @@ TEST(RequestQueue, WhileEachRequestIsRefusedTheyLeaveOneAtATime) {
   EXPECT_LE(next, kStart + RefusalPace::kLongest);
   EXPECT_THAT(SendAll(queue, next), ElementsAre(ElementsAre(1)));
   EXPECT_GT(queue.NextWake(next), next + RefusalPace::kLongest) << "the response comes first";
-  queue.OnUnderstood();
+  queue.OnAccepted();
   EXPECT_THAT(SendAll(queue, next), ElementsAre(ElementsAre(2)));
 }
 

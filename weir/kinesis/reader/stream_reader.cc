@@ -118,17 +118,7 @@ Status StreamReader::OnShard(ShardReading& reading, const Answer& answer, Instan
 }
 
 Status StreamReader::OnShardFailed(ShardReading& reading, const AwsFailure& failure, Instant now) {
-  if (failure.code == "ExpiredIteratorException") {
-    if (reading.position.at == Position::At::kLatest && reading.stage == Stage::kReads) {
-      return Fail(Code::kDataLoss,
-                  fmt::format("shard {}: its position at the end of the stream expired before it "
-                              "was read again, so records may be missing; begin at a time instead",
-                              FormatShardId(reading.shard.id)));
-    }
-    // The new iterator begins at reading.position: after the last record that was read, if any.
-    readings_.Schedule(reading, Stage::kBegins, now + options_.least_gap);
-    return {};
-  }
+  if (failure.code == "ExpiredIteratorException") return OnIteratorExpired(reading, failure, now);
   // Records are removed from a shard after a while, and the shard with them. If the stream itself
   // was deleted, the listing fails.
   if (failure.code == "ResourceNotFoundException") {
@@ -142,9 +132,32 @@ Status StreamReader::OnShardFailed(ShardReading& reading, const AwsFailure& fail
   return {};
 }
 
+Status StreamReader::OnIteratorExpired(ShardReading& reading, AwsFailure expiry, Instant now) {
+  if (reading.position.at == Position::At::kLatest && reading.stage == Stage::kReads) {
+    return Fail(Code::kDataLoss,
+                fmt::format("shard {}: its position at the end of the stream expired before it "
+                            "was read again, so records may be missing; begin at a time instead",
+                            FormatShardId(reading.shard.id)));
+  }
+  // A single expiry is normal after a pause of the reader. If the next iterator expires too, both
+  // are failures: a service whose iterators expire at once never returns a record.
+  Instant again = now;
+  if (++reading.expiries > 1) {
+    expiry.kind = FailureClass::kTransient;
+    if (reading.expiries == 2) {
+      WEIR_RETURN_IF_ERROR(failures_.RetryAt(reading.failures, expiry, now));
+    }
+    WEIR_ASSIGN_OR_RETURN(again, failures_.RetryAt(reading.failures, expiry, now));
+  }
+  // The new iterator begins at reading.position: after the last record that was read, if any.
+  readings_.Schedule(reading, Stage::kBegins, std::max(again, now + options_.least_gap));
+  return {};
+}
+
 void StreamReader::OnPage(ShardReading& reading, RecordPage page, Instant now, ReaderStep& step) {
   failures_.End(reading.failures);
   reading.failures.backoff.Reset();
+  reading.expiries = 0;
   for (const StoredRecord& stored : page.records) {
     AppendUserRecords(reading.shard, stored, stats_, step.records);
   }

@@ -349,6 +349,57 @@ TEST(StreamReader, APositionAtTheEndThatExpiresIsAnError) {
   EXPECT_EQ(session.error->code, Code::kDataLoss);
 }
 
+// Fails if: expired iterators do not count as failures, so that the reading continues without end.
+TEST(StreamReader, IteratorsThatExpireAtOnceEndTheReading) {
+  FakeStream stream;
+  stream.Put(0, "k", "a");
+  stream.is_expired = true;
+  Session session(stream);
+  session.RunFor(std::chrono::hours(1));
+  EXPECT_TRUE(session.done);
+  ASSERT_TRUE(session.error);
+  EXPECT_EQ(session.error->code, Code::kUnavailable);
+  EXPECT_THAT(session.error->message, HasSubstr("ExpiredIteratorException"));
+  EXPECT_EQ(stream.shards[0].reads.size(), 6U);
+}
+
+// Fails if: an outage of expired iterators is not reported, or its retries do not back off.
+TEST(StreamReader, OneThatFollowsReportsIteratorsThatExpireAtOnce) {
+  FakeStream stream;
+  stream.Put(0, "k", "a");
+  stream.is_expired = true;
+  Session session(stream, {.follow = true, .max_tries = 0});
+  session.RunFor(std::chrono::hours(1));
+  EXPECT_FALSE(session.done);
+  ASSERT_EQ(session.failing.size(), 1U);
+  EXPECT_EQ(session.failing[0].code, Code::kUnavailable);
+  EXPECT_LT(stream.shards[0].reads.size(), 1500U) << "a mean of 5 s apart";
+  stream.is_expired = false;
+  session.RunFor(seconds(15));
+  EXPECT_THAT(session.data, ElementsAre("a"));
+  EXPECT_EQ(session.recoveries, 1);
+}
+
+// The case of a process that was stopped for minutes, again and again. Fails if: one expired
+// iterator is reported, or a page does not end the series of expiries.
+TEST(StreamReader, AnIteratorThatExpiresOnceIsReplacedSilently) {
+  FakeStream stream;
+  Session session(stream, {.follow = true, .max_tries = 2});
+  for (const char* data : {"a", "b", "c"}) {
+    stream.Put(0, "k", data);
+    session.RunFor(seconds(3));
+    const std::size_t reads = stream.shards[0].reads.size();
+    stream.is_expired = true;
+    while (stream.shards[0].reads.size() == reads) session.RunFor(milliseconds(100));
+    stream.is_expired = false;
+  }
+  session.RunFor(seconds(3));
+  EXPECT_FALSE(session.error);
+  EXPECT_THAT(session.failing, IsEmpty());
+  EXPECT_EQ(session.recoveries, 0);
+  EXPECT_THAT(session.data, ElementsAre("a", "b", "c"));
+}
+
 TEST(StreamReader, AServiceThatOnlyFailsIsGivenUp) {
   FakeStream stream;
   stream.shards[0];

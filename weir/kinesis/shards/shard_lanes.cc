@@ -27,7 +27,7 @@ void ShardLanes::OnThrottled(ExpectedShard expected, Instant now) {
 }
 
 // If the shards cannot be listed, only the shards that have responded are known.
-ShardLanes::Drained ShardLanes::UpdateRateWithoutShard(Instant now) {
+ShardLanes::Drained ShardLanes::UpdateShardlessRate(Instant now) {
   const auto lane = lanes_.find(std::nullopt);
   if (lane == lanes_.end()) return {};
   lane->second.limiter.SetShards(sightings_.Count(now), now);
@@ -35,7 +35,7 @@ ShardLanes::Drained ShardLanes::UpdateRateWithoutShard(Instant now) {
   return Drain(std::nullopt, lane->second, now);
 }
 
-void ShardLanes::TakeWithoutShard(std::vector<KinesisRecord>& out) {
+void ShardLanes::TakeShardless(std::vector<KinesisRecord>& out) {
   const auto lane = lanes_.find(std::nullopt);
   if (lane == lanes_.end()) return;
   lane->second.limiter.TakeAll(out);

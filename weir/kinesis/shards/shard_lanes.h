@@ -43,10 +43,10 @@ class ShardLanes {
   void OnSeen(ShardId shard, Instant now) { sightings_.See(shard, now); }
   /// Sets the rate of the records without a shard by the number of shards that have responded
   /// lately. Returns the records that leave their lane because of this.
-  Drained UpdateRateWithoutShard(Instant now);
+  Drained UpdateShardlessRate(Instant now);
 
   /// Takes all records without a shard, expired or not, without charging them to the rate.
-  void TakeWithoutShard(std::vector<KinesisRecord>& out);
+  void TakeShardless(std::vector<KinesisRecord>& out);
   /// Removes the lanes without records whose shard's range is not known any more.
   void RemoveClosed(const ShardMap& map);
   /// Takes all records, and removes all lanes.

@@ -64,12 +64,12 @@ TEST(ShardLanes, AnEarlierExpiryMovesTheWakeUp) {
 
 TEST(ShardLanes, RecordsWithoutAShardHaveTheRateOfTheShardsThatResponded) {
   ShardLanes lanes(kTwoAtOnce);
-  EXPECT_THAT(lanes.UpdateRateWithoutShard(kStart).admitted, IsEmpty()) << "there is no lane";
+  EXPECT_THAT(lanes.UpdateShardlessRate(kStart).admitted, IsEmpty()) << "there is no lane";
   EXPECT_THAT(PutInLane(lanes, {1, 2, 3, 4, 5}, std::nullopt), ElementsAre(1, 2));
   EXPECT_EQ(lanes.NextWake(), kStart + milliseconds(100));
   lanes.OnSeen({0}, kStart);
   lanes.OnSeen({1}, kStart);
-  const auto more = lanes.UpdateRateWithoutShard(kStart);
+  const auto more = lanes.UpdateShardlessRate(kStart);
   EXPECT_THAT(Numbers(more.admitted), ElementsAre(3, 4)) << "the capacity of two shards";
   EXPECT_EQ(lanes.NextWake(), kStart + milliseconds(50)) << "and twice the rate";
 }
@@ -79,7 +79,7 @@ TEST(ShardLanes, RecordsWithoutAShardAreTakenAndNoneIsDueAfterwards) {
   PutInLane(lanes, {1, 2, 3}, std::nullopt);
   PutInLane(lanes, {4, 5, 6}, ShardId{0});
   std::vector<KinesisRecord> taken;
-  lanes.TakeWithoutShard(taken);
+  lanes.TakeShardless(taken);
   EXPECT_THAT(Numbers(taken), ElementsAre(3));
   EXPECT_THAT(Numbers(lanes.DrainDue(*lanes.NextWake()).admitted), ElementsAre(6));
   EXPECT_FALSE(lanes.is_waiting());

@@ -82,10 +82,10 @@ TEST(BucketAhead, C4WhatARefusalSetsBackIsDueToBeStored) {
     return table.Adjust({&most, 1}, {.high = 1, .low = ++adjusts}, now);
   };
   for (int i = 0; i < kMaxDebt / kMaxMillitokens; ++i) ASSERT_TRUE(adjust(kStart + kYearAhead));
-  table.ExchangeDrainDue();
+  table.TakeDrainDue();
   ASSERT_FALSE(adjust(kStart)) << "its debt would be too large";
   EXPECT_EQ(table.Read(kAheadKey)->bucket.time, kStart) << "it was not set back";
-  EXPECT_TRUE(table.ExchangeDrainDue());
+  EXPECT_TRUE(table.TakeDrainDue());
 }
 
 // Fails if: joining limits move the bucket to a time that is far ahead.

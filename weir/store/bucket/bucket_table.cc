@@ -16,7 +16,7 @@
 namespace weir {
 namespace {
 
-// Makes the result without its numbers. Callers do this before they take the locks, because the
+// Makes the decision for Judge to fill. Callers do this before they take the locks, because the
 // strings are most of the cost of a result.
 Decision BlankDecision(std::span<const Charge> charges) {
   Decision decision;
@@ -52,7 +52,7 @@ bool GivesBackOnly(const Charge& charge) {
 }
 
 Error TooMuchDebt(const BucketKey& key) {
-  return {Code::kOutOfRange, fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
+  return {Code::kOutOfRange, fmt::format("{}/{}: debt would exceed {} tokens; nothing is adjusted",
                                          key.entity, key.resource, FormatTokens(kMaxDebt))};
 }
 
@@ -116,7 +116,7 @@ void BucketTable::SetBackIfAhead(const Found& found, UnixMillis now, AheadReport
   if (ahead == milliseconds(0)) return;
   report.Add(found.entry->key(), ahead);
   found.stripe->MarkChanged(*found.entry);
-  changed_by_refusal_ = true;  // in case of a refusal; otherwise unneeded
+  drain_due_ = true;  // for a refusal; after other results, the owner drains anyway
 }
 
 Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
@@ -124,7 +124,7 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
   Result<Decision> decision = TryAcquire(charges, now);
   const bool no_space = !decision && decision.error().code == Code::kResourceExhausted;
   if (no_space && MakeSpace(now)) return TryAcquire(charges, now);
-  return decision;  // a move; in a conditional expression, a copy
+  return decision;  // moved; `?:` would copy it
 }
 
 // Order: the result's strings are made without locks. Under the locks, all limits are judged before
@@ -173,7 +173,7 @@ void BucketTable::Decide(std::span<const Charge> charges, std::span<const Found>
   // The returned wait is correct only if the bucket refills at the rates from which it was
   // computed. So the limits of the targets are stored, and judged again.
   if (decision.admitted || !StoreLimits(charges, found, now)) return;
-  changed_by_refusal_ = true;
+  drain_due_ = true;
   Judge(charges, found, now, decision);
 }
 
@@ -203,28 +203,28 @@ bool BucketTable::StoreLimits(std::span<const Charge> charges, std::span<const F
   return changed;
 }
 
-bool BucketTable::ExchangeDrainDue() {
+bool BucketTable::TakeDrainDue() {
   // The flag is nearly always false, and then no thread writes to the cache line that all threads
   // read.
-  return changed_by_refusal_ && changed_by_refusal_.exchange(false);
+  return drain_due_ && drain_due_.exchange(false);
 }
 
-Status BucketTable::Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now) {
+Status BucketTable::Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now) {
   WEIR_RETURN_IF_ERROR(CheckAdjust(charges));
-  Status adjusted = TryAdjust(charges, token, now);
+  Status adjusted = TryAdjust(charges, id, now);
   const bool no_space = !adjusted && adjusted.error().code == Code::kResourceExhausted;
-  return no_space && MakeSpace(now) ? TryAdjust(charges, token, now) : adjusted;
+  return no_space && MakeSpace(now) ? TryAdjust(charges, id, now) : adjusted;
 }
 
 // The id is inserted under the locks of the buckets, so of two concurrent adjusts with the same id,
 // one waits and then finds the id. A failure removes the id again, because nothing was adjusted.
-Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now) {
+Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId id, UnixMillis now) {
   std::array<Found, kMaxCharges> found;
   AheadReport ahead(options_.log);
   const Locks locks(*this, charges);
-  if (!adjust_ids_->Insert(token, now)) return {};
+  if (!adjust_ids_->Insert(id, now)) return {};
   const auto refuse = [&](Error error) {
-    adjust_ids_->Forget(token);
+    adjust_ids_->Forget(id);
     return Fail(std::move(error));
   };
   for (std::size_t i = 0; i < charges.size(); ++i) {
@@ -240,7 +240,7 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, U
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (!Changes(charges[i])) continue;
     if (found[i].entry == nullptr && GivesBackOnly(charges[i])) {
-      // The bucket is full and stays full, but the returned tokens were counted as use.
+      // The bucket is full and stays full, but the returned tokens reduce its use.
       if (options_.count_use) {
         found[i].stripe->ReportUse(charges[i].target, {UseOfReturn(charges[i], now)});
       }
@@ -258,13 +258,13 @@ Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Fou
     if (found[i].entry == nullptr && !GivesBackOnly(charges[i])) ++needed;
   }
   if (needed == 0) return {};
-  // Adds first and checks then, so that concurrent requests on other stripes cannot exceed the
+  // Adds first, then checks, so that concurrent requests on other stripes cannot exceed the
   // limit together.
   if ((size_ += needed) <= options_.max_buckets) return {};
   size_ -= needed;
   return Fail(Code::kResourceExhausted,
-              fmt::format("{}/{}: {} buckets are not full, and max_buckets is {}; nothing is "
-                          "changed; raise it, or wait until some are full",
+              fmt::format("{}/{}: {} buckets exist, and max_buckets is {}: raise it, or wait until "
+                          "some are full; nothing is changed",
                           charges[0].target->key.entity, charges[0].target->key.resource,
                           size_.load(), options_.max_buckets));
 }
@@ -294,7 +294,7 @@ bool BucketTable::MakeSpace(UnixMillis now) {
   SweepIdle(now);
   // Full buckets whose use is not stored yet can be removed only after the next drain, so a drain
   // must follow.
-  changed_by_refusal_ = true;
+  drain_due_ = true;
   return size_ < options_.max_buckets;
 }
 
@@ -326,7 +326,7 @@ void BucketTable::EraseEntity(const std::string& entity) {
 
 std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
   AheadReport ahead(options_.log);
-  // Keeps the commit after a sweep of a large table short.
+  // Bounds the commit that follows the sweep of a large table.
   constexpr std::size_t kMaxDeferred = 4096;
   SweepTimes times = TimesOf(now);
   times.max_deferred = kMaxDeferred;

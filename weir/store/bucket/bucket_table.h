@@ -66,10 +66,10 @@ class WEIR_API BucketTable {
   /// During Acquire, Adjust and sweeps, a bucket whose time is far ahead of both `now` and T is set
   /// to T. It keeps its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
-  [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
+  [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now);
   /// Returns true, once, if refused requests have changed buckets or a bucket was set to T since
   /// the last call. A drain is then due.
-  bool ExchangeDrainDue();
+  bool TakeDrainDue();
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
   [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,
                                                 const PageRequest& page) const;
@@ -134,7 +134,7 @@ class WEIR_API BucketTable {
   /// One attempt, under the locks of all charged buckets. Fails with kResourceExhausted if there is
   /// no space for new buckets.
   Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);
-  Status TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
+  Status TryAdjust(std::span<const Charge> charges, AdjustId id, UnixMillis now);
   /// Adds the number of buckets that FindOrCreate will create for these charges to size_. Fails
   /// with kResourceExhausted if that exceeds max_buckets.
   [[nodiscard]] Status Reserve(std::span<const Charge> charges, std::span<const Found> found);
@@ -155,7 +155,7 @@ class WEIR_API BucketTable {
   std::vector<std::unique_ptr<BucketStripe>> stripes_;
   std::unique_ptr<AdjustDedup> adjust_ids_;
   std::atomic<std::size_t> size_ = 0;
-  std::atomic<bool> changed_by_refusal_ = false;
+  std::atomic<bool> drain_due_ = false;
   // The time at which the whole table was last swept for space.
   std::atomic<std::int64_t> swept_at_ = 0;
 };

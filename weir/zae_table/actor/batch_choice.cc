@@ -212,7 +212,7 @@ class Chooser {
 }  // namespace
 
 Error TooMuchDebt(const BucketKey& key) {
-  return {Code::kOutOfRange, fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
+  return {Code::kOutOfRange, fmt::format("{}/{}: debt would exceed {} tokens; nothing is adjusted",
                                          key.entity, key.resource, FormatTokens(kMaxDebt))};
 }
 

@@ -46,7 +46,7 @@ BucketCall::Next BucketCall::Begin(Route route, CallActors& actors) {
   }
   pending_ = 0;
   failure_.reset();
-  return ReserveOpenParts(actors);
+  return JudgeOpenParts(actors);
 }
 
 Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
@@ -67,22 +67,22 @@ Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
   return part;
 }
 
-BucketCall::Next BucketCall::ReserveOpenParts(CallActors& actors) {
+BucketCall::Next BucketCall::JudgeOpenParts(CallActors& actors) {
   switch (request_.kind) {
     case CallRequest::Kind::kAcquire:
-      return ReserveTakes(actors);
+      return JudgeTakes(actors);
     case CallRequest::Kind::kAdjust:
-      return ReserveAdjusts(actors);
+      return JudgeAdjusts(actors);
     case CallRequest::Kind::kConform:
       return QueueParts(actors);
   }
   return Next::kWaits;
 }
 
-// No part is queued before the images of all buckets are known and none of them refuses. A refusal
-// is not final while items are unknown: these are read first, so that the decision has the wait and
+// No part is queued until the images of all buckets are known and no bucket refuses. A refusal is
+// not final while images are missing: they are read first, so that the decision has the wait and
 // the balances of all buckets.
-BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
+BucketCall::Next BucketCall::JudgeTakes(CallActors& actors) {
   using Kind = Opinion::Kind;
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -105,9 +105,9 @@ BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
   return QueueParts(actors);
 }
 
-// An adjust that the process has counted before is not queued again. An adjust that exceeds
-// kMaxDebt fails the call before any part is queued.
-BucketCall::Next BucketCall::ReserveAdjusts(CallActors& actors) {
+// An adjust that was counted or forfeited before is not queued again. If the debt would exceed
+// kMaxDebt, the call fails before any part is queued.
+BucketCall::Next BucketCall::JudgeAdjusts(CallActors& actors) {
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].stage != Stage::kOpen) continue;
@@ -116,9 +116,9 @@ BucketCall::Next BucketCall::ReserveAdjusts(CallActors& actors) {
       parts_[i].stage = Stage::kApplied;
       continue;
     }
-    if (auto counted = actors.FindAdjustResult(KeyOf(i), request_.adjust_id)) {
-      if (!*counted) failure_ = Failure{Outcome::kFailed, counted->error()};
-      parts_[i].stage = *counted ? Stage::kApplied : Stage::kEnded;
+    if (auto result = actors.FindAdjustResult(KeyOf(i), request_.adjust_id)) {
+      if (!*result) failure_ = Failure{Outcome::kFailed, result->error()};
+      parts_[i].stage = *result ? Stage::kApplied : Stage::kEnded;
       continue;
     }
     const std::optional<Status> status = actors.At(KeyOf(i)).CheckAdjust(part, actors.moment());
@@ -132,24 +132,24 @@ BucketCall::Next BucketCall::ReserveAdjusts(CallActors& actors) {
 BucketCall::Next BucketCall::StartLooks(const std::vector<std::size_t>& unknown,
                                         CallActors& actors) {
   phase_ = Phase::kLooking;
-  for (const std::size_t i : unknown) Accept(i, Part::Kind::kLook, actors);
+  for (const std::size_t i : unknown) Submit(i, Part::Kind::kLook, actors);
   return Next::kWaits;
 }
 
-// The limits are stored before the refusal, so that the wait in the refusal is true.
+// The limits are stored before the refusal, so that its wait is correct.
 bool BucketCall::StartRepairs(CallActors& actors) {
   if (std::exchange(is_repaired_, true)) return false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const Part part = PartOf(i, Part::Kind::kTake);
     if (!actors.At(KeyOf(i)).WantsRepair(part, actors.moment())) continue;
-    Accept(i, Part::Kind::kRepair, actors);
+    Submit(i, Part::Kind::kRepair, actors);
   }
   if (pending_ == 0) return false;
   phase_ = Phase::kRepairing;
   return true;
 }
 
-void BucketCall::Accept(std::size_t index, Part::Kind kind, CallActors& actors) {
+void BucketCall::Submit(std::size_t index, Part::Kind kind, CallActors& actors) {
   Part part = PartOf(index, kind);
   if (kind == Part::Kind::kLook || kind == Part::Kind::kWait) part.amounts.clear();
   if (kind == Part::Kind::kRepair) std::ranges::fill(part.amounts, 0);
@@ -174,7 +174,7 @@ BucketCall::Next BucketCall::QueueParts(CallActors& actors) {
       parts_[i].stage = Stage::kEnded;
       continue;
     }
-    Accept(i, kind, actors);
+    Submit(i, kind, actors);
     if (one_by_one_) break;
   }
   return pending_ > 0 ? Next::kWaits : Conclude(actors);
@@ -217,30 +217,30 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
     GiveUp(*outcome.error, actors);
     return Next::kEnded;
   }
-  const bool is_over = request_.deadline.ExpiredAt(actors.moment().at);
+  const bool is_expired = request_.deadline.ExpiredAt(actors.moment().at);
   if (phase_ == Phase::kRepairing) {
     if (pending_ > 0) return Next::kWaits;
-    if (is_over) return Conclude(actors);
+    if (is_expired) return Conclude(actors);
     failure_.reset();
     for (CallPart& part : parts_) part.stage = Stage::kOpen;
-    return ReserveOpenParts(actors);
+    return JudgeOpenParts(actors);
   }
   NoteOutcome(outcome.index, outcome);
   if (phase_ == Phase::kDeadlinePassed) return EndAtDeadline(actors);
   if (phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen) {
     parts_[outcome.index].stage = Stage::kOpen;
-    return pending_ > 0 ? Next::kWaits : ReserveOpenParts(actors);
+    return pending_ > 0 ? Next::kWaits : JudgeOpenParts(actors);
   }
-  if (is_late || (failure_ && is_over)) return EndAtDeadline(actors);
+  if (is_late || (failure_ && is_expired)) return EndAtDeadline(actors);
   if (failure_ && request_.kind == CallRequest::Kind::kAcquire) return Fail(actors);
   if (pending_ > 0) return Next::kWaits;
   const bool has_more =
       std::ranges::any_of(parts_, [](const CallPart& part) { return part.stage == Stage::kOpen; });
-  return has_more && !failure_ ? ReserveOpenParts(actors) : Conclude(actors);
+  return has_more && !failure_ ? JudgeOpenParts(actors) : Conclude(actors);
 }
 
-// The phase stays the same until the outcomes of carried parts have come: each of them calls Fail
-// again, since failure_ is set.
+// The phase stays the same until the carried parts have ended: OnOutcome calls Fail again for each,
+// since failure_ is set.
 BucketCall::Next BucketCall::Fail(CallActors& actors) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     CallPart& part = parts_[i];
@@ -254,8 +254,8 @@ BucketCall::Next BucketCall::Fail(CallActors& actors) {
   return pending_ > 0 ? Next::kWaits : GiveBack(actors);
 }
 
-// The returns are parts of the call: it reports its refusal when they are applied. Only a refused
-// call is tried again, not one that failed for another reason.
+// The returns are parts of the call, which waits for them before it reports its refusal. A refused
+// call is then tried again once; one that failed for another reason is not.
 BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
   phase_ = Phase::kReturning;
   bool had_taken = false;
@@ -298,7 +298,7 @@ BucketCall::Next BucketCall::EndAtDeadline(CallActors& actors) {
 
 void BucketCall::AwaitShards(CallActors& actors) {
   phase_ = Phase::kAwaitingShards;
-  Accept(0, Part::Kind::kWait, actors);
+  Submit(0, Part::Kind::kWait, actors);
 }
 
 void BucketCall::EndWait(CallActors& actors) {
@@ -320,8 +320,8 @@ bool BucketCall::KeepsAfterDeadline() const {
          failure_->error->code == Code::kDeadlineExceeded;
 }
 
-// A part that is gone from its actor, or has ended, is settled here: tokens that were taken and are
-// not kept are returned; tokens that are kept and were not taken are debited, in shard 0 if the
+// A part that is gone from its actor, or has ended, is settled here: without `keeps`,
+// taken tokens are returned; with it, tokens that were not taken are debited, in shard 0 if the
 // shard does not exist. A part that a write carries is settled by its actor.
 void BucketCall::SettleOrHandOver(std::size_t index, bool keeps, CallActors& actors) {
   CallPart& part = parts_[index];
@@ -336,9 +336,9 @@ void BucketCall::SettleOrHandOver(std::size_t index, bool keeps, CallActors& act
   Part settled = PartOf(index, Part::Kind::kTake);
   if (settled.is_nothing()) return;
   settled.caller_keeps_tokens = keeps;
-  // PendingParts::QueueReturn debits the part if it keeps its tokens, and returns them otherwise.
   const bool is_absent = keeps && actors.At(KeyOf(index)).seen().is_absent();
   if (is_absent) settled.target = InShard(*settled.target, 0);
+  // Debits the tokens if the caller keeps them, and returns them otherwise.
   actors.Modify(settled.target->key).GiveBack(std::move(settled), actors.moment());
 }
 
@@ -350,7 +350,7 @@ BucketCall::Next BucketCall::Conclude(CallActors& actors) {
     one_by_one_ = true;
     failure_.reset();
     parts_.assign(parts_.size(), {});
-    return ReserveOpenParts(actors);
+    return JudgeOpenParts(actors);
   }
   switch (failure_->kind) {
     case Outcome::kRefused:
@@ -377,8 +377,8 @@ BucketCall::Next BucketCall::EndContended() {
   if (request_.kind != CallRequest::Kind::kAcquire) {
     const BucketKey& key = KeyOf(0);
     return EndWith(weir::Fail(Code::kUnavailable,
-                              fmt::format("{}/{}: too many processes, or too many requests of this "
-                                          "one, write to the bucket; try again",
+                              fmt::format("{}/{}: too many processes, or requests of this process, "
+                                          "write to the bucket; try again",
                                           key.entity, key.resource)));
   }
   Decision contended = BuildDecision(false);

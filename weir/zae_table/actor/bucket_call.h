@@ -4,7 +4,7 @@
 //   Begin
 //     |
 //     v                  an item is not known
-//   ReserveOpenParts ------------------------> kLooking -- images seen --> ReserveOpenParts
+//   JudgeOpenParts ------------------------> kLooking -- images seen --> JudgeOpenParts
 //     |  |
 //     |  +- none refuses --> kWriting -- all parts applied -------------> kEnded
 //     |                         |
@@ -16,8 +16,8 @@
 //            kReturning: applied takes are given back
 //                             |
 //                             v
-//   Conclude -- refused half-way: once, bucket by bucket (one_by_one_) --> ReserveOpenParts
-//            -- limits to be stored first --> kRepairing ----------------> ReserveOpenParts
+//   Conclude -- refused half-way: once, bucket by bucket (one_by_one_) --> JudgeOpenParts
+//            -- limits to be stored first --> kRepairing ----------------> JudgeOpenParts
 //            -- refused -------------------------------------------------> kRefused
 //            -- bucket has other shards ---------------------------------> kReroutes
 //            -- otherwise -----------------------------------------------> kEnded
@@ -158,9 +158,9 @@ class BucketCall {
   Part PartOf(std::size_t index, Part::Kind kind) const;
   const BucketKey& KeyOf(std::size_t index) const { return route_.parts[index].target->key; }
   /// Judges all open parts, then reads unknown items, writes, or fails.
-  Next ReserveOpenParts(CallActors& actors);
-  Next ReserveTakes(CallActors& actors);
-  Next ReserveAdjusts(CallActors& actors);
+  Next JudgeOpenParts(CallActors& actors);
+  Next JudgeTakes(CallActors& actors);
+  Next JudgeAdjusts(CallActors& actors);
   /// Reads the items of these parts.
   Next StartLooks(const std::vector<std::size_t>& unknown, CallActors& actors);
   /// Has the limits stored before a refusal, at most once in a call. Returns false if there is
@@ -169,7 +169,7 @@ class BucketCall {
   /// Queues all open parts in their actors, or only the next one if one_by_one_.
   Next QueueParts(CallActors& actors);
   /// Makes the part of one kind and gives it to its actor.
-  void Accept(std::size_t index, Part::Kind kind, CallActors& actors);
+  void Submit(std::size_t index, Part::Kind kind, CallActors& actors);
   /// Notes the outcome of a part.
   void NoteOutcome(std::size_t index, const PartOutcome& outcome);
   /// The call is not admitted: withdraws the parts that no write carries, and awaits the others.

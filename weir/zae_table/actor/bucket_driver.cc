@@ -56,10 +56,10 @@ ProtocolTime BucketDriver::Now() const {
   return {.at = now, .bucket_time = table_.Now(), .round_trip = round_trips_.Median(now)};
 }
 
-// The steps of one driver that a thread still has to carry out. A request may complete before Table
-// returns, on this thread: its event then runs within CarryOut of an earlier step, and its own step
-// is appended. So the depth of the stack does not depend on the number of requests that complete at
-// once. A request of one driver may complete a request of another driver, so each driver has a
+// The steps of one driver that a thread still has to carry out. Table may complete a
+// request on this thread before it returns: the event then runs within CarryOut of an earlier step,
+// and its own step is appended. So the depth of the stack does not depend on the number of such
+// requests. A request of one driver may complete a request of another driver, so each driver has a
 // queue of its own.
 class BucketDriver::StepQueue {
  public:
@@ -79,7 +79,7 @@ class BucketDriver::StepQueue {
 
   struct Entry {
     Step step;
-    bool has_ended;
+    bool may_close;
   };
   std::vector<Entry> steps{};
 
@@ -92,15 +92,15 @@ class BucketDriver::StepQueue {
 
 constinit thread_local BucketDriver::StepQueue* BucketDriver::StepQueue::of_thread = nullptr;
 
-// DeferredCallbacks delays the callbacks of nested events until `inside_` no longer counts the
-// outermost event: a callback may destroy the store, and Stop waits for `inside_` to become 0.
-// `self` keeps the driver alive until then.
+// DeferredCallbacks delays all callbacks until `inside_` counts no event of this thread: a callback
+// may destroy the store, and Stop waits for `inside_` to become 0. `self` keeps the driver alive
+// until then.
 template <class Event>
 bool BucketDriver::Process(Event event, bool begins) {
   const std::shared_ptr<BucketDriver> self = shared_from_this();
   const DeferredCallbacks deferred;
   Step step;
-  bool has_ended = false;
+  bool may_close = false;
   {
     const MutexLock lock(mutex_);
     if (is_stopped_ || (begins && is_closed_)) return false;
@@ -110,23 +110,23 @@ bool BucketDriver::Process(Event event, bool begins) {
     requests_ += static_cast<int>(step.sends.size() + step.shard_requests.size()) +
                  (step.reads.empty() ? 0 : 1);
     running_callbacks_ += static_cast<int>(step.answers.size());
-    has_ended = HasEnded();
+    may_close = MayClose();
   }
   if (StepQueue* const queue = StepQueue::Of(*this)) {
-    queue->steps.push_back({std::move(step), has_ended});
+    queue->steps.push_back({std::move(step), may_close});
     return true;
   }
   StepQueue queue(*this);
-  Finish(step, has_ended);
+  Finish(step, may_close);
   for (std::size_t i = 0; i < queue.steps.size(); ++i) {
     // Finish may append others, which moves the entries.
     StepQueue::Entry next = std::move(queue.steps[i]);
-    Finish(next.step, next.has_ended);
+    Finish(next.step, next.may_close);
   }
   return true;
 }
 
-void BucketDriver::Finish(Step& step, bool has_ended) {
+void BucketDriver::Finish(Step& step, bool may_close) {
   CarryOut(step);
   {
     const MutexLock lock(mutex_);
@@ -134,7 +134,7 @@ void BucketDriver::Finish(Step& step, bool has_ended) {
     changed_.notify_all();
   }
   RunCallbacks(std::move(step.answers));
-  if (has_ended) EndCloses();
+  if (may_close) EndCloses();
 }
 
 void BucketDriver::Start(CallRequest request, Done<Decision> done) {
@@ -145,8 +145,8 @@ void BucketDriver::Start(CallRequest request, Done<Decision> done) {
   if (!Process(begin, /*begins=*/true)) done(Fail(Code::kUnavailable, "the backend is closed"));
 }
 
-// Stores the limits in as many shards as are known. If the images show afterwards that the bucket
-// has more shards, the call is repeated for their number.
+// Stores the limits in all known shards. If the images show afterwards that the bucket has more,
+// the call is repeated with the new number.
 void BucketDriver::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
   const std::uint32_t known = std::max<std::uint32_t>(ShardsOf(target->key), 1);
   CallRequest request{.kind = CallRequest::Kind::kConform,
@@ -201,18 +201,18 @@ void BucketDriver::Close(Deadline deadline, Done<void> done) {
   Process([](BucketProtocol&, const ProtocolTime&, Step&) {});
 }
 
-bool BucketDriver::HasEnded() const {
+bool BucketDriver::MayClose() const {
   return !closes_.is_empty() && running_callbacks_ == 0 && protocol_.is_idle();
 }
 
 void BucketDriver::OnCallbackReturned() {
-  bool has_ended = false;
+  bool may_close = false;
   {
     const MutexLock lock(mutex_);
     --running_callbacks_;
-    has_ended = HasEnded();
+    may_close = MayClose();
   }
-  if (has_ended) EndCloses();
+  if (may_close) EndCloses();
 }
 
 void BucketDriver::EndCloses() {
@@ -238,8 +238,7 @@ void BucketDriver::OnCloseDeadline(PendingCloses::Id id) {
   std::vector<Task> tasks;
   tasks.emplace_back([done = std::move(late->done)]() mutable {
     done(Fail(Code::kDeadlineExceeded,
-              "writes are in flight whose outcome is not known yet; tokens that they take stay "
-              "taken"));
+              "calls or writes have not ended yet; tokens that such writes take stay taken"));
   });
   RunInTurn(std::move(tasks), scheduler_);
 }
@@ -273,7 +272,7 @@ void BucketDriver::CarryOut(Step& step) {
   for (const Step::ShardRequest& request : step.shard_requests) CreateShards(request);
   for (const BucketImage& image : step.divides) shard_work_->Double(image);
   AheadReport report(&log_);
-  for (const Step::SetBack& back : step.set_back) report.Add(back.bucket, back.ahead);
+  for (const Step::SetBack& each : step.set_back) report.Add(each.bucket, each.ahead);
 }
 
 void BucketDriver::Send(Step::Send send) {

@@ -62,7 +62,7 @@ class BucketDriver final : public BucketImageCache,
   ProtocolTime Now() const;
   class StepQueue;
   /// Carries out the step, then runs its callbacks.
-  void Finish(Step& step, bool has_ended);
+  void Finish(Step& step, bool may_close);
   /// Carries out the step, except Step::answers.
   void CarryOut(Step& step);
   void Send(Step::Send send);
@@ -81,7 +81,7 @@ class BucketDriver final : public BucketImageCache,
   /// A callback has returned.
   void OnCallbackReturned();
   /// Returns true if a caller of Close waits, and nothing is left to wait for.
-  bool HasEnded() const WEIR_REQUIRES(mutex_);
+  bool MayClose() const WEIR_REQUIRES(mutex_);
   /// Completes all calls of Close: nothing is left to wait for.
   void EndCloses();
   /// The deadline of one call of Close has passed.

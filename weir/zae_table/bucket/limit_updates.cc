@@ -232,7 +232,7 @@ Status CheckDebt(const std::vector<LimitUpdate>& updates, const BucketKey& key) 
   for (const LimitUpdate& update : updates) {
     if (update.amounts.debits == 0 || CanAdjust(update.conformed, update.amounts.net())) continue;
     return Fail(Code::kOutOfRange,
-                fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted", key.entity,
+                fmt::format("{}/{}: debt would exceed {} tokens; nothing is adjusted", key.entity,
                             key.resource, FormatTokens(kMaxDebt)));
   }
   return {};
