@@ -65,6 +65,9 @@ Result<kinesis::LoadedConfig> ConfigOf(const PutOptions& options) {
   }
   if (options.rate_limit) {
     loaded.config.rate_limit_percent = static_cast<std::int64_t>(*options.rate_limit);
+    // Rates of the properties would take precedence over the percentage.
+    loaded.config.shard_records_per_second = 0;
+    loaded.config.shard_bytes_per_second = 0;
   }
   loaded.config.ordered |= options.ordered;
   loaded.config.put_timeout = kPutTimeout;

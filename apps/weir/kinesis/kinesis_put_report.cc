@@ -65,11 +65,13 @@ std::string StopOf(const PutOutcome& outcome) {
 }
 
 std::string GivenUpOf(const PutOutcome& outcome, const std::string& kept_in) {
-  const std::string stored =
-      outcome.maybe_stored == 0
-          ? fmt::format("none of {} lines is stored", outcome.records)
-          : fmt::format("none of {} lines is known to be stored, and {} may be", outcome.records,
-                        outcome.maybe_stored);
+  const std::uint64_t certain = outcome.records - outcome.failed;
+  std::string stored = certain == 0
+                           ? fmt::format("none of {} lines is", outcome.records)
+                           : fmt::format("only {} of {} lines are", certain, outcome.records);
+  stored += outcome.maybe_stored == 0
+                ? " stored"
+                : fmt::format(" known to be stored, and {} may be", outcome.maybe_stored);
   return fmt::format("{}: {}{}{}", outcome.unreachable, stored,
                      outcome.read_all ? "" : "; input not read to its end", KeptIn(kept_in));
 }

@@ -227,6 +227,14 @@ TEST_F(PutLinesTest, Q3WhatMayBeStoredIsNotCalledLost) {
             "--failed-to FILE keeps such lines");
 }
 
+// Fails if: lines that a late response reported as stored are said not to be.
+TEST_F(PutLinesTest, LinesThatWereStoredBeforeTheRunGaveUpAreCounted) {
+  EXPECT_EQ(
+      GivenUpOf({.records = 3, .failed = 1, .read_all = true, .unreachable = "cannot reach x"},
+                "f"),
+      "cannot reach x: only 2 of 3 lines are stored; see f");
+}
+
 // Q4. Fails if: the endpoint is checked only when a line arrives.
 TEST_F(PutLinesTest, Q4SilenceIsSeenWhileTheInputWaits) {
   OnOffEndpoint service;

@@ -110,13 +110,16 @@ StreamMetrics::Unpublished& StreamMetrics::SamplesOf(std::optional<ShardId> shar
 }
 
 StreamMetrics::Unpublished& StreamMetrics::OfShard(std::uint64_t number) {
+  latest_shard_ = number;
+  latest_ = &own_;
+  const bool is_full = shards_.size() >= kMaxShards;
+  if (is_full && !shards_.contains(number)) return own_;
   std::unique_ptr<Unpublished>& unpublished = shards_[number];
   if (unpublished == nullptr) {
     unpublished = std::make_unique<Unpublished>();
     MutexLock lock(mutex_);
     unpublished->node = &nodes_[ShardId{number}];
   }
-  latest_shard_ = number;
   latest_ = unpublished.get();
   return *unpublished;
 }
@@ -152,7 +155,8 @@ void StreamMetrics::PublishNode(Unpublished& unpublished, Instant now) {
 
 void StreamMetrics::ForgetIdle(Instant now) {
   swept_ = now;
-  // latest_ may point to a shard that is forgotten below.
+  // latest_ may point to a shard that is forgotten below, or to own_ for a shard that then has
+  // room.
   latest_shard_.reset();
   for (auto at = nodes_.begin(); at != nodes_.end();) {
     const auto& [shard, node] = *at;

@@ -37,12 +37,16 @@ struct PutOrigin {
 /// Events must come on one thread at a time; all other calls may come on any thread. Events can be
 /// read after Publish. Each sample is stored once, at the shard if it is known and the granularity
 /// is kShard, else at the stream; readers compute the sums. A shard without samples for an hour is
-/// forgotten, but its samples still count in the sums. At level none no sample is stored, and an
-/// event costs a comparison.
+/// forgotten, but its samples still count in the sums. While kMaxShards shards have samples of
+/// their own, those of further shards are stored at the stream. At level none no sample is stored,
+/// and an event costs a comparison.
 class StreamMetrics {
  public:
   /// The most error codes; further ones are counted as "Other".
   static constexpr std::size_t kMaxCodes = 64;
+  /// The most shards with samples of their own. The names of shards come from the service, and each
+  /// takes up to 40 KiB and several series. A shard takes 1 MB/s: 10,000 are a stream of 10 GB/s.
+  static constexpr std::size_t kMaxShards = 10'000;
 
   explicit StreamMetrics(MetricsOptions options);
 
@@ -110,7 +114,8 @@ class StreamMetrics {
   /// Returns the unpublished samples, of a shard or of the stream, to which an event adds its
   /// samples.
   Unpublished& SamplesOf(std::optional<ShardId> shard);
-  /// Finds or creates the samples of a shard.
+  /// Finds or creates the samples of a shard. Returns those of the stream if kMaxShards other
+  /// shards have samples.
   Unpublished& OfShard(std::uint64_t number);
   void OnError(Unpublished& unpublished, const std::string& code);
   /// Adds the times that a record waited before each of its attempts.

@@ -227,6 +227,34 @@ TEST_F(StreamMetricsTest, CountsAShardAgainThatComesBackAfterItWasForgotten) {
   EXPECT_EQ(At(Metric::kUserRecordsPut, ShardId{1}).count, 1U);
 }
 
+// Fails if: each shard that a response names gets samples of its own; a shard that has some loses
+// them; the samples of further shards are lost; a shard that was forgotten leaves no room.
+TEST_F(StreamMetricsTest, CountsFurtherShardsAtTheStream) {
+  const auto send = [this](std::uint64_t shard) {
+    metrics_.OnSend({RecordHolding(ShardId{shard}, 1, 1)});
+  };
+  const auto shards = [this] {
+    const auto rows = metrics_.Rows(Metric::kUserRecordsPerKinesisRecord, Total);
+    return static_cast<std::size_t>(
+        std::ranges::count_if(rows, [](const auto& row) { return row.shard.has_value(); }));
+  };
+  constexpr std::size_t kShards = StreamMetrics::kMaxShards;
+  for (std::size_t i = 0; i < kShards + 10; ++i) send(i);
+  send(kShards + 9);
+  send(kShards - 1);
+  EXPECT_EQ(At(Metric::kUserRecordsPerKinesisRecord, kNowhere).count, 11U);
+  EXPECT_EQ(At(Metric::kUserRecordsPerKinesisRecord, ShardId{kShards - 1}).count, 2U);
+  EXPECT_EQ(OfAll(Metric::kUserRecordsPerKinesisRecord).count, kShards + 12);
+  EXPECT_EQ(shards(), kShards);
+
+  send(kShards);
+  metrics_.Publish(kStart + hours(1));
+  send(kShards);
+  metrics_.Publish(kStart + hours(1));
+  EXPECT_EQ(shards(), 1U) << "the others were idle for an hour";
+  EXPECT_EQ(OfAll(Metric::kUserRecordsPerKinesisRecord).count, kShards + 14);
+}
+
 TEST_F(StreamMetricsTest, PublishesAnEventOnce) {
   metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
   metrics_.Publish(kStart);

@@ -146,6 +146,17 @@ void BudgetGate::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   }
 }
 
+void BudgetGate::TakeUnplaced(const ShardMap& map, std::vector<KinesisRecord>& out) {
+  for (auto& [shard, lane] : lanes_) {
+    if (map.IsOpen(shard)) continue;
+    std::ranges::move(std::exchange(lane.overtaken, {}), std::back_inserter(out));
+    const auto first = lane.waiting.begin() + static_cast<std::ptrdiff_t>(lane.requested);
+    std::move(first, lane.waiting.end(), std::back_inserter(out));
+    lane.waiting.erase(first, lane.waiting.end());
+    lane.is_in_order |= lane.waiting.empty();
+  }
+}
+
 // Records usually expire in the order of the queue. Then only the expired ones are visited.
 void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, const ScanOptions& options,
                              Instant now, std::vector<KinesisRecord>& out) {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "weir/kinesis/pipeline/budget_pace.h"
+#include "weir/kinesis/shards/shard_map.h"
 #include "weir/kinesis/wire/record.h"
 
 namespace weir::kinesis {
@@ -63,6 +64,9 @@ class BudgetGate {
   /// Appends the records that have expired and are not in a pending budget request, the records of
   /// a shard in their order.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
+  /// Appends the records of shards that are not open any more, unless they are in a pending budget
+  /// request.
+  void TakeUnplaced(const ShardMap& map, std::vector<KinesisRecord>& out);
   /// Returns how long a record that is put now stays here if the first decision on it is a grant:
   /// twice the time that recent decisions took, and never more than twice `answer_within`.
   nanoseconds lead() const { return lead_; }

@@ -21,9 +21,13 @@ bool IsInside(const KinesisRecord& record, const HashRange& range) {
 DeliveryCheck CheckDelivery(const KinesisRecord& record, ShardId actual, const ShardMap& map) {
   using enum DeliveryCheck::Verdict;
   const std::optional<HashRange> range = map.RangeOf(actual);
-  // Only a shard that is younger than the expected one is unexpected. An older shard has responded
-  // before a resharding that the map already includes.
-  const bool is_unexpected = record.shard && *record.shard < actual;
+  // A younger shard is a child. An older one that does not hold the key has responded before a
+  // resharding that the map already includes, or the stream was created again: ShardMap::Doubt
+  // knows which by the time of the request.
+  const bool is_unexpected =
+      record.shard &&
+      (*record.shard < actual ||
+       (actual < *record.shard && map.ShardOf(record.records.front().hash) != actual));
   DeliveryCheck delivery{.doubt = is_unexpected || !range};
   if (HasOneHash(record)) return delivery;
   if (!range) {

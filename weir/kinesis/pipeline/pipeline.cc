@@ -24,6 +24,19 @@ std::optional<Instant> LatestResult(const std::optional<Instant>& expires) {
 /// is for sending it.
 Instant EndOfBatching(Instant now, Instant expires) { return now + (expires - now) / 2; }
 
+/// Returns the attempt, or the one of `seen` with the same error. Entries of one response often
+/// fail alike; an attempt for each would take more memory than the records, and no bound counts it.
+Attempts::Shared ShareFailure(Attempt attempt, std::vector<Attempts::Shared>& seen) {
+  constexpr std::size_t kMaxSeen = 16;
+  const auto same = std::ranges::find_if(seen, [&](const Attempts::Shared& other) {
+    return other->code == attempt.code && other->message == attempt.message;
+  });
+  if (same != seen.end()) return *same;
+  auto shared = std::make_shared<const Attempt>(std::move(attempt));
+  if (seen.size() < kMaxSeen) seen.push_back(shared);
+  return shared;
+}
+
 Attempts::Shared ClosedAt(Instant now) {
   return std::make_shared<const Attempt>(
       Attempt{.began = now,
@@ -126,7 +139,7 @@ void Pipeline::PassLimiters(Instant now) {
 }
 
 void Pipeline::OnDrained(ShardLimiter::Drained drained, Instant now) {
-  for (KinesisRecord& record : drained.expired) ExpireRecord(std::move(record), now);
+  for (KinesisRecord& record : drained.expired) ReframeRecord(std::move(record), now);
   // A lane has records of one shard, or of none.
   if (budget_ && !drained.admitted.empty() && drained.admitted.front().shard) {
     for (KinesisRecord& record : drained.admitted) budget_->Put(std::move(record));
@@ -145,7 +158,7 @@ PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, I
     if (record.expires > now - kLateGrant) {
       granted_.push_back(std::move(record));
     } else {
-      ExpireRecord(std::move(record), now);
+      ReframeRecord(std::move(record), now);
     }
   }
   return Advance(now);
@@ -187,16 +200,18 @@ PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now)
   }
   requests_.OnAccepted();
   std::vector<EntryAnswer> entries = MatchEntries(*std::move(answer), flight->records.size());
+  std::vector<Attempts::Shared> failures;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     OnEntry(std::move(flight->records[i]), std::move(entries[i]),
-            {.began = flight->began, .ended = now});
+            {.began = flight->began, .ended = now}, failures);
   }
   EndTickets();
   OnDrained(lanes_.UpdateShardlessRate(now), now);
   return Advance(now);
 }
 
-void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt) {
+void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt,
+                       std::vector<Attempts::Shared>& failures) {
   const Instant now = attempt.ended;
   if (answer.code.empty()) {
     const auto shard = ParseShardId(answer.shard);
@@ -206,11 +221,11 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
                               now, rng_);
   }
   attempt.code = std::move(answer.code);
-  attempt.message = std::move(answer.message);
+  attempt.message = PrintableLine(std::move(answer.message));
   const FailureClass kind = ClassOfEntry(attempt.code);
   if (kind == FailureClass::kThrottle) OnThrottled(record, now);
-  outcomes_.OnFailed(std::move(record), {std::make_shared<const Attempt>(std::move(attempt)), kind},
-                     now, rng_);
+  outcomes_.OnFailed(std::move(record), {ShareFailure(std::move(attempt), failures), kind}, now,
+                     rng_);
 }
 
 void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& failure,
@@ -218,6 +233,7 @@ void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& f
   const auto attempt = std::make_shared<const Attempt>(Attempt{
       .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
   if (IsUnsent(failure)) requests_.OnUnsent(flight.records.size());
+  if (IsStreamMissing(failure.code)) map_.OnStreamMissing(now);
   if (MayBePoisoned(failure)) {
     requests_.OnRefused(now, rng_);
     if (flight.records.size() > 1) return requests_.PutHalves(std::move(flight.records), attempt);
@@ -242,13 +258,16 @@ PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
   return Advance(now);
 }
 
-// Records that wait in the lane without a shard may have known shards now.
+// Records that wait in the lane without a shard may have known shards now, and records of shards
+// that were closed belong to their children: framed for the parent, they would be stored where
+// consumers drop them, and come in addition to the rates of the children.
 void Pipeline::ApplyShardList(Instant now) {
-  lanes_.RemoveClosed(map_);
   framer_.RerouteShardless(*map_.ranges());
   std::vector<KinesisRecord> waiting;
-  lanes_.TakeShardless(waiting);
-  for (KinesisRecord& record : waiting) ExpireRecord(std::move(record), now);
+  lanes_.TakeUnplaced(map_, waiting);
+  if (budget_) budget_->TakeUnplaced(map_, waiting);
+  lanes_.RemoveClosed(map_);
+  for (KinesisRecord& record : waiting) ReframeRecord(std::move(record), now);
   outcomes_.OnListed(map_, now, rng_);
   EndTickets();
 }
@@ -268,7 +287,7 @@ void Pipeline::ExpireWaiting(Instant now) {
   requests_.TakeExpired(now, expired);
   framer_.TakeExpired(now, expired);
   if (budget_) budget_->TakeExpired(now, expired);
-  for (KinesisRecord& record : expired) ExpireRecord(std::move(record), now);
+  for (KinesisRecord& record : expired) ReframeRecord(std::move(record), now);
 }
 
 void Pipeline::ReportOverdue(Instant now) {
@@ -280,7 +299,7 @@ void Pipeline::ReportOverdue(Instant now) {
 }
 
 // A Kinesis record expires with the first of its user records; the others are framed again.
-void Pipeline::ExpireRecord(KinesisRecord record, Instant now) {
+void Pipeline::ReframeRecord(KinesisRecord record, Instant now) {
   Unframe(record);
   ReframeUnexpired({record.ticket, std::move(record.records)}, now);
 }

@@ -100,7 +100,9 @@ class Pipeline {
   std::optional<Instant> NextWake(Instant now) const;
 
   /// Handles the response for one Kinesis record.
-  void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt);
+  /// `failures`: the attempts of earlier entries of this response that failed.
+  void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt,
+               std::vector<Attempts::Shared>& failures);
   /// Handles the failure of a whole request.
   void OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& failure, Instant now);
   void OnThrottled(const KinesisRecord& record, Instant now);
@@ -117,7 +119,7 @@ class Pipeline {
   void ReportOverdue(Instant now);
   /// Ends a Kinesis record that expired or is rerouted: its expired user records fail, the others
   /// are framed again.
-  void ExpireRecord(KinesisRecord record, Instant now);
+  void ReframeRecord(KinesisRecord record, Instant now);
   /// Ends the ticket of these user records: those that have expired fail, the others are framed
   /// again.
   void ReframeUnexpired(RetryGroup group, Instant now);

@@ -460,6 +460,107 @@ std::uint64_t ParkTwo(Pipeline& pipeline) {
   return step.sends.front().id;
 }
 
+// Fails if: the ranges of a deleted stream decide whether consumers of the new one deliver a
+// record.
+TEST(Pipeline, AnAggregateForAStreamThatWasCreatedAgainIsNotReportedByTheOldRanges) {
+  Pipeline pipeline({}, 1);
+  const std::uint64_t id = ParkTwo(pipeline);
+  Instant now = kStart + milliseconds(10);
+  PipelineStep step = pipeline.OnAnswer(
+      id,
+      tl::unexpected(AwsFailure{.code = "ResourceNotFoundException", .message = "", .body = ""}),
+      now);
+  while (step.sends.empty()) {
+    ASSERT_TRUE(step.wake);
+    now = *step.wake;
+    step = pipeline.OnWake(now);
+  }
+  step = pipeline.OnAnswer(
+      step.sends.front().id,
+      std::vector<EntryAnswer>{{.shard = "shardId-000000000000", .sequence_number = "1"}}, now);
+  EXPECT_THAT(step.results, IsEmpty()) << "shard 0 may have another range now";
+  while (!step.list) {
+    ASSERT_TRUE(step.wake);
+    now = *step.wake;
+    step = pipeline.OnWake(now);
+  }
+  step = pipeline.OnListed(ShardPage{{{{0}, {0, 0}}, {{1}, {1, kMaxHashKey}}}, ""}, now);
+  EXPECT_THAT(step.results, IsEmpty()) << "consumers drop an aggregate of both shards";
+  EXPECT_GT(pipeline.pending(), 0U);
+}
+
+// Fails if: each entry of a response keeps an error of its own, which no bound of memory counts.
+TEST(Pipeline, EntriesThatFailAlikeShareTheirAttempt) {
+  Pipeline pipeline(
+      {.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}, .retry = {.max_attempts = 1}},
+      1);
+  EXPECT_TRUE(pipeline.OnWake(kStart).list);
+  (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, kStart);
+  for (std::uint64_t i = 0; i < 4; ++i) (void)pipeline.Put(Numbered(i), kStart);
+  PipelineStep step = pipeline.Flush(kStart);
+  ASSERT_THAT(step.sends, SizeIs(1));
+  const std::string message(5'000, 'x');
+  const EntryAnswer failed{.code = "ValidationException", .message = message};
+  const EntryAnswer other{.code = "ValidationException", .message = "another"};
+  step = pipeline.OnAnswer(step.sends.front().id,
+                           std::vector<EntryAnswer>{failed, failed, other, failed}, kStart);
+  ASSERT_THAT(step.results, SizeIs(4));
+  std::set<const Attempt*> attempts;
+  for (const RecordResult& result : step.results) {
+    ASSERT_THAT(result.attempts.kept(), SizeIs(1));
+    attempts.insert(result.attempts.kept()[0].get());
+    EXPECT_LT(result.attempts.kept()[0]->message.size(), 500U);
+  }
+  EXPECT_THAT(attempts, SizeIs(2));
+}
+
+// Fails if: the backlog of a shard that was divided is sent at the parent's rate, framed for it.
+TEST(Pipeline, TheBacklogOfADividedShardGoesToItsChildren) {
+  Pipeline pipeline({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
+                     .limiter = {.records = PerSecond(10)}},
+                    1);
+  EXPECT_TRUE(pipeline.OnWake(kStart).list);
+  (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, kStart);
+  PipelineStep step;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    UserRecord record = Numbered(i);
+    record.hash = i % 2 == 0 ? HashKey{0} : kMaxHashKey;
+    record.deadline = kStart;
+    step = pipeline.Put(std::move(record), kStart);
+  }
+  Instant now = kStart;
+  while (step.sends.empty()) {
+    ASSERT_TRUE(step.wake);
+    now = *step.wake;
+    step = pipeline.OnWake(now);
+  }
+  const std::size_t sent = step.sends.front().records->size();
+  step = pipeline.OnAnswer(
+      step.sends.front().id,
+      std::vector<EntryAnswer>(sent, {.shard = "shardId-000000000001", .sequence_number = "1"}),
+      now);
+  while (!step.list) {
+    ASSERT_TRUE(step.wake);
+    now = *step.wake;
+    step = pipeline.OnWake(now);
+  }
+  step = pipeline.OnListed(ShardPage{{{{1}, {0, 9}}, {{2}, {10, kMaxHashKey}}}, ""}, now);
+  int of_parent = 0;
+  int of_children = 0;
+  for (int i = 0; i < 5; ++i) {
+    for (const PipelineStep::Send& send : step.sends) {
+      for (const KinesisRecord& record : *send.records) {
+        ++(record.shard == ShardId{0} ? of_parent : of_children);
+      }
+    }
+    if (!step.wake || *step.wake > now + milliseconds(500)) break;
+    now = *step.wake;
+    step = pipeline.OnWake(now);
+  }
+  EXPECT_LE(of_parent, 1) << "admitted before the listing ended";
+  EXPECT_GE(of_children, 20);
+}
+
 // Fails if: the last listing that parked records wait for is not used.
 TEST(Pipeline, K6TheLastListingThatIsWaitedForDecides) {
   Pipeline pipeline({}, 1);

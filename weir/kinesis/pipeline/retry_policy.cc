@@ -36,8 +36,10 @@ nanoseconds WaitAfter(const RetryOptions& options, const FailedAttempt& failed, 
 
 bool IsTemporaryAbsence(FailureClass kind, std::string_view code) {
   if (kind == FailureClass::kAuth) return !IsPermissionDenied(code);
-  return code == "ResourceNotFoundException";
+  return IsStreamMissing(code);
 }
+
+bool IsStreamMissing(std::string_view code) { return code == "ResourceNotFoundException"; }
 
 FailureClass ClassOfEntry(std::string_view code) {
   return Classify(kServerError, code, "PutRecords");

@@ -38,6 +38,8 @@ FailureClass ClassOfEntry(std::string_view code);
 /// Returns whether an attempt failed because the stream does not exist or the service rejected the
 /// credentials. Both may be temporary: RetryOptions::hold_time.
 bool IsTemporaryAbsence(FailureClass kind, std::string_view code);
+/// Returns whether the code of a request's failure says that the stream does not exist.
+bool IsStreamMissing(std::string_view code);
 
 /// One failed attempt of a user record.
 struct FailedAttempt {

@@ -49,20 +49,33 @@ Result<std::optional<ShardListing::Shards>> ShardListing::OnAnswer(const Answer&
   std::ranges::move(page->shards, std::back_inserter(found_));
   token_ = std::move(page->next_token);
   wanted_ |= !token_.empty();
-  if (token_.empty()) all_shards = std::exchange(found_, {});
+  if (!token_.empty()) return all_shards;
+  failures.End(expiry_series_);
+  expiry_series_.backoff.Reset();
+  expiries_ = 0;
+  all_shards = std::exchange(found_, {});
   return all_shards;
 }
 
 Status ShardListing::OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures) {
   wanted_ = true;
-  if (failure.code == "ExpiredNextTokenException") {
-    token_.clear();
-    found_.clear();
-    pages_ = 0;
-    due_ = now + kListingGap;
-    return {};
-  }
+  if (failure.code == "ExpiredNextTokenException") return OnTokenExpired(failure, now, failures);
   WEIR_ASSIGN_OR_RETURN(due_, failures.RetryAt(series_, failure, now));
+  return {};
+}
+
+Status ShardListing::OnTokenExpired(AwsFailure expiry, Instant now, ReadFailures& failures) {
+  token_.clear();
+  found_.clear();
+  pages_ = 0;
+  // A single expiry is normal after a pause of the reader. If a token of the next listing expires
+  // too, it is a failure: a service whose tokens expire at once never returns all shards.
+  Instant again = now;
+  if (++expiries_ > 1) {
+    expiry.kind = FailureClass::kTransient;
+    WEIR_ASSIGN_OR_RETURN(again, failures.RetryAt(expiry_series_, expiry, now));
+  }
+  due_ = std::max(again, now + kListingGap);
   return {};
 }
 

@@ -25,7 +25,7 @@ class ShardListing {
   using Shards = std::vector<ReadShard>;
 
   /// The first listing is due at once. `series`: the failures of the requests for listings.
-  explicit ShardListing(FailureSeries series) : series_(series) {}
+  explicit ShardListing(FailureSeries series) : series_(series), expiry_series_(series) {}
 
   /// Requests a listing that begins after this call: the pages of a running listing may be older
   /// than the shards that are needed.
@@ -48,6 +48,8 @@ class ShardListing {
 
  private:
   Status OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures);
+  /// Begins the listing again, after a wait.
+  Status OnTokenExpired(AwsFailure expiry, Instant now, ReadFailures& failures);
 
   bool wanted_ = true;    ///< the first or the next page must be requested
   bool again_ = false;    ///< another listing must follow this one
@@ -57,6 +59,9 @@ class ShardListing {
   Shards found_;
   std::size_t pages_ = 0;  ///< the number of pages of found_
   FailureSeries series_;
+  // Apart from series_, which each page ends: the first page has no token that may expire.
+  FailureSeries expiry_series_;
+  std::uint32_t expiries_ = 0;  ///< the number of tokens that expired since the last listing ended
 };
 
 }  // namespace weir::kinesis

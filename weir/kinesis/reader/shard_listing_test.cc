@@ -14,7 +14,9 @@ using std::chrono::seconds;
 
 /// A listing, and the failures that it counts.
 struct Listed {
-  ReadFailures failures{{.max_tries = 2}, 1};
+  explicit Listed(std::uint32_t max_tries = 2) : failures({.max_tries = max_tries}, 1) {}
+
+  ReadFailures failures;
   ShardListing listing{failures.NewSeries()};
   std::uint64_t id = 0;
   Instant now = kStart;
@@ -108,6 +110,47 @@ TEST(ShardListing, AnExpiredTokenBeginsTheListingAgain) {
   EXPECT_FALSE(listed.Answer(tl::unexpected(ListingFailure("ExpiredNextTokenException"))).value());
   EXPECT_EQ(listed.Request(), "");
   EXPECT_EQ(listed.Answer(PageOf(1)).value()->size(), 1U);
+}
+
+/// Takes the first page of a listing whose next token has expired. Returns the response to that.
+Status ListWithExpiredToken(Listed& listed) {
+  EXPECT_EQ(listed.Request(), "") << "each listing begins with the first page";
+  EXPECT_FALSE(listed.Answer(PageOf(1, "t")).value());
+  EXPECT_EQ(listed.Request(), "t");
+  const auto end = listed.Answer(tl::unexpected(ListingFailure("ExpiredNextTokenException")));
+  return end ? Status() : Fail(end.error());
+}
+
+// Fails if: expired tokens do not count as failures, or the first page ends the series.
+TEST(ShardListing, TokensThatExpireAtOnceEndTheReading) {
+  Listed listed(6);
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(ListWithExpiredToken(listed)) << i;
+  EXPECT_TRUE(listed.failures.any());
+  const Status last = ListWithExpiredToken(listed);
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().code, Code::kUnavailable);
+}
+
+// Fails if: one expired token is reported, or the end of a listing does not end the series.
+TEST(ShardListing, ATokenThatExpiresOnceIsNoFailure) {
+  Listed listed;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(ListWithExpiredToken(listed)) << i;
+    EXPECT_FALSE(listed.failures.any());
+    listed.Request();
+    EXPECT_TRUE(listed.Answer(PageOf(1)).value());
+    listed.listing.Finish(false, listed.now, listed.failures);
+    listed.listing.Want();
+  }
+}
+
+TEST(ShardListing, AListingThatEndsEndsTheOutageOfExpiredTokens) {
+  Listed listed(6);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(ListWithExpiredToken(listed)) << i;
+  EXPECT_TRUE(listed.failures.any());
+  listed.Request();
+  EXPECT_TRUE(listed.Answer(PageOf(1)).value());
+  EXPECT_FALSE(listed.failures.any());
 }
 
 TEST(ShardListing, IgnoresOtherIds) {

@@ -139,14 +139,11 @@ Status StreamReader::OnIteratorExpired(ShardReading& reading, AwsFailure expiry,
                             "was read again, so records may be missing; begin at a time instead",
                             FormatShardId(reading.shard.id)));
   }
-  // A single expiry is normal after a pause of the reader. If the next iterator expires too, both
-  // are failures: a service whose iterators expire at once never returns a record.
+  // A single expiry is normal after a pause of the reader. If the next iterator expires too, it is
+  // a failure: a service whose iterators expire at once never returns a record.
   Instant again = now;
   if (++reading.expiries > 1) {
     expiry.kind = FailureClass::kTransient;
-    if (reading.expiries == 2) {
-      WEIR_RETURN_IF_ERROR(failures_.RetryAt(reading.failures, expiry, now));
-    }
     WEIR_ASSIGN_OR_RETURN(again, failures_.RetryAt(reading.failures, expiry, now));
   }
   // The new iterator begins at reading.position: after the last record that was read, if any.

@@ -360,7 +360,7 @@ TEST(StreamReader, IteratorsThatExpireAtOnceEndTheReading) {
   ASSERT_TRUE(session.error);
   EXPECT_EQ(session.error->code, Code::kUnavailable);
   EXPECT_THAT(session.error->message, HasSubstr("ExpiredIteratorException"));
-  EXPECT_EQ(stream.shards[0].reads.size(), 6U);
+  EXPECT_EQ(stream.shards[0].reads.size(), 7U);
 }
 
 // Fails if: an outage of expired iterators is not reported, or its retries do not back off.
@@ -388,9 +388,8 @@ TEST(StreamReader, AnIteratorThatExpiresOnceIsReplacedSilently) {
   for (const char* data : {"a", "b", "c"}) {
     stream.Put(0, "k", data);
     session.RunFor(seconds(3));
-    const std::size_t reads = stream.shards[0].reads.size();
     stream.is_expired = true;
-    while (stream.shards[0].reads.size() == reads) session.RunFor(milliseconds(100));
+    session.Run(session.wake.value());
     stream.is_expired = false;
   }
   session.RunFor(seconds(3));

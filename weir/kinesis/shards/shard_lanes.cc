@@ -35,11 +35,12 @@ ShardLanes::Drained ShardLanes::UpdateShardlessRate(Instant now) {
   return Drain(std::nullopt, lane->second, now);
 }
 
-void ShardLanes::TakeShardless(std::vector<KinesisRecord>& out) {
-  const auto lane = lanes_.find(std::nullopt);
-  if (lane == lanes_.end()) return;
-  lane->second.limiter.TakeAll(out);
-  SetWake(std::nullopt, lane->second, std::nullopt);
+void ShardLanes::TakeUnplaced(const ShardMap& map, std::vector<KinesisRecord>& out) {
+  for (auto& [expected, lane] : lanes_) {
+    if (expected && map.IsOpen(*expected)) continue;
+    lane.limiter.TakeAll(out);
+    SetWake(expected, lane, std::nullopt);
+  }
 }
 
 void ShardLanes::RemoveClosed(const ShardMap& map) {

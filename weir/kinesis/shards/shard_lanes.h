@@ -45,8 +45,9 @@ class ShardLanes {
   /// lately. Returns the records that leave their lane because of this.
   Drained UpdateShardlessRate(Instant now);
 
-  /// Takes all records without a shard, expired or not, without charging them to the rate.
-  void TakeShardless(std::vector<KinesisRecord>& out);
+  /// Takes all records without a shard, and those of shards that are not open any more, expired or
+  /// not, without charging them to a rate.
+  void TakeUnplaced(const ShardMap& map, std::vector<KinesisRecord>& out);
   /// Removes the lanes without records whose shard's range is not known any more.
   void RemoveClosed(const ShardMap& map);
   /// Takes all records, and removes all lanes.

@@ -74,13 +74,20 @@ TEST(ShardLanes, RecordsWithoutAShardHaveTheRateOfTheShardsThatResponded) {
   EXPECT_EQ(lanes.NextWake(), kStart + milliseconds(50)) << "and twice the rate";
 }
 
-TEST(ShardLanes, RecordsWithoutAShardAreTakenAndNoneIsDueAfterwards) {
+// Fails if: the backlog of a shard that was divided stays in the lane of that shard.
+TEST(ShardLanes, RecordsWithoutAnOpenShardAreTakenAndNoneIsDueAfterwards) {
+  ShardMap map({}, 1);
+  map.Next(kStart);
+  map.OnListed(ShardPage{{{{0}, {0, 9}}, {{1}, {10, kMaxHashKey}}, {{2}, {10, kMaxHashKey}}}, ""},
+               kStart);
   ShardLanes lanes(kTwoAtOnce);
   PutInLane(lanes, {1, 2, 3}, std::nullopt);
   PutInLane(lanes, {4, 5, 6}, ShardId{0});
+  PutInLane(lanes, {7, 8, 9}, ShardId{1});
+  PutInLane(lanes, {10, 11, 12}, ShardId{8});
   std::vector<KinesisRecord> taken;
-  lanes.TakeShardless(taken);
-  EXPECT_THAT(Numbers(taken), ElementsAre(3));
+  lanes.TakeUnplaced(map, taken);
+  EXPECT_THAT(Numbers(taken), ElementsAre(3, 9, 12)) << "of none, of a parent, of one not listed";
   EXPECT_THAT(Numbers(lanes.DrainDue(*lanes.NextWake()).admitted), ElementsAre(6));
   EXPECT_FALSE(lanes.is_waiting());
 }

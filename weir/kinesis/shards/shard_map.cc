@@ -21,8 +21,18 @@ ShardMap::ShardMap(const ShardMapOptions& options, std::uint64_t seed)
 
 std::optional<HashRange> ShardMap::RangeOf(ShardId id) const {
   const auto known = known_.find(id.number);
-  if (known == known_.end()) return std::nullopt;
+  if (missing_ || known == known_.end()) return std::nullopt;
   return known->second.range;
+}
+
+bool ShardMap::IsOpen(ShardId id) const {
+  const std::optional<HashRange> range = RangeOf(id);
+  return range && ShardOf(range->first) == id;
+}
+
+void ShardMap::OnStreamMissing(Instant at) {
+  missing_ = at;
+  Doubt(at);
 }
 
 void ShardMap::Doubt(Instant requested) {
@@ -93,6 +103,10 @@ Status ShardMap::CheckNext(const ShardPage& page, Instant now) {
 }
 
 void ShardMap::Finish(Instant now) {
+  if (missing_ && begins_ > *missing_) {
+    known_.clear();
+    missing_.reset();
+  }
   // Shards that this listing has are set to open again below.
   for (auto& [number, known] : known_) {
     if (!known.closed) known.closed = now;

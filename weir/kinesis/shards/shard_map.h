@@ -65,6 +65,8 @@ class ShardMap {
   /// Returns the range that a shard holds or, if it was closed lately, held; nothing if it is not
   /// known.
   std::optional<HashRange> RangeOf(ShardId id) const;
+  /// Returns whether the shard holds its range by the last listing: it is listed, and no child is.
+  bool IsOpen(ShardId id) const;
   /// Returns whether a listing has ended, with or without success.
   bool answered() const { return began_ || error_; }
   /// Returns the number of listings that were read to their end.
@@ -73,6 +75,10 @@ class ShardMap {
   /// Reports that the response to a request sent at `requested` contradicts the map: causes a
   /// listing, unless one has begun since then.
   void Doubt(Instant requested);
+  /// Reports that the stream did not exist at this time: another one may have its name, and shards
+  /// with the same ids. Causes a listing. No range is known (RangeOf) until one that began later
+  /// has ended.
+  void OnStreamMissing(Instant at);
 
   struct Step {
     bool list = false;            ///< send ListShards, then call OnListed
@@ -107,6 +113,9 @@ class ShardMap {
   std::shared_ptr<const ShardRanges> ranges_ = std::make_shared<const ShardRanges>();
   /// By shard number: open shards and those closed lately.
   absl::flat_hash_map<std::uint64_t, Known> known_;
+
+  /// The ranges in known_ may be those of a deleted stream unless they were listed after this time.
+  std::optional<Instant> missing_;
 
   bool wanted_ = true;            ///< a listing is to begin
   bool asked_ = false;            // a page is in flight

@@ -197,6 +197,22 @@ TEST_F(ShardMapTest, RemembersTheRangeOfAClosedShardForAWhile) {
   EXPECT_EQ(map_.RangeOf({1}), std::nullopt);
 }
 
+// Fails if: the ranges of a deleted stream are taken for those of another one with its name.
+TEST_F(ShardMapTest, NoRangeIsKnownAfterTheStreamWasMissingUntilALaterListing) {
+  List({{{0}, {0, kMaxHashKey}}, {{5}, {0, 9}}});
+  now_ = now_ + seconds(10);
+  map_.Doubt(now_);
+  ASSERT_TRUE(map_.Next(now_).list);
+  map_.OnStreamMissing(now_ + milliseconds(1));
+  EXPECT_EQ(map_.RangeOf({0}), std::nullopt);
+  map_.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now_ + milliseconds(2));
+  EXPECT_EQ(map_.RangeOf({0}), std::nullopt) << "it was listed before";
+  now_ = now_ + seconds(1);
+  List({{{0}, {0, 9}}, {{1}, {10, kMaxHashKey}}});
+  EXPECT_EQ(map_.RangeOf({0}), (HashRange{0, 9}));
+  EXPECT_EQ(map_.RangeOf({5}), std::nullopt) << "a shard of the deleted stream";
+}
+
 TEST_F(ShardMapTest, RefusesAListingThatCannotBe) {
   map_.Next(now_);
   map_.OnListed(ShardPage{{{{1}, {9, 5}}}, ""}, now_);
