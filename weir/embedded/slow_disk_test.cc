@@ -228,7 +228,7 @@ TEST_F(SlowDiskTest, C5ASettingWhoseTurnDoesNotComeIsNotMade) {
   timers_.Advance(milliseconds(100));
   ASSERT_TRUE(created.is_there());
   EXPECT_EQ(created.Get().error().code, Code::kDeadlineExceeded);
-  EXPECT_THAT(created.Get().error().message, HasSubstr("nothing is done"));
+  EXPECT_THAT(created.Get().error().message, HasSubstr("nothing was done"));
   disk_.ReleaseSyncs();
   EXPECT_TRUE(Create("globex", Deadline::Never()).Get());
   EXPECT_FALSE(Exists("acme"));
@@ -260,7 +260,7 @@ TEST_F(SlowDiskTest, C5AtMostSoManyCallsWait) {
   Answer<Decision> third = Acquire(1, In(milliseconds(100)));
   ASSERT_TRUE(third.is_there());
   EXPECT_EQ(third.Get().error().code, Code::kUnavailable);
-  EXPECT_THAT(third.Get().error().message, HasSubstr("2 calls wait for the disk"));
+  EXPECT_THAT(third.Get().error().message, HasSubstr("too many calls wait for the disk (max_waiting is 2)"));
   EXPECT_EQ(Balance(), 8) << "nothing is taken";
   timers_.Advance(milliseconds(100));
   EXPECT_TRUE(second.is_there());

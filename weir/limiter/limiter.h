@@ -90,7 +90,9 @@ struct AcquireRequest {
 /// The Backend and the Scheduler must outlive the Limiter. The Limiter may be destroyed only when
 /// no call is in flight, except for waiting requests: these complete with kCancelled. A waiting
 /// request whose try is in flight completes when the store responds, and tokens that the try took
-/// are given back.
+/// are given back. A try that begins on the scheduler's thread during the destruction may still
+/// call the backend: while requests wait, destroy the Limiter, close the backend, destroy the
+/// scheduler, and the backend last.
 class WEIR_API Limiter {
  public:
   Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options = {});

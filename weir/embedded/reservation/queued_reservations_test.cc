@@ -82,7 +82,7 @@ TEST(QueuedReservationsTime, C4ItIsThatOfTheReservationsInTheQueue) {
 TEST_F(QueuedReservationsTest, C12AtMostSoManyWait) {
   for (const char* const id : {"w-1", "w-2", "w-3", "w-4"}) Claim(id, Deadline::Never());
   EXPECT_THAT(log_, ElementsAre("w-4 late"));
-  EXPECT_THAT(messages_, ElementsAre(HasSubstr("3 calls wait")));
+  EXPECT_THAT(messages_, ElementsAre(HasSubstr("too many calls wait for the file (3)")));
   worker_.RunReady();
   Claim("w-5", Deadline::Never());
   worker_.RunReady();
@@ -120,7 +120,7 @@ TEST_F(HangingReservationsTest, C12ADiskThatHangsBlocksNoCallerAndKeepsNoDeadlin
   disk_.AwaitHeldSync();
   claim("w-3", In(100ms), note);
   timers_.Advance(100ms);
-  EXPECT_THAT(messages, ElementsAre(HasSubstr("may count"), HasSubstr("before anything was done")));
+  EXPECT_THAT(messages, ElementsAre(HasSubstr("may take effect"), HasSubstr("before anything was done")));
   disk_.ReleaseSyncs();
   const auto held = Await<Page<HeldSlot>>([&](auto done) {
     queued_->slots().List(kAccount, {}, kFirst, Deadline::Never(), std::move(done));
