@@ -238,21 +238,21 @@ TEST_F(StreamMetricsTest, CountsFurtherShardsAtTheStream) {
     return static_cast<std::size_t>(
         std::ranges::count_if(rows, [](const auto& row) { return row.shard.has_value(); }));
   };
-  constexpr std::size_t kShards = StreamMetrics::kMaxShards;
-  for (std::size_t i = 0; i < kShards + 10; ++i) send(i);
-  send(kShards + 9);
-  send(kShards - 1);
+  constexpr std::size_t kMost = StreamMetrics::kMaxShards;
+  for (std::size_t i = 0; i < kMost + 10; ++i) send(i);
+  send(kMost + 9);
+  send(kMost - 1);
   EXPECT_EQ(At(Metric::kUserRecordsPerKinesisRecord, kNowhere).count, 11U);
-  EXPECT_EQ(At(Metric::kUserRecordsPerKinesisRecord, ShardId{kShards - 1}).count, 2U);
-  EXPECT_EQ(OfAll(Metric::kUserRecordsPerKinesisRecord).count, kShards + 12);
-  EXPECT_EQ(shards(), kShards);
+  EXPECT_EQ(At(Metric::kUserRecordsPerKinesisRecord, ShardId{kMost - 1}).count, 2U);
+  EXPECT_EQ(OfAll(Metric::kUserRecordsPerKinesisRecord).count, kMost + 12);
+  EXPECT_EQ(shards(), kMost);
 
-  send(kShards);
+  send(kMost);
   metrics_.Publish(kStart + hours(1));
-  send(kShards);
+  send(kMost);
   metrics_.Publish(kStart + hours(1));
   EXPECT_EQ(shards(), 1U) << "the others were idle for an hour";
-  EXPECT_EQ(OfAll(Metric::kUserRecordsPerKinesisRecord).count, kShards + 14);
+  EXPECT_EQ(OfAll(Metric::kUserRecordsPerKinesisRecord).count, kMost + 14);
 }
 
 TEST_F(StreamMetricsTest, PublishesAnEventOnce) {
