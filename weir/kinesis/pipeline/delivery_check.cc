@@ -16,19 +16,20 @@ bool IsInside(const KinesisRecord& record, const HashRange& range) {
                              [&](const UserRecord& user) { return range.Contains(user.hash); });
 }
 
+// A younger shard than the expected one is a child of it. An older one that does not hold the key
+// has responded before a resharding that the map already includes, or the stream was created again:
+// ShardMap::Doubt knows which by the time of the request.
+bool IsUnexpected(const KinesisRecord& record, ShardId actual, const ShardMap& map) {
+  if (!record.shard || *record.shard == actual) return false;
+  return *record.shard < actual || map.ShardOf(record.records.front().hash) != actual;
+}
+
 }  // namespace
 
 DeliveryCheck CheckDelivery(const KinesisRecord& record, ShardId actual, const ShardMap& map) {
   using enum DeliveryCheck::Verdict;
   const std::optional<HashRange> range = map.RangeOf(actual);
-  // A younger shard is a child. An older one that does not hold the key has responded before a
-  // resharding that the map already includes, or the stream was created again: ShardMap::Doubt
-  // knows which by the time of the request.
-  const bool is_unexpected =
-      record.shard &&
-      (*record.shard < actual ||
-       (actual < *record.shard && map.ShardOf(record.records.front().hash) != actual));
-  DeliveryCheck delivery{.doubt = is_unexpected || !range};
+  DeliveryCheck delivery{.doubt = !range || IsUnexpected(record, actual, map)};
   if (HasOneHash(record)) return delivery;
   if (!range) {
     delivery.verdict = kUnknown;

@@ -28,7 +28,14 @@ Result<Instant> ReadFailures::RetryAt(FailureSeries& series, const AwsFailure& f
   return now + NextWait(series);
 }
 
+Result<Instant> ReadFailures::ReplaceAt(FailureSeries& series, AwsFailure expiry, Instant now) {
+  if (++series.expiries == 1) return now;
+  expiry.kind = FailureClass::kTransient;
+  return RetryAt(series, expiry, now);
+}
+
 void ReadFailures::End(FailureSeries& series) {
+  series.expiries = 0;
   if (std::exchange(series.failures, 0) > 0) --failing_;
 }
 

@@ -17,6 +17,7 @@ namespace weir::kinesis {
 struct FailureSeries {
   Backoff backoff;
   std::uint32_t failures = 0;
+  std::uint32_t expiries = 0;  ///< of iterators or page tokens
 };
 
 /// Counts the series that have failures. Not thread-safe.
@@ -29,7 +30,11 @@ class ReadFailures {
   /// Counts a failure, unless it is a throttle. Returns when to retry; an error if a retry cannot
   /// succeed, or after max_tries consecutive failures.
   Result<Instant> RetryAt(FailureSeries& series, const AwsFailure& failure, Instant now);
-  /// Sets the number of failures of a series to 0. Does not reset its backoff.
+  /// Handles the expiry of an iterator or of a page token. Returns when to request another one: now
+  /// after the first one of a series, which is normal after a pause of the reader. Each further one
+  /// counts as a failure: if they expire at once, nothing is ever read.
+  Result<Instant> ReplaceAt(FailureSeries& series, AwsFailure expiry, Instant now);
+  /// Sets the numbers of failures and expiries of a series to 0. Does not reset its backoff.
   void End(FailureSeries& series);
   /// Returns the next random wait of a series, without counting a failure.
   nanoseconds NextWait(FailureSeries& series) { return series.backoff.Next(rng_); }

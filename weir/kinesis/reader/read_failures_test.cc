@@ -47,6 +47,23 @@ TEST(ReadFailures, OnlyConsecutiveFailuresUpToTheLimitAreRetried) {
   EXPECT_FALSE(failures.RetryAt(series, transient, kStart));
 }
 
+// Fails if: an iterator that expires after a pause is a failure, or those that expire at once are
+// none.
+TEST(ReadFailures, TheFirstExpiryOfASeriesIsNoFailure) {
+  ReadFailures failures({.max_tries = 2}, 1);
+  FailureSeries series = failures.NewSeries();
+  const AwsFailure expiry = ReadFailureOf(FailureClass::kPermanent);
+  for (int pause = 0; pause < 3; ++pause) {
+    EXPECT_EQ(failures.ReplaceAt(series, expiry, kStart), kStart);
+    EXPECT_FALSE(failures.any());
+    failures.End(series);
+  }
+  EXPECT_EQ(failures.ReplaceAt(series, expiry, kStart), kStart);
+  EXPECT_GT(failures.ReplaceAt(series, expiry, kStart).value(), kStart);
+  EXPECT_TRUE(failures.any());
+  EXPECT_FALSE(failures.ReplaceAt(series, expiry, kStart));
+}
+
 // Fails if: the end of one series hides the failures of another.
 TEST(ReadFailures, ReportsTheFirstFailureOfAllSeries) {
   ReadFailures failures({}, 1);

@@ -52,7 +52,6 @@ Result<std::optional<ShardListing::Shards>> ShardListing::OnAnswer(const Answer&
   if (!token_.empty()) return all_shards;
   failures.End(expiry_series_);
   expiry_series_.backoff.Reset();
-  expiries_ = 0;
   all_shards = std::exchange(found_, {});
   return all_shards;
 }
@@ -64,17 +63,11 @@ Status ShardListing::OnFailed(const AwsFailure& failure, Instant now, ReadFailur
   return {};
 }
 
-Status ShardListing::OnTokenExpired(AwsFailure expiry, Instant now, ReadFailures& failures) {
+Status ShardListing::OnTokenExpired(const AwsFailure& expiry, Instant now, ReadFailures& failures) {
   token_.clear();
   found_.clear();
   pages_ = 0;
-  // A single expiry is normal after a pause of the reader. If a token of the next listing expires
-  // too, it is a failure: a service whose tokens expire at once never returns all shards.
-  Instant again = now;
-  if (++expiries_ > 1) {
-    expiry.kind = FailureClass::kTransient;
-    WEIR_ASSIGN_OR_RETURN(again, failures.RetryAt(expiry_series_, expiry, now));
-  }
+  WEIR_ASSIGN_OR_RETURN(const Instant again, failures.ReplaceAt(expiry_series_, expiry, now));
   due_ = std::max(again, now + kListingGap);
   return {};
 }

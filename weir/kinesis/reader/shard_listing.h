@@ -49,7 +49,7 @@ class ShardListing {
  private:
   Status OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures);
   /// Begins the listing again, after a wait.
-  Status OnTokenExpired(AwsFailure expiry, Instant now, ReadFailures& failures);
+  Status OnTokenExpired(const AwsFailure& expiry, Instant now, ReadFailures& failures);
 
   bool wanted_ = true;    ///< the first or the next page must be requested
   bool again_ = false;    ///< another listing must follow this one
@@ -61,7 +61,6 @@ class ShardListing {
   FailureSeries series_;
   // Apart from series_, which each page ends: the first page has no token that may expire.
   FailureSeries expiry_series_;
-  std::uint32_t expiries_ = 0;  ///< the number of tokens that expired since the last listing ended
 };
 
 }  // namespace weir::kinesis

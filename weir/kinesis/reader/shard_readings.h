@@ -16,7 +16,6 @@
 // for no parents, and the closed ones among them are skipped.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,8 +43,6 @@ struct ShardReading {
   std::string iterator{};
   bool is_missing = false;  ///< the service has responded that the shard does not exist
   FailureSeries failures;
-  /// The number of iterators that expired since the last page of records.
-  std::uint32_t expiries = 0;
 };
 
 /// Not thread-safe. References to a ShardReading are valid as long as this object.

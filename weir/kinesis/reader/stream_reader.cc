@@ -132,20 +132,15 @@ Status StreamReader::OnShardFailed(ShardReading& reading, const AwsFailure& fail
   return {};
 }
 
-Status StreamReader::OnIteratorExpired(ShardReading& reading, AwsFailure expiry, Instant now) {
+Status StreamReader::OnIteratorExpired(ShardReading& reading, const AwsFailure& expiry,
+                                       Instant now) {
   if (reading.position.at == Position::At::kLatest && reading.stage == Stage::kReads) {
     return Fail(Code::kDataLoss,
                 fmt::format("shard {}: its position at the end of the stream expired before it "
                             "was read again, so records may be missing; begin at a time instead",
                             FormatShardId(reading.shard.id)));
   }
-  // A single expiry is normal after a pause of the reader. If the next iterator expires too, it is
-  // a failure: a service whose iterators expire at once never returns a record.
-  Instant again = now;
-  if (++reading.expiries > 1) {
-    expiry.kind = FailureClass::kTransient;
-    WEIR_ASSIGN_OR_RETURN(again, failures_.RetryAt(reading.failures, expiry, now));
-  }
+  WEIR_ASSIGN_OR_RETURN(const Instant again, failures_.ReplaceAt(reading.failures, expiry, now));
   // The new iterator begins at reading.position: after the last record that was read, if any.
   readings_.Schedule(reading, Stage::kBegins, std::max(again, now + options_.least_gap));
   return {};
@@ -154,7 +149,6 @@ Status StreamReader::OnIteratorExpired(ShardReading& reading, AwsFailure expiry,
 void StreamReader::OnPage(ShardReading& reading, RecordPage page, Instant now, ReaderStep& step) {
   failures_.End(reading.failures);
   reading.failures.backoff.Reset();
-  reading.expiries = 0;
   for (const StoredRecord& stored : page.records) {
     AppendUserRecords(reading.shard, stored, stats_, step.records);
   }

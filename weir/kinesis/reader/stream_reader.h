@@ -52,7 +52,7 @@ class StreamReader {
   Status OnShard(ShardReading& reading, const Answer& answer, Instant now, ReaderStep& step);
   Status OnShardFailed(ShardReading& reading, const AwsFailure& failure, Instant now);
   /// Schedules the request for an iterator that replaces an expired one.
-  Status OnIteratorExpired(ShardReading& reading, AwsFailure expiry, Instant now);
+  Status OnIteratorExpired(ShardReading& reading, const AwsFailure& expiry, Instant now);
   /// Handles a page of records.
   void OnPage(ShardReading& reading, RecordPage page, Instant now, ReaderStep& step);
   /// Schedules the request after a page that was not the last one of its shard.
