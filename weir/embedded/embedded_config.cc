@@ -51,7 +51,7 @@ void EmbeddedConfig::Apply(std::vector<ConfigChange> changes, Deadline deadline,
   auto job = [this, changes = std::move(changes), deadline](StateFile& file) -> Status {
     if (deadline.ExpiredAt(committer_.Now())) {
       return Fail(Code::kDeadlineExceeded,
-                  file.name() + ": the changes had to wait too long; nothing is changed");
+                  file.name() + ": the changes waited too long; nothing was changed");
     }
     return ApplyTo(file, changes);
   };

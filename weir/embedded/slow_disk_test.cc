@@ -260,7 +260,8 @@ TEST_F(SlowDiskTest, C5AtMostSoManyCallsWait) {
   Answer<Decision> third = Acquire(1, In(milliseconds(100)));
   ASSERT_TRUE(third.is_there());
   EXPECT_EQ(third.Get().error().code, Code::kUnavailable);
-  EXPECT_THAT(third.Get().error().message, HasSubstr("too many calls wait for the disk (max_waiting is 2)"));
+  EXPECT_THAT(third.Get().error().message,
+              HasSubstr("too many calls wait for the disk (max_waiting is 2)"));
   EXPECT_EQ(Balance(), 8) << "nothing is taken";
   timers_.Advance(milliseconds(100));
   EXPECT_TRUE(second.is_there());

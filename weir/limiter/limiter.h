@@ -91,8 +91,8 @@ struct AcquireRequest {
 /// no call is in flight, except for waiting requests: these complete with kCancelled. A waiting
 /// request whose try is in flight completes when the store responds, and tokens that the try took
 /// are given back. A try that begins on the scheduler's thread during the destruction may still
-/// call the backend: while requests wait, destroy the Limiter, close the backend, destroy the
-/// scheduler, and the backend last.
+/// call the backend. If requests may be waiting, destroy the backend only after a task has run that
+/// was posted to the scheduler after the destruction: it runs after that try.
 class WEIR_API Limiter {
  public:
   Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options = {});

@@ -2,7 +2,7 @@
 // time. Mechanism: docs/design/waiting.md.
 //
 //   JoinBehind (new call) ------+                        +--> Host::TakeTurn --> QueueRefused, or
-//   QueueRefused (refused) -------+--> WaitQueue --> pump -+                       RemoveCall
+//   QueueRefused (refused) -----+--> WaitQueue --> pump -+                       RemoveCall
 //   OnTokensReturned, WakeAll --+                   ^    +--> Host::Expire
 //   RequestStop ------------------------------------+    +--> Host::Stop
 //   Close --> Host::Abandon

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "weir/model/identifier.h"
 #include "weir/model/quota_text.h"
 #include "weir/model/quoted.h"
+#include "weir/model/reserved_allowance.h"
 #include "weir/rules/pattern_reader.h"
 #include "weir/rules/rules_file.h"
 
@@ -27,9 +29,9 @@ constexpr std::array<std::string_view, 7> kChargeKeys = {"limits", "amounts", "e
                                                          "share",  "charge",  "shadow"};
 constexpr std::string_view kAmountsExample = "tokens for each hit, such as '{rpm: 1, tpm: 0}'";
 
-const Limit* FindLimit(const Rule& rule, std::string_view name) {
-  const auto found = std::ranges::find(rule.limits, name, &Limit::name);
-  return found == rule.limits.end() ? nullptr : &*found;
+const Limit* FindLimit(const std::vector<Limit>& limits, std::string_view name) {
+  const auto found = std::ranges::find(limits, name, &Limit::name);
+  return found == limits.end() ? nullptr : &*found;
 }
 
 bool HasPrefix(const Rule& rule, std::string_view key) {
@@ -108,7 +110,8 @@ Status RuleReader::ReadCharge(const YamlNode& node, Rule& rule) {
   if (const YamlEntry* limits = Find(node, "limits")) {
     WEIR_ASSIGN_OR_RETURN(rule.limits, limits_.Read(*limits->value, "rule " + Quoted(rule.name)));
   }
-  return ReadAmounts(node, rule);
+  WEIR_RETURN_IF_ERROR(ReadAmounts(node, rule));
+  return CheckAmounts(node, rule);
 }
 
 Status RuleReader::ReadFlags(const YamlNode& node, Rule& rule) const {
@@ -145,24 +148,32 @@ Status RuleReader::ReadAmounts(const YamlNode& node, Rule& rule) const {
 Status RuleReader::ReadAmount(const YamlEntry& entry, Rule& rule) const {
   const auto& [name, value] = entry;
   WEIR_RETURN_IF_ERROR(checks_.CheckName(*name, CheckLimitName));
-  const Limit* limit = FindLimit(rule, name->text);
-  if (!rule.limits.empty() && limit == nullptr) {
+  if (!rule.limits.empty() && FindLimit(rule.limits, name->text) == nullptr) {
     return checks_.Refuse(name->line, fmt::format("an amount of {}", Quoted(name->text)),
                           "a limit that the rule has");
   }
   WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *value, "an amount", "a number of tokens"));
   const auto tokens = ParseTokensFromZero("amount of " + name->text, value->text);
   if (!tokens) return checks_.At(*value, tokens.error());
-  // A limit of 0 is a way to block what the rule matches.
-  const std::int64_t capacity = limit == nullptr ? 0 : limit->quota.capacity;
-  if (capacity > 0 && *tokens > capacity && !rule.always_charges) {
-    return checks_.Refuse(
-        value->line,
-        fmt::format("{} tokens of {}, whose capacity is {}: no request would pass", value->text,
-                    Quoted(name->text), FormatTokens(capacity)),
-        "an amount up to the capacity, or 'charge: always'");
-  }
   rule.amounts.push_back({name->text, Tokens::Milli(*tokens)});
+  return {};
+}
+
+// A limit of 0 is a way to block what the rule matches, and only a rule that is decided can refuse.
+Status RuleReader::CheckAmounts(const YamlNode& node, const Rule& rule) const {
+  if (rule.always_charges || rule.shadow) return {};
+  const std::vector<Limit> enforced = ReserveAllowance(rule.limits);
+  for (const auto& [name, per_hit] : rule.amounts) {
+    const Limit* limit = FindLimit(enforced, name);
+    const std::int64_t capacity = limit == nullptr ? 0 : limit->quota.capacity;
+    if (capacity == 0 || per_hit.milli() <= capacity) continue;
+    const YamlEntry* amounts = Find(node, "amounts");
+    return checks_.Refuse(
+        amounts == nullptr ? node.line : amounts->value->line,
+        fmt::format("a hit takes {} of {}, and its bucket holds {}: no request would pass",
+                    FormatTokens(per_hit.milli()), Quoted(name), FormatTokens(capacity)),
+        "an amount that fits, or 'charge: always'");
+  }
   return {};
 }
 

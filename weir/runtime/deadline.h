@@ -19,11 +19,11 @@ class WEIR_API Deadline {
   /// if `wait` is negative.
   template <class Rep, class Period>
   static Deadline After(const Clock& clock, std::chrono::duration<Rep, Period> wait) {
-    using Wait = std::chrono::duration<Rep, Period>;
     const Instant now = clock.Now();
-    if (wait <= Wait::zero()) return Deadline(now);
+    if (wait <= wait.zero()) return Deadline(now);
     // Compared in the caller's unit: a large number of seconds overflows as nanoseconds.
-    const auto longest = std::chrono::duration_cast<Wait>(Never().at_ - now);
+    using Wide = std::chrono::duration<std::int64_t, Period>;
+    const auto longest = std::chrono::duration_cast<Wide>(Never().at_ - now);
     return wait >= longest ? Never() : Deadline(now + wait);
   }
 

@@ -36,6 +36,15 @@ TEST(Deadline, IsNeverAfterTheLongestWaitOfAnyUnit) {
   EXPECT_EQ(Deadline::After(clock, std::chrono::seconds::min()).at(), kNow);
 }
 
+// Fails if: the range of an Instant is converted to the caller's narrow type, and wraps.
+TEST(Deadline, AWaitMayHaveANarrowType) {
+  using Millis = std::chrono::duration<int, std::milli>;
+  for (int days = 0; days < 100; days += 5) {
+    const Instant now{std::chrono::nanoseconds(std::chrono::hours(24 * days)).count()};
+    EXPECT_EQ(Deadline::After(FixedClock(now), Millis(100)).at(), now + milliseconds(100)) << days;
+  }
+}
+
 TEST(Deadline, WhatIsLeftIsNotNegative) {
   const Deadline deadline = Deadline::At(kNow);
   EXPECT_EQ(deadline.Left(kNow - nanoseconds(7)), nanoseconds(7));

@@ -242,6 +242,25 @@ TEST_F(DamagedRecordsTest, AnEntityWhoseParentIsDamagedFailsUntilItIsCreatedAgai
   }
 }
 
+// Fails if: requests fail although no damage can hide a parent to which they are charged.
+TEST_F(DamagedRecordsTest, AnEntityThatIsChargedToNoParentDoesNotFail) {
+  const std::vector<std::string> ids{"kid"};
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Apply({PutEntity{{.entity = {.id = "kid"}}}}));
+  ASSERT_TRUE(client_.Close());
+  const std::string sound = ReadFile(client_.path());
+  for (const char* const damage : {"cascade = 2", "parent = 'kid'"}) {
+    SCOPED_TRACE(damage);
+    WriteFile(client_.path(), sound);
+    RunSql(client_.path(), fmt::format("UPDATE entity SET {} WHERE id = 'kid'", damage));
+    ASSERT_TRUE(client_.Open());
+    EXPECT_TRUE(Await<std::vector<std::optional<EntityRecord>>>([&](auto done) {
+      client_.backend().config().GetEntities(ids, Deadline::Never(), std::move(done));
+    }));
+    ASSERT_TRUE(client_.Close());
+  }
+}
+
 // Fails if: a damaged row is overwritten, or usage is added to a text without numbers.
 TEST_F(DamagedRecordsTest, U11UsageIsNotAddedToARowThatDoesNotRead) {
   RunSql(client_.path(), "UPDATE usage SET used = '{' WHERE resource = 'gpt-5'");

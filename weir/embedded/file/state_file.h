@@ -52,10 +52,10 @@ class StateFile {
 
   std::string name() const { return connection_.name(); }
 
-  /// Fills empty tables. An unreadable row is noted in damage() and left out; an unreadable level
-  /// is marked (ConfigTable::MarkUnreadable), and a bucket with an unreadable row and a readable
-  /// key is loaded without tokens, as of `now`, with all limits that are known for it. Returns
-  /// kDataLoss if SQLite cannot read a page.
+  /// Fills empty tables. An unreadable row is noted in damage() and left out; an unreadable level,
+  /// and an entity whose parent is unreadable, are marked (ConfigTable::MarkUnreadable). A bucket
+  /// with an unreadable row and a readable key is loaded without tokens, as of `now`, with all
+  /// limits that are known for it. Returns kDataLoss if SQLite cannot read a page.
   [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config, UnixMillis now);
   /// Returns the damage of the rows that were read so far.
   DamageReport& damage() { return damage_; }

@@ -120,7 +120,8 @@ TEST_F(HangingReservationsTest, C12ADiskThatHangsBlocksNoCallerAndKeepsNoDeadlin
   disk_.AwaitHeldSync();
   claim("w-3", In(100ms), note);
   timers_.Advance(100ms);
-  EXPECT_THAT(messages, ElementsAre(HasSubstr("may take effect"), HasSubstr("before anything was done")));
+  EXPECT_THAT(messages,
+              ElementsAre(HasSubstr("may take effect"), HasSubstr("before anything was done")));
   disk_.ReleaseSyncs();
   const auto held = Await<Page<HeldSlot>>([&](auto done) {
     queued_->slots().List(kAccount, {}, kFirst, Deadline::Never(), std::move(done));

@@ -141,9 +141,9 @@ bool ReadEntity(const sqlite::Statement& row, PutEntity& put, DamageReport& dama
   entity.cascade = row.Integer(3) != 0;
   entity.created_at = {row.Integer(5)};
   put.record.managed = row.Integer(6) != 0;
-  const bool has_parent = entity.parent.has_value();
-  if (!CheckEntityId(entity.id) || (has_parent && !CheckEntityId(*entity.parent))) return false;
-  if (row.Text(3) != "0" && row.Text(3) != "1") return false;
+  if (!CheckEntityId(entity.id)) return false;
+  const bool is_truth = row.Text(3) == "0" || row.Text(3) == "1";
+  if (entity.parent && !(is_truth && CheckEntityId(*entity.parent))) return false;
   DropBadColumns(row, entity, damage);
   return true;
 }
@@ -170,9 +170,9 @@ constexpr RowReader<PutLimits> kLevels = {
 constexpr std::string_view kIsLeftOut = "it is left out";
 constexpr std::string_view kRequestsFail =
     "requests that need its limits fail until they are set or deleted, and a repair drops it";
-constexpr std::string_view kParentIsUnknown =
-    "its parent is unknown, so its requests fail until it is created again or deleted, and a "
-    "repair drops it";
+constexpr std::string_view kMayHaveAParent =
+    "its requests may have to be charged to a parent, so they fail until it is created again or "
+    "deleted, and a repair drops it";
 
 // Appends the rows as changes. Calls `on_unreadable` for each other row, with the columns that were
 // read before the unreadable one; it returns the consequence.
@@ -292,9 +292,9 @@ Status LoadConfig(sqlite::Connection& connection, ConfigTable& table, DamageRepo
     return kRequestsFail;
   };
   const auto mark_entity = [&](const PutEntity& put) {
-    if (!CheckEntityId(put.record.entity.id)) return kIsLeftOut;
+    if (!CheckEntityId(put.record.entity.id)) return kIsLeftOut;  // no request can name it
     table.MarkUnreadable(put.record.entity.id);
-    return kParentIsUnknown;
+    return kMayHaveAParent;
   };
   WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage, mark_entity));
   WEIR_RETURN_IF_ERROR(AppendChanges(connection, kLevels, changes, damage, mark_level));
@@ -304,10 +304,13 @@ Status LoadConfig(sqlite::Connection& connection, ConfigTable& table, DamageRepo
     const Status applied = table.Apply({&change, 1});
     if (applied) continue;
     const auto* put = std::get_if<PutLimits>(&change);
-    damage.Note(
-        TableOf(change),
-        fmt::format("{}; {}", applied.error().message,
-                    put == nullptr ? mark_entity(std::get<PutEntity>(change)) : mark_level(*put)));
+    const auto* entity = std::get_if<PutEntity>(&change);
+    // Without a cascade, no request is charged to a parent.
+    const bool is_harmless = entity != nullptr && !entity->record.entity.cascade;
+    const std::string_view consequence = is_harmless      ? kIsLeftOut
+                                         : put != nullptr ? mark_level(*put)
+                                                          : mark_entity(*entity);
+    damage.Note(TableOf(change), fmt::format("{}; {}", applied.error().message, consequence));
   }
   return {};
 }

@@ -96,9 +96,10 @@ Result<std::vector<std::optional<EntityRecord>>> ConfigTable::ReadEntities(
     if (unreadable_entities_.contains(id)) {
       return Fail(
           Code::kDataLoss,
-          fmt::format("entity {}: its entry is damaged and cannot be read, so its parent is "
-                      "unknown; create it again, or delete it",
-                      id));
+          fmt::format(
+              "entity {}: its entry is damaged, and its requests may have to be charged to a "
+              "parent; create it again, or delete it",
+              id));
     }
     found.push_back(GetEntity(id));
   }

@@ -29,8 +29,9 @@ class ConfigTable {
   /// The stored limits of the level cannot be read. It stays unreadable until they are set or
   /// deleted; listings leave it out.
   void MarkUnreadable(const Level& level) { unreadable_.insert(level); }
-  /// The stored entry of the entity cannot be read, so its parent is unknown. It stays unreadable
-  /// until it is created again or deleted; listings leave it out. REQUIRES: it is not in the table.
+  /// The stored entry of the entity cannot be used, so it is not known whether its requests are
+  /// charged to a parent. It stays unreadable until it is created again or deleted; listings leave
+  /// it out. REQUIRES: it is not in the table.
   void MarkUnreadable(const std::string& entity) { unreadable_entities_.insert(entity); }
   [[nodiscard]] Result<Page<LevelRecord>> ListLimits(const LevelFilter& filter,
                                                      const PageRequest& page) const;

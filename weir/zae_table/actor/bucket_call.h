@@ -3,8 +3,8 @@
 //
 //   Begin
 //     |
-//     v                  an item is not known
-//   JudgeOpenParts ------------------------> kLooking -- images seen --> JudgeOpenParts
+//     v                an item is not known
+//   JudgeOpenParts ----------------------> kLooking -- images seen ----> JudgeOpenParts
 //     |  |
 //     |  +- none refuses --> kWriting -- all parts applied -------------> kEnded
 //     |                         |
