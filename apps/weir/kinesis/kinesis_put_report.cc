@@ -66,14 +66,14 @@ std::string StopOf(const PutOutcome& outcome) {
 
 std::string GivenUpOf(const PutOutcome& outcome, const std::string& kept_in) {
   const std::uint64_t certain = outcome.records - outcome.failed;
-  std::string stored = certain == 0
-                           ? fmt::format("none of {} lines is", outcome.records)
-                           : fmt::format("only {} of {} lines are", certain, outcome.records);
+  std::string stored = certain == 0 ? fmt::format("none of {} lines is", outcome.records)
+                                    : fmt::format("{} of {} lines are", certain, outcome.records);
   stored += outcome.maybe_stored == 0
                 ? " stored"
                 : fmt::format(" known to be stored, and {} may be", outcome.maybe_stored);
   return fmt::format("{}: {}{}{}", outcome.unreachable, stored,
-                     outcome.read_all ? "" : "; input not read to its end", KeptIn(kept_in));
+                     outcome.read_all ? "" : "; input not read to its end",
+                     certain > 0 && outcome.failed == 0 ? "" : KeptIn(kept_in));
 }
 
 std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in) {

@@ -232,7 +232,9 @@ TEST_F(PutLinesTest, LinesThatWereStoredBeforeTheRunGaveUpAreCounted) {
   EXPECT_EQ(
       GivenUpOf({.records = 3, .failed = 1, .read_all = true, .unreachable = "cannot reach x"},
                 "f"),
-      "cannot reach x: only 2 of 3 lines are stored; see f");
+      "cannot reach x: 2 of 3 lines are stored; see f");
+  EXPECT_EQ(GivenUpOf({.records = 3, .read_all = true, .unreachable = "cannot reach x"}, "f"),
+            "cannot reach x: 3 of 3 lines are stored");
 }
 
 // Q4. Fails if: the endpoint is checked only when a line arrives.

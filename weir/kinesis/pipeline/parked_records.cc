@@ -17,6 +17,8 @@ StoredDecision DecideStored(const ParkedRecord& stored, const ShardMap& map, int
   StoredDecision decision;
   if (delivery.verdict == Verdict::kMixed) {
     decision.next = StoredDecision::Next::kSendAgain;
+    // Consumers of a deleted stream may have delivered it.
+    if (map.WasMissingAfter(stored.attempt.began)) decision.kind = FailureClass::kAmbiguous;
     decision.message = fmt::format("{} does not hold all of its hash keys", FormatShardId(*shard));
   } else if (delivery.verdict == Verdict::kUnknown) {
     if (stored.listings >= max_listings)

@@ -128,11 +128,18 @@ void Pipeline::FrameDueRetries(Instant now) {
   }
 }
 
-// A loop, since records that expire here may go back through the framer and come out of it again.
+// A loop, since records that expire here, or were framed before the shard map changed, go back
+// through the framer and come out of it again.
 void Pipeline::PassLimiters(Instant now) {
   std::vector<KinesisRecord> passed = framer_.TakePassed();
   while (!passed.empty() || lanes_.IsDue(now)) {
-    for (KinesisRecord& record : passed) OnDrained(lanes_.Put(std::move(record), now), now);
+    for (KinesisRecord& record : passed) {
+      if (IsMisplaced(record)) {
+        ReframeRecord(std::move(record), now);
+      } else {
+        OnDrained(lanes_.Put(std::move(record), now), now);
+      }
+    }
     while (lanes_.IsDue(now)) OnDrained(lanes_.DrainDue(now), now);
     passed = framer_.TakePassed();
   }
@@ -150,10 +157,14 @@ void Pipeline::OnDrained(ShardLimiter::Drained drained, Instant now) {
 
 PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, Instant now) {
   std::vector<KinesisRecord> granted;
+  std::vector<KinesisRecord> unplaced;
   if (budget_) {
     budget_->OnDecision(shard, decision, now, granted);
     lanes_.SetLead(budget_->lead());
+    // The records of a request that was pending when the shard was closed, and is refused now.
+    if (!map_.IsOpen(shard)) budget_->TakeUnplaced(map_, unplaced);
   }
+  for (KinesisRecord& record : unplaced) ReframeRecord(std::move(record), now);
   for (KinesisRecord& record : granted) {
     if (record.expires > now - kLateGrant) {
       granted_.push_back(std::move(record));
@@ -233,7 +244,7 @@ void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& f
   const auto attempt = std::make_shared<const Attempt>(Attempt{
       .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
   if (IsUnsent(failure)) requests_.OnUnsent(flight.records.size());
-  if (IsStreamMissing(failure.code)) map_.OnStreamMissing(now);
+  if (IsStreamMissing(failure.code) && map_.OnStreamMissing(now)) ReframeUnplaced(now);
   if (MayBePoisoned(failure)) {
     requests_.OnRefused(now, rng_);
     if (flight.records.size() > 1) return requests_.PutHalves(std::move(flight.records), attempt);
@@ -258,18 +269,26 @@ PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
   return Advance(now);
 }
 
+void Pipeline::ApplyShardList(Instant now) {
+  framer_.RerouteShardless(*map_.ranges());
+  ReframeUnplaced(now);
+  lanes_.RemoveClosed(map_);
+  outcomes_.OnListed(map_, now, rng_);
+  EndTickets();
+}
+
 // Records that wait in the lane without a shard may have known shards now, and records of shards
 // that were closed belong to their children: framed for the parent, they would be stored where
 // consumers drop them, and come in addition to the rates of the children.
-void Pipeline::ApplyShardList(Instant now) {
-  framer_.RerouteShardless(*map_.ranges());
+void Pipeline::ReframeUnplaced(Instant now) {
   std::vector<KinesisRecord> waiting;
   lanes_.TakeUnplaced(map_, waiting);
   if (budget_) budget_->TakeUnplaced(map_, waiting);
-  lanes_.RemoveClosed(map_);
   for (KinesisRecord& record : waiting) ReframeRecord(std::move(record), now);
-  outcomes_.OnListed(map_, now, rng_);
-  EndTickets();
+}
+
+bool Pipeline::IsMisplaced(const KinesisRecord& record) const {
+  return record.shard && map_.ShardOf(record.records.front().hash) != record.shard;
 }
 
 void Pipeline::EndTickets() {

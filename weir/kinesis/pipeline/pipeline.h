@@ -109,6 +109,10 @@ class Pipeline {
   /// A listing has ended: removes limiters of closed shards, reroutes records without a shard, and
   /// decides about the parked records again.
   void ApplyShardList(Instant now);
+  /// Frames the records again that wait without a shard, or for a shard that is not open any more.
+  void ReframeUnplaced(Instant now);
+  /// Returns whether the record was framed for a shard that does not hold its first key any more.
+  bool IsMisplaced(const KinesisRecord& record) const;
   /// Ends the tickets of the Kinesis records whose user records all have their results.
   void EndTickets();
 

@@ -21,7 +21,7 @@ ShardMap::ShardMap(const ShardMapOptions& options, std::uint64_t seed)
 
 std::optional<HashRange> ShardMap::RangeOf(ShardId id) const {
   const auto known = known_.find(id.number);
-  if (missing_ || known == known_.end()) return std::nullopt;
+  if (known == known_.end()) return std::nullopt;
   return known->second.range;
 }
 
@@ -30,9 +30,11 @@ bool ShardMap::IsOpen(ShardId id) const {
   return range && ShardOf(range->first) == id;
 }
 
-void ShardMap::OnStreamMissing(Instant at) {
+bool ShardMap::OnStreamMissing(Instant at) {
   missing_ = at;
-  Doubt(at);
+  wanted_ = true;
+  ranges_ = std::make_shared<const ShardRanges>();
+  return !std::exchange(known_, {}).empty();
 }
 
 void ShardMap::Doubt(Instant requested) {
@@ -68,7 +70,8 @@ void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
     wanted_ = true;
     begins_ = now + backoff_.Next(rng_);
   } else if (next_token_.empty()) {
-    Finish(now);
+    if (begins_ >= missing_) Finish(now);
+    EndListing();
   }
 }
 
@@ -103,10 +106,6 @@ Status ShardMap::CheckNext(const ShardPage& page, Instant now) {
 }
 
 void ShardMap::Finish(Instant now) {
-  if (missing_ && begins_ > *missing_) {
-    known_.clear();
-    missing_.reset();
-  }
   // Shards that this listing has are set to open again below.
   for (auto& [number, known] : known_) {
     if (!known.closed) known.closed = now;
@@ -119,12 +118,15 @@ void ShardMap::Finish(Instant now) {
     ranges->PutUncovered(shard);
   }
   ranges_ = ranges;
-  listing_.clear();
-  pages_ = 0;
   ForgetClosed(now);
   ++listings_;
-  // The gap counts from the beginning of this listing.
   began_ = begins_;
+}
+
+void ShardMap::EndListing() {
+  listing_.clear();
+  pages_ = 0;
+  // The gap counts from the beginning of this listing.
   begins_ = begins_ + options_.least_gap;
   error_.reset();
   backoff_.Reset();

@@ -75,10 +75,13 @@ class ShardMap {
   /// Reports that the response to a request sent at `requested` contradicts the map: causes a
   /// listing, unless one has begun since then.
   void Doubt(Instant requested);
-  /// Reports that the stream did not exist at this time: another one may have its name, and shards
-  /// with the same ids. Causes a listing. No range is known (RangeOf) until one that began later
-  /// has ended.
-  void OnStreamMissing(Instant at);
+  /// Reports that the stream did not exist at this time: another one may get its name, and shards
+  /// with the same ids. Forgets all ranges, as before the first listing, and causes a listing; one
+  /// that began before is ignored. Returns whether any range was known.
+  bool OnStreamMissing(Instant at);
+  /// Returns whether the stream was missing after this time, so that a response to a request sent
+  /// then may be of a deleted stream.
+  bool WasMissingAfter(Instant time) const { return time < missing_; }
 
   struct Step {
     bool list = false;            ///< send ListShards, then call OnListed
@@ -104,6 +107,8 @@ class ShardMap {
   Status CheckNext(const ShardPage& page, Instant now);
   /// Replaces the ranges by those of listing_.
   void Finish(Instant now);
+  /// Ends the present listing, whether its shards are used or not.
+  void EndListing();
   /// Forgets the ranges of shards that were closed keep_closed ago.
   void ForgetClosed(Instant now);
 
@@ -114,8 +119,7 @@ class ShardMap {
   /// By shard number: open shards and those closed lately.
   absl::flat_hash_map<std::uint64_t, Known> known_;
 
-  /// The ranges in known_ may be those of a deleted stream unless they were listed after this time.
-  std::optional<Instant> missing_;
+  Instant missing_{};  ///< a listing that began before this time may be of a deleted stream
 
   bool wanted_ = true;            ///< a listing is to begin
   bool asked_ = false;            // a page is in flight

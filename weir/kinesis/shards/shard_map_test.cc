@@ -203,14 +203,26 @@ TEST_F(ShardMapTest, NoRangeIsKnownAfterTheStreamWasMissingUntilALaterListing) {
   now_ = now_ + seconds(10);
   map_.Doubt(now_);
   ASSERT_TRUE(map_.Next(now_).list);
-  map_.OnStreamMissing(now_ + milliseconds(1));
+  EXPECT_TRUE(map_.OnStreamMissing(now_ + milliseconds(1)));
+  EXPECT_FALSE(map_.OnStreamMissing(now_ + milliseconds(1))) << "no range is left";
+  EXPECT_EQ(map_.ShardOf(5), std::nullopt);
   EXPECT_EQ(map_.RangeOf({0}), std::nullopt);
   map_.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now_ + milliseconds(2));
-  EXPECT_EQ(map_.RangeOf({0}), std::nullopt) << "it was listed before";
+  EXPECT_EQ(map_.RangeOf({0}), std::nullopt) << "it began before";
+  EXPECT_EQ(map_.listings(), 1U);
   now_ = now_ + seconds(1);
   List({{{0}, {0, 9}}, {{1}, {10, kMaxHashKey}}});
   EXPECT_EQ(map_.RangeOf({0}), (HashRange{0, 9}));
   EXPECT_EQ(map_.RangeOf({5}), std::nullopt) << "a shard of the deleted stream";
+}
+
+// Fails if: the listing that the event itself begins counts as one from before.
+TEST_F(ShardMapTest, AListingThatBeginsWithTheEventCounts) {
+  List({{{0}, {0, kMaxHashKey}}});
+  now_ = now_ + seconds(10);
+  EXPECT_TRUE(map_.OnStreamMissing(now_));
+  List({{{0}, {0, kMaxHashKey}}});
+  EXPECT_TRUE(map_.IsOpen({0}));
 }
 
 TEST_F(ShardMapTest, RefusesAListingThatCannotBe) {
