@@ -51,22 +51,22 @@ struct UnixMillis {
 class WEIR_API Clock {
  public:
   virtual ~Clock() = default;
-  /// Returns the monotonic time, which never goes backwards.
+  /// Returns the time that deadlines and timers count, which never goes backwards. It includes
+  /// suspension if BootNow does: tokens and deadlines from before a suspension are old after it.
   virtual Instant Now() const = 0;
   /// Returns the wall time, which may jump forwards and backwards when the machine's clock is set.
   virtual UnixMillis WallNow() const = 0;
   /// Returns the time since the machine started, including suspension if the machine counts it. It
   /// never goes backwards until the next start, and does not follow the wall clock. The default is
-  /// right for a machine that is never suspended.
+  /// right if the origin of Now is the start of the machine.
   virtual nanoseconds BootNow() const { return nanoseconds(Now().nanos); }
 };
 
-/// The machine's clocks: CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME.
+/// The machine's clocks: CLOCK_BOOTTIME, which is monotonic, and CLOCK_REALTIME for WallNow.
 class WEIR_API SystemClock final : public Clock {
  public:
   Instant Now() const override;
   UnixMillis WallNow() const override;
-  nanoseconds BootNow() const override;
 };
 
 }  // namespace weir

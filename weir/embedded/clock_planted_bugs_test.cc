@@ -31,7 +31,7 @@ enum class ClockBug {
 // The time since boot, as a store with a bug counts it.
 class PlantedBootClock final : public Clock {
  public:
-  PlantedBootClock(const Clock& clock, ClockBug bug) : clock_(clock), bug_(bug) {}
+  PlantedBootClock(const sim::SimClock& clock, ClockBug bug) : clock_(clock), bug_(bug) {}
 
   Instant Now() const override { return clock_.Now(); }
   UnixMillis WallNow() const override { return clock_.WallNow(); }
@@ -41,7 +41,7 @@ class PlantedBootClock final : public Clock {
       case ClockBug::kFollowsTheWallClock:
         return milliseconds(clock_.WallNow().value);
       case ClockBug::kMissesSuspensions:
-        return nanoseconds(clock_.Now().nanos);
+        return boot - clock_.suspended();
       case ClockBug::kRunsFast:
         return boot + boot / 100;
       case ClockBug::kRunsSlow:
@@ -52,7 +52,7 @@ class PlantedBootClock final : public Clock {
   }
 
  private:
-  const Clock& clock_;
+  const sim::SimClock& clock_;
   const ClockBug bug_;
 };
 

@@ -88,10 +88,11 @@ void AcquireAttempt::AskStore(CallPtr owned) {
   store_acquires_.Add();
   // The policy decides about tokens that the store takes after the deadline: they stay taken if the
   // policy admits the request; otherwise the store returns them if it can.
-  call.policy = fail_open_.PolicyOf(call);
+  const OnUnavailable policy = fail_open_.PolicyOf(call);
+  call.policy = policy;
   using StoreAnswer = OwedResult<Decision, "the store dropped the call", StoreReceiver>;
   static_assert(sizeof(StoreAnswer) == 2 * sizeof(void*));  // so that a Done does not allocate
-  if (call.policy == OnUnavailable::kAllow && !call.is_cut_short) {
+  if (policy == OnUnavailable::kAllow && !call.is_cut_short) {
     buckets_.AcquireAndKeep(call.charges, now, call.deadline,
                             StoreAnswer(StoreReceiver(*this, call)));
   } else {

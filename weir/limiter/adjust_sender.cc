@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "weir/base/owed_result.h"
 #include "weir/limiter/charges/held_charges.h"
 #include "weir/runtime/add_saturated.h"
 
@@ -38,6 +39,18 @@ Error TooLateToRepeat() {
 }
 
 }  // namespace
+
+/// Receives the result of the first adjust of a run.
+struct AdjustSender::AdjustReceiver {
+  std::shared_ptr<AdjustSender> sender{};
+  AdjustRun run{};
+
+  explicit operator bool() const { return sender != nullptr; }
+  void operator()(Status&& answer) {
+    const auto state = StateAfter(answer, run.unsent.front()->may_count);
+    sender->RecordResult(std::move(run), state, std::move(answer));
+  }
+};
 
 AdjustSender::AdjustSender(BucketStore& store, const Clock& clock, Waiting& waiting,
                            const Options& options)
@@ -82,11 +95,9 @@ void AdjustSender::SendRun(AdjustRun run) {
   sent_.Add();
   const auto send_deadline = Deadline::At(AddSaturated(clock_.Now(), std::min(timeout_, left)));
   const Deadline deadline = std::min(send_deadline, run.deadline);
+  using AdjustDone = OwedResult<void, "the store dropped the adjust", AdjustReceiver>;
   buckets_.Adjust(next->deltas, next->id, now, deadline,
-                  [self = Owned(), run = std::move(run)](Status answer) mutable {
-                    const auto state = StateAfter(answer, run.unsent.front()->may_count);
-                    self->RecordResult(std::move(run), state, std::move(answer));
-                  });
+                  AdjustDone({.sender = Owned(), .run = std::move(run)}));
 }
 
 // `state` is stored after `may_count`: once the state is kDoubt, the lease may pass the adjust to

@@ -57,6 +57,8 @@ class AdjustSender {
   std::uint64_t given_up() const { return given_up_.Value(); }
 
  private:
+  struct AdjustReceiver;
+
   /// Records the end of the first adjustment of the run, then sends the next or ends the run.
   void RecordResult(AdjustRun run, Adjustment::State state, Status answer);
   BucketStore& buckets_;

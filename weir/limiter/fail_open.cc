@@ -8,7 +8,8 @@ bool IsUnavailable(Code code) {
 }
 
 OnUnavailable FailOpen::PolicyOf(const PendingAcquire& call) const {
-  return call.policy.value_or(resolver_.last_on_unavailable().value_or(by_default_));
+  const std::optional<OnUnavailable> read = call.own_policy ? call.own_policy : call.policy;
+  return read.value_or(resolver_.last_on_unavailable().value_or(by_default_));
 }
 
 bool FailOpen::Admits(const PendingAcquire& call, const Error& error, std::string_view entity,

@@ -80,6 +80,7 @@ struct AcquireRequest {
   /// that does not wait.
   std::stop_token stop{};
   /// Replaces the configured limits for this request. Only the entity's own bucket is then charged.
+  /// Their allowances have no effect.
   std::optional<std::vector<Limit>> limits = std::nullopt;
   /// The policy for an unavailable store; overrides the system level and the options.
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
@@ -91,8 +92,9 @@ struct AcquireRequest {
 /// no call is in flight, except for waiting requests: these complete with kCancelled. A waiting
 /// request whose try is in flight completes when the store responds, and tokens that the try took
 /// are given back. A try that begins on the scheduler's thread during the destruction may still
-/// call the backend. If requests may be waiting, destroy the backend only after a task has run that
-/// was posted to the scheduler after the destruction: it runs after that try.
+/// call the backend, and so may a return of tokens that an allowance held. If requests may be
+/// waiting, or limits have allowances, destroy the backend only after a task has run that was
+/// posted to the scheduler after the destruction: it runs after these.
 class WEIR_API Limiter {
  public:
   Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options = {});

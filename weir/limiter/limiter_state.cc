@@ -7,18 +7,21 @@
 #include "weir/limiter/charges/charges.h"
 #include "weir/limiter/charges/refusals.h"
 #include "weir/model/identifier.h"
-#include "weir/model/reserved_allowance.h"
 #include "weir/runtime/add_saturated.h"
 
 namespace weir {
 namespace {
 
+// Without allowances: a bucket keeps its stored rates under the limits of a request, and an
+// allowance of another rate would hold more tokens than the bucket sets aside.
 Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
   WEIR_RETURN_IF_ERROR(CheckEntityId(request.entity));
   WEIR_RETURN_IF_ERROR(CheckResource(request.resource));
   WEIR_RETURN_IF_ERROR(Validate(*request.limits));
   BucketKey key{.entity = std::string(request.entity), .resource = std::string(request.resource)};
-  return MakeTarget(std::move(key), ReserveAllowance(*request.limits), LimitSource::kOverride);
+  std::vector<Limit> limits = *request.limits;
+  for (Limit& limit : limits) limit.allowance = milliseconds(0);
+  return MakeTarget(std::move(key), std::move(limits), LimitSource::kOverride);
 }
 
 }  // namespace
@@ -156,7 +159,7 @@ void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline,
 CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline,
                                 Done<Outcome> done) {
   auto call = std::make_unique<PendingAcquire>(std::move(done), deadline);
-  call->policy = request.on_unavailable;
+  call->own_policy = request.on_unavailable;
   if (!request.wait) return call;
   call->limiter_state = shared_from_this();
   const Deadline until = std::min(request.wait_until, deadline);
@@ -191,7 +194,7 @@ void Limiter::State::StartResolved(CallPtr call, const ResolvedPtr& resolved,
                                    const Amounts& amounts) {
   call = end_.SetCharges(std::move(call), PartOf(*resolved, amounts));
   if (call == nullptr) return;
-  if (!call->policy) call->policy = resolved->on_unavailable.value_or(options_.on_unavailable);
+  call->policy = resolved->on_unavailable.value_or(options_.on_unavailable);
   if (call->wait) call->wait->resolved = resolved;
   attempt_.Enter(std::move(call));
 }
@@ -210,7 +213,10 @@ void Limiter::State::TakeTurn(CallPtr call) {
   // cannot end in time would take the tokens from the requests behind the head.
   if (call->is_cut_short && !attempt_.HasTime(deadline, now))
     return attempt_.RefuseUntried(std::move(call));
-  if (wait.resolved == nullptr) return attempt_.Try(std::move(call));
+  if (wait.resolved == nullptr) {
+    call->policy.reset();  // read again with the try
+    return attempt_.Try(std::move(call));
+  }
   // The limits may have changed since the last try.
   if (auto resolved = resolver_.Find(wait.entity, wait.resource)) {
     return TryAgain(std::move(call), std::move(resolved));
@@ -227,6 +233,7 @@ void Limiter::State::TryAgain(CallPtr call, Result<ResolvedPtr> resolved) {
   if (*resolved != wait.resolved) {
     call = end_.SetCharges(std::move(call), PartOf(**resolved, wait.amounts));
     if (call == nullptr) return;
+    call->policy = (*resolved)->on_unavailable.value_or(options_.on_unavailable);
     wait.resolved = std::move(*resolved);
   }
   attempt_.Try(std::move(call));

@@ -35,15 +35,16 @@ class LimiterStress : public ::testing::Test {
 
 // Regression test: the stripe of an entry was found by its targets, which another request replaces.
 // Fails if: the targets of an allowance are read without its lock.
-TEST_F(LimiterStress, RequestsWithLimitsOfTheirOwnShareAnAllowance) {
+TEST_F(LimiterStress, RequestsWithGivenTargetsShareAnAllowance) {
   const std::vector<Limit> limits{
       {.name = "rps", .quota = PerSecond(1'000'000), .allowance = milliseconds(8)}};
   const auto ask = [&] {
     for (int i = 0; i < 20'000; ++i) {
-      const auto outcome = limiter_.Acquire(
-          {.entity = "acme", .resource = "r", .amounts = {{"rps", 1}}, .limits = limits},
-          Deadline::Never());
-      ASSERT_TRUE(outcome && outcome->admitted());
+      const AcquirePart part{.amounts = {{"rps", 1}},
+                             .target = MakeTarget({.entity = "acme", .resource = "r"}, limits,
+                                                  LimitSource::kConfigured)};
+      const auto outcome = limiter_.AcquireAll({.parts = {&part, 1}}, Deadline::Never());
+      ASSERT_TRUE(outcome && outcome->outcome.admitted());
     }
   };
   std::vector<std::thread> threads;

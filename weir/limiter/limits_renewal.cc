@@ -82,6 +82,7 @@ void LimitsRenewal::TryRenewed(CallPtr call, Result<ResolvedPtr> resolved) {
       wait != nullptr ? wait->amounts : AmountsOf(call->charges.front(), *renewed.targets.front());
   call = end_.SetCharges(std::move(call), PartOf(renewed, amounts));
   if (call == nullptr) return;
+  call->policy = renewed.on_unavailable;
   if (wait != nullptr) wait->resolved = std::move(*resolved);
   attempt_.Try(std::move(call));
 }

@@ -284,6 +284,24 @@ TEST_F(RenewalTest, D6AWaitingRequestGoesOnWaitingUnderTheNewLimits) {
   EXPECT_EQ(ChargedCapacity(), 60);
 }
 
+// Fails if: the policy that applied when a request began to wait decides about its last try.
+TEST_F(RenewalTest, AWaitingRequestHasThePolicyOfItsLatestLimits) {
+  Configure({Put(Level::System(), RpmLimits(100), OnUnavailable::kAllow)});
+  Change(1);  // SetUp has used one token
+  limiter_->Invalidate();
+  const auto& waits =
+      Ask({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}, .wait = true});
+  ASSERT_FALSE(waits);
+  limiter_->Apply({Put(Level::System(), RpmLimits(100), OnUnavailable::kBlock)}, Deadline::Never(),
+                  [](const Status& applied) { ASSERT_TRUE(applied); });
+  scheduler_.Advance(milliseconds(1'000));
+  ASSERT_FALSE(waits);
+  store_.fail = Error{Code::kUnavailable, "no store"};
+  scheduler_.Advance(milliseconds(120'000));
+  ASSERT_TRUE(waits);
+  EXPECT_FALSE(*waits) << "admitted without a charge";
+}
+
 TEST_F(RenewalTest, D6AWaitingRequestTriesAgainAfterContention) {
   bool is_outdated = true;
   store_.judge = [&](auto) -> std::optional<Decision> {

@@ -50,8 +50,9 @@ struct PendingAcquire {
   Done<Outcome> done;
   Deadline deadline = Deadline::Never();
   std::vector<Charge> charges{};
-  std::vector<Charge> uncharged{};        ///< MakeUncharged; for the lease, not for the store
-  std::optional<OnUnavailable> policy{};  ///< the request's own, later the one that applies
+  std::vector<Charge> uncharged{};            ///< MakeUncharged; for the lease, not for the store
+  std::optional<OnUnavailable> own_policy{};  ///< of the request; takes precedence
+  std::optional<OnUnavailable> policy{};      ///< as read with the limits
   /// Keeps the state of the Limiter alive: the Limiter may be destroyed during the call. Set if
   /// AcquireRequest::wait is true, even if `wait` is null because the time to wait was already
   /// over. Destroyed after `wait`, whose stop callback uses this state.

@@ -19,7 +19,11 @@ void SimClock::Advance(nanoseconds d) {
 }
 
 void SimClock::Suspend(nanoseconds d, bool is_counted) {
-  if (is_counted) boot_ += d;
+  if (is_counted) {
+    now_ = now_ + d;
+    boot_ += d;
+    suspended_ += d;
+  }
   AdvanceWall(d);
 }
 

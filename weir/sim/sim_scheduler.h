@@ -17,10 +17,12 @@ class SimClock final : public Clock {
   Instant Now() const override { return now_; }
   UnixMillis WallNow() const override { return wall_; }
   nanoseconds BootNow() const override { return boot_; }
+  /// Returns for how long the machine was suspended, as far as the other clocks counted it.
+  nanoseconds suspended() const { return suspended_; }
   /// Moves all clocks. REQUIRES: d >= 0.
   void Advance(nanoseconds d);
-  /// Suspends the machine for d: the monotonic clock stops and the wall clock continues. The time
-  /// since boot continues if `is_counted`. REQUIRES: d >= 0.
+  /// Suspends the machine for d: the wall clock continues, and so do the other clocks if
+  /// `is_counted`. Tasks that become due run later, as after a real suspension. REQUIRES: d >= 0.
   void Suspend(nanoseconds d, bool is_counted);
   /// Restarts the machine: the time since boot begins at zero.
   void Reboot() { boot_ = nanoseconds(0); }
@@ -32,6 +34,7 @@ class SimClock final : public Clock {
 
   Instant now_{86'400'000'000'007};
   nanoseconds boot_{7'200'011'000'000};
+  nanoseconds suspended_{0};
   UnixMillis wall_{1'767'225'600'013};
   // the part of a millisecond that the wall clock does not show
   nanoseconds wall_rest_{0};

@@ -10,17 +10,16 @@ namespace weir::dynamo {
 struct ClockReading {
   Instant at;
   UnixMillis wall;
-  nanoseconds boot{0};
 };
 
 inline ClockReading ReadClocks(const Clock& clock) {
-  return {.at = clock.Now(), .wall = clock.WallNow(), .boot = clock.BootNow()};
+  return {.at = clock.Now(), .wall = clock.WallNow()};
 }
 
-/// Returns the longest time between two readings by any of the clocks: the monotonic clock may stop
-/// during a suspension, and the wall clock may be set back.
+/// Returns the longer time between two readings by either clock: a virtual machine that is paused
+/// may not count that time, and the wall clock may be set back.
 inline nanoseconds LongestBetween(const ClockReading& from, const ClockReading& to) {
-  return std::max({to.at - from.at, nanoseconds(to.wall - from.wall), to.boot - from.boot});
+  return std::max(to.at - from.at, nanoseconds(to.wall - from.wall));
 }
 
 }  // namespace weir::dynamo

@@ -118,15 +118,25 @@ std::optional<Millis> AllowanceEntry::NeedOf(const std::vector<Charge>& charges)
     if (next == charges.size() || !SameBucket(*charges[next].target, *target)) continue;
     const Charge& charge = charges[next++];
     if (charge.target != target) {
-      if (charge.target->limits != target->limits) return std::nullopt;
+      const bool is_same =
+          charge.target->limits == target->limits && charge.target->source == target->source;
+      if (!is_same) return std::nullopt;
       target = charge.target;  // resolved again, with the same limits
     }
     std::ranges::copy(charge.amounts, need.begin() + static_cast<std::ptrdiff_t>(first));
   }
   if (next != charges.size()) return std::nullopt;
   // The charges cover all targets, so the limits of all of them were read again and are the same.
-  if (next == targets.size()) resolved_at = std::max(resolved_at, charges.front().resolved_at);
+  if (next == targets.size()) NoteResolved(charges.front().resolved_at);
   return need;
+}
+
+// Limits that a caller gives are never outdated. If they are equal to limits that were read, those
+// still may be: another process may have changed them since.
+void AllowanceEntry::NoteResolved(Instant at) {
+  constexpr Instant kGiven{INT64_MAX};
+  if (at == kGiven) return;
+  resolved_at = resolved_at == kGiven ? at : std::max(resolved_at, at);
 }
 
 Millis AllowanceEntry::AvailableOf(const std::vector<Charge>& charges,

@@ -34,6 +34,8 @@ struct AllowanceEntry {
   /// Returns the amount that the charges need of each limit, and stores their targets in `targets`.
   /// Returns nullopt if a charge is on a bucket or under limits that this entry does not have.
   std::optional<Allowance::Millis> NeedOf(const std::vector<Charge>& charges);
+  /// Records that the limits of all targets were read at this time, and are the same.
+  void NoteResolved(Instant at);
   /// Returns the balance of each limit in the decision on `charges`, or Allowance::kNotSeen if the
   /// decision does not contain the limit.
   Allowance::Millis AvailableOf(const std::vector<Charge>& charges, const Decision& decision) const;
@@ -51,7 +53,8 @@ struct AllowanceEntry {
   Deadline deadline = Deadline::Never();  ///< the deadline of the debit in flight
   bool gone = false;                      ///< removed from Allowances
   std::uint32_t shard_count = 1;          ///< Decision::of_shards of the last debit
-  Instant resolved_at{INT64_MAX};         ///< Charge::resolved_at of the debits
+  Instant resolved_at{
+      INT64_MAX};  ///< Charge::resolved_at of the debits; the maximum: all are given
 };
 using AllowanceEntryPtr = std::shared_ptr<AllowanceEntry>;
 

@@ -178,11 +178,14 @@ void Allowances::Perform(PendingActions actions) {
   }
 }
 
-// The task keeps the host, and thereby this object, alive while it runs.
+// The task keeps the host, and thereby this object, alive while it runs, but not an entry that was
+// replaced: those of a bucket whose requests alternate between two sets of limits would pile up.
 void Allowances::WakeLater(const EntryPtr& entry) {
   const Instant at = scheduler_.clock().Now() + entry->allowance.quarter();
-  scheduler_.At(at, [this, host = host_, entry] {
-    if (const auto alive = host.lock()) WakeEntry(entry);
+  scheduler_.At(at, [this, host = host_, waking = std::weak_ptr(entry)] {
+    const auto alive = host.lock();
+    const EntryPtr entry_to_wake = alive ? waking.lock() : nullptr;
+    if (entry_to_wake != nullptr) WakeEntry(entry_to_wake);
   });
 }
 

@@ -3,10 +3,13 @@
 #include <chrono>
 #include <utility>
 
+#include "weir/base/owed_result.h"
 #include "weir/limiter/allowance/allowances_state.h"
 
 namespace weir {
 namespace {
+
+using DebitDone = OwedResult<Decision, "the debit was dropped by the store">;
 
 std::uint64_t SumOfMagnitudes(const std::vector<Charge>& charges) {
   std::uint64_t sum = 0;
@@ -27,9 +30,8 @@ void Allowances::SendDebit(Debit debit) {
   const UnixMillis now = store_.Now();
   const Deadline deadline = debit.deadline;
   store_.Acquire(charges, now, deadline,
-                 [this, host = host_.lock(), debit = std::move(debit)](const auto& answer) {
-                   OnDebitResult(debit, answer);
-                 });
+                 DebitDone([this, host = host_.lock(), debit = std::move(debit)](
+                               const auto& answer) { OnDebitResult(debit, answer); }));
 }
 
 // An outdated result counts as a failure: nothing was taken, and no request is decided by it.

@@ -131,6 +131,72 @@ TEST_F(AllowancesTest, ARefusalTellsWhenToAskAgain) {
   EXPECT_TRUE(Take(1));
 }
 
+// A bucket keeps its stored rates under the limits of a request. Fails if: an allowance at the rate
+// of the request is set aside for a bucket that refills faster.
+TEST_F(AllowancesTest, LimitsOfARequestHaveNoAllowance) {
+  AcquireRequest request = Request({{"rps", 1}});
+  request.limits = std::vector<Limit>{{"rps", PerSecond(10).Burst(300), milliseconds(10'000)}};
+  int admitted = 0;
+  for (int i = 0; i < 400; ++i) {
+    limiter_->Acquire(request, Deadline::Never(), [&](const Result<Outcome>& outcome) {
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      admitted += outcome->admitted() ? 1 : 0;
+    });
+  }
+  EXPECT_EQ(admitted, 300);
+  EXPECT_EQ(stats().decisions, 0U);
+}
+
+// Fails if: an allowance that was replaced is kept until its next wake-up: requests that alternate
+// between limits would pile them up.
+TEST_F(AllowancesTest, AnAllowanceThatWasReplacedIsFreed) {
+  const auto ask = [&](std::int64_t capacity) {
+    TargetPtr target = MakeTarget({.entity = "acme", .resource = "x"},
+                                  {{"rps", PerSecond(1000).Burst(capacity), milliseconds(500)}},
+                                  LimitSource::kConfigured);
+    const std::weak_ptr<const Target> charged = target;
+    const AcquirePart part{.amounts = {{"rps", 1}}, .target = std::move(target)};
+    limiter_->AcquireAll({.parts = {&part, 1}}, Deadline::Never(), [](const auto& outcome) {
+      ASSERT_TRUE(outcome && outcome->outcome.admitted());
+    });
+    return charged;
+  };
+  const std::weak_ptr<const Target> first = ask(800);
+  ASSERT_FALSE(first.expired());
+  (void)ask(900);
+  store_.acquires.clear();
+  store_.adjusts.clear();
+  EXPECT_TRUE(first.expired());
+}
+
+// Fails if: requests wait for ever for a debit that the store has dropped.
+TEST_F(AllowancesTest, ADebitThatTheStoreDropsIsAFailure) {
+  ASSERT_TRUE(limiter_->Resolve("acme", "r", Deadline::Never()));
+  store_.hold = true;
+  const auto answer = std::make_shared<std::optional<Result<Outcome>>>();
+  limiter_->Acquire(Request({{"rps", 1}}), Deadline::Never(),
+                    [answer](Result<Outcome> outcome) { *answer = std::move(outcome); });
+  ASSERT_EQ(store_.held(), 1U);
+  ASSERT_FALSE(*answer);
+  store_.hold = false;
+  store_.Drop();
+  ASSERT_TRUE(*answer);
+  EXPECT_TRUE(**answer && (**answer)->admitted()) << "by the store itself";
+}
+
+// Fails if: tokens are spent after a suspension, during which the bucket was refilled: those that
+// many processes hold come in addition to a full bucket.
+TEST_F(AllowancesTest, TokensFromBeforeASuspensionAreNotSpentAfterIt) {
+  Demand();
+  ASSERT_GT(stats().out, 0U);
+  const auto calls = store_.acquires.size();
+  ASSERT_TRUE(Take(1));
+  ASSERT_EQ(store_.acquires.size(), calls) << "held";
+  scheduler_.sim_clock().Suspend(std::chrono::minutes(1), /*is_counted=*/true);
+  ASSERT_TRUE(Take(1));
+  EXPECT_EQ(store_.acquires.size(), calls + 1);
+}
+
 TEST_F(AllowancesTest, CallsWaitForTheDebitUnderWayAndAreDecidedByIt) {
   ASSERT_TRUE(Take(1));
   scheduler_.Advance(milliseconds(3000));

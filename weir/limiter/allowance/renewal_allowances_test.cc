@@ -156,6 +156,19 @@ TEST_F(RenewalAllowancesTest, D6ADebitIsAsNewAsTheLatestRequest) {
   EXPECT_EQ(repairs_, 1);
 }
 
+// Fails if: limits that a caller gives, and that are equal to those of the store, make later debits
+// look current: the store gets limits back that another process has replaced.
+TEST_F(RenewalAllowancesTest, GivenLimitsDoNotMakeThoseOfTheStoreCurrent) {
+  const AcquirePart part{
+      .amounts = {{"rps", 1}},
+      .target = MakeTarget({.entity = "acme", .resource = "r"}, ReserveAllowance({Rps(1000)}),
+                           LimitSource::kConfigured)};
+  ASSERT_TRUE(limiter_->AcquireAll({.parts = {&part, 1}}, Deadline::Never()));
+  Configure(10);
+  TakeUntilOutdated();
+  EXPECT_EQ(repairs_, 0);
+}
+
 TEST_F(RenewalAllowancesTest, D6AllWhoWaitForADebitAreAnsweredThoughLimitsChangeAllTheTime) {
   scheduler_.Advance(milliseconds(5000));
   store_.judge = [](auto) { return Decision{.limits = {}, .outdated = true}; };

@@ -24,7 +24,7 @@ std::optional<OnUnavailable> PolicyOfLimits(const GroupParts& parts, OnUnavailab
 void GroupRequests::Acquire(const GroupRequest& request, Deadline deadline,
                             Done<GroupOutcome> done) {
   auto call = std::make_unique<PendingAcquire>(Done<Outcome>(), deadline);
-  call->policy = request.on_unavailable;
+  call->own_policy = request.on_unavailable;
   call->group.emplace(std::move(done));
   if (const Status valid = CheckCount(request.parts); !valid)
     return end_.Fail(std::move(call), valid.error());
@@ -43,7 +43,7 @@ void GroupRequests::Acquire(const GroupRequest& request, Deadline deadline,
 void GroupRequests::Start(CallPtr call) {
   call = end_.SetGroupCharges(std::move(call));
   if (call == nullptr) return;
-  if (!call->policy) call->policy = PolicyOfLimits(call->group->parts, by_default_);
+  call->policy = PolicyOfLimits(call->group->parts, by_default_);
   attempt_.Enter(std::move(call));
 }
 

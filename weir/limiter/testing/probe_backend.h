@@ -35,6 +35,8 @@ class ProbeBackend final : public Backend {
     for (auto& answer : std::exchange(held_, {})) answer();
   }
   std::size_t held() const { return held_.size(); }
+  /// Destroys the callbacks whose results are held, as a store that breaks its contract does.
+  void Drop() { std::exchange(held_, {}); }
 
   struct Asked {
     UnixMillis now;
