@@ -85,7 +85,8 @@ struct WEIR_API ProducerConfig {
   /// the record expires. 0: the record fails at once. 0 to 2^63 - 1.
   milliseconds hold_time = milliseconds::max();
   /// ordered: records of one partition key (or explicit hash key) are stored in the order of their
-  /// puts.
+  /// puts. With aggregate_same_key_only, records with one explicit hash key and several partition
+  /// keys may change their order.
   bool ordered = false;
   /// aggregate_same_key_only: an aggregate holds records of one partition key only and has this key
   /// itself, for consumers that divide a shard's records by partition key. Without effect if

@@ -26,12 +26,16 @@ bool IsUnexpected(const KinesisRecord& record, ShardId actual, const ShardMap& m
 
 }  // namespace
 
-DeliveryCheck CheckDelivery(const KinesisRecord& record, ShardId actual, const ShardMap& map) {
+DeliveryCheck CheckDelivery(const KinesisRecord& record, const Attempt& attempt,
+                            const ShardMap& map) {
   using enum DeliveryCheck::Verdict;
+  const ShardId actual = *attempt.shard;
   const std::optional<HashRange> range = map.RangeOf(actual);
   DeliveryCheck delivery{.doubt = !range || IsUnexpected(record, actual, map)};
   if (HasOneHash(record)) return delivery;
-  if (!range) {
+  if (map.WasMissingSince(attempt.began)) {
+    delivery.verdict = kNeverKnown;
+  } else if (!range || (delivery.doubt && map.WasListedBefore(attempt.began))) {
     delivery.verdict = kUnknown;
   } else if (!IsInside(record, *range)) {
     delivery.verdict = kMixed;

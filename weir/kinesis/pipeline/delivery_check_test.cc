@@ -32,9 +32,15 @@ KinesisRecord RecordOfHashes(std::vector<std::uint64_t> hashes, std::optional<Sh
   return record;
 }
 
+Attempt StoredBy(std::uint64_t shard, Instant began) {
+  return {.began = began, .shard = ShardId{shard}};
+}
+
+/// Judges by a map that was listed after the request had begun.
 DeliveryCheck Judge(const std::vector<std::uint64_t>& hashes, std::optional<ShardId> expected,
                     std::uint64_t actual, std::vector<Shard> shards) {
-  return CheckDelivery(RecordOfHashes(hashes, expected), {actual}, MapOf(std::move(shards)));
+  return CheckDelivery(RecordOfHashes(hashes, expected), StoredBy(actual, kStart - milliseconds(1)),
+                       MapOf(std::move(shards)));
 }
 
 TEST(Verdict, StoredWhereItWasExpected) {
@@ -82,6 +88,33 @@ TEST(Verdict, AnOlderShardThanExpectedIsADoubt) {
       << "the map has changed since the record was framed";
 }
 
+// Fails if: the range of a closed shard, or of another one than was expected, is used for a stream
+// that was created again: consumers drop the aggregate.
+TEST(Verdict, AResponseThatContradictsAnEarlierListingIsNotJudgedByIt) {
+  const ShardMap map = MapOf({{{0}, {0, 10}}, {{4}, {0, 10}}});
+  const KinesisRecord record = RecordOfHashes({1, 2}, ShardId{4});
+  EXPECT_EQ(CheckDelivery(record, StoredBy(4, kStart), map).verdict, Verdict::kStored);
+  const DeliveryCheck contradicts = CheckDelivery(record, StoredBy(0, kStart), map);
+  EXPECT_EQ(contradicts.verdict, Verdict::kUnknown);
+  EXPECT_TRUE(contradicts.doubt);
+  EXPECT_EQ(CheckDelivery(RecordOfHashes({1, 1}, ShardId{4}), StoredBy(0, kStart), map).verdict,
+            Verdict::kStored);
+}
+
+// Fails if: the ranges of the new stream decide about an aggregate that the deleted one stored.
+TEST(Verdict, NoListingShowsTheRangesOfADeletedStream) {
+  ShardMap map = MapOf({{{0}, {0, 5}}});
+  map.OnStreamMissing(kStart + milliseconds(5));
+  map.Next(kStart + std::chrono::seconds(1));
+  map.OnListed(ShardPage{{{{0}, {0, 10}}}, ""}, kStart + std::chrono::seconds(1));
+  const auto judge = [&](std::vector<std::uint64_t> hashes, Instant began) {
+    return CheckDelivery(RecordOfHashes(std::move(hashes), ShardId{0}), StoredBy(0, began), map);
+  };
+  EXPECT_EQ(judge({1, 6}, kStart).verdict, Verdict::kNeverKnown);
+  EXPECT_EQ(judge({1, 1}, kStart).verdict, Verdict::kStored) << "whichever shard it was";
+  EXPECT_EQ(judge({1, 6}, kStart + std::chrono::seconds(2)).verdict, Verdict::kStored);
+}
+
 TEST(Verdict, WithoutAnExpectationTheRangeDecides) {
   EXPECT_EQ(Judge({1, 2}, std::nullopt, 0, {{{0}, {0, 10}}}).verdict, Verdict::kStored);
   EXPECT_EQ(Judge({1, 12}, std::nullopt, 0, {{{0}, {0, 10}}}).verdict, Verdict::kMixed);
@@ -94,7 +127,7 @@ RC_GTEST_PROP(VerdictProperty, IsTheConsumersRule, ()) {
   const auto first = *rc::gen::inRange<std::uint64_t>(0, 30);
   const HashRange range{first, *rc::gen::inRange<std::uint64_t>(first, 31)};
   const KinesisRecord record = RecordOfHashes(hashes, std::nullopt);
-  const DeliveryCheck delivery = CheckDelivery(record, {4}, MapOf({{{4}, range}}));
+  const DeliveryCheck delivery = CheckDelivery(record, StoredBy(4, kStart), MapOf({{{4}, range}}));
   const auto delivered = Deaggregate("k", record.data, range);
   RC_ASSERT(delivered.has_value());
   const bool one_hash =

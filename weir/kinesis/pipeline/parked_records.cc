@@ -13,13 +13,13 @@ StoredDecision DecideStored(const ParkedRecord& stored, const ShardMap& map, int
   using Verdict = DeliveryCheck::Verdict;
   const std::optional<ShardId>& shard = stored.attempt.shard;
   if (!shard) return DecideUnlisted(stored);
-  const DeliveryCheck delivery = CheckDelivery(stored.record, *shard, map);
+  const DeliveryCheck delivery = CheckDelivery(stored.record, stored.attempt, map);
   StoredDecision decision;
   if (delivery.verdict == Verdict::kMixed) {
     decision.next = StoredDecision::Next::kSendAgain;
-    // Consumers of a deleted stream may have delivered it.
-    if (map.WasMissingAfter(stored.attempt.began)) decision.kind = FailureClass::kAmbiguous;
     decision.message = fmt::format("{} does not hold all of its hash keys", FormatShardId(*shard));
+  } else if (delivery.verdict == Verdict::kNeverKnown) {
+    decision = DecideUnlisted(stored);
   } else if (delivery.verdict == Verdict::kUnknown) {
     if (stored.listings >= max_listings)
       decision = DecideUnlisted(stored);

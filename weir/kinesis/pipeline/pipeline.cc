@@ -129,7 +129,7 @@ void Pipeline::FrameDueRetries(Instant now) {
 }
 
 // A loop, since records that expire here, or were framed before the shard map changed, go back
-// through the framer and come out of it again.
+// through the framer and come out of it again; in a flush they do not wait there.
 void Pipeline::PassLimiters(Instant now) {
   std::vector<KinesisRecord> passed = framer_.TakePassed();
   while (!passed.empty() || lanes_.IsDue(now)) {
@@ -141,6 +141,7 @@ void Pipeline::PassLimiters(Instant now) {
       }
     }
     while (lanes_.IsDue(now)) OnDrained(lanes_.DrainDue(now), now);
+    if (is_flushing_) framer_.FrameAll();
     passed = framer_.TakePassed();
   }
 }
@@ -231,7 +232,7 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
     return outcomes_.OnStored({std::move(record), attempt, std::move(answer.sequence_number)}, map_,
                               now, rng_);
   }
-  attempt.code = std::move(answer.code);
+  attempt.code = PrintableLine(std::move(answer.code));
   attempt.message = PrintableLine(std::move(answer.message));
   const FailureClass kind = ClassOfEntry(attempt.code);
   if (kind == FailureClass::kThrottle) OnThrottled(record, now);
@@ -244,7 +245,11 @@ void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& f
   const auto attempt = std::make_shared<const Attempt>(Attempt{
       .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
   if (IsUnsent(failure)) requests_.OnUnsent(flight.records.size());
-  if (IsStreamMissing(failure.code) && map_.OnStreamMissing(now)) ReframeUnplaced(now);
+  if (IsStreamMissing(failure.code) && map_.OnStreamMissing(now)) {
+    // Records that are put from now on have no shard: those of an open batch must not be behind.
+    framer_.FrameAll();
+    ReframeUnplaced(now);
+  }
   if (MayBePoisoned(failure)) {
     requests_.OnRefused(now, rng_);
     if (flight.records.size() > 1) return requests_.PutHalves(std::move(flight.records), attempt);
@@ -288,7 +293,7 @@ void Pipeline::ReframeUnplaced(Instant now) {
 }
 
 bool Pipeline::IsMisplaced(const KinesisRecord& record) const {
-  return record.shard && map_.ShardOf(record.records.front().hash) != record.shard;
+  return map_.ShardOf(record.records.front().hash) != record.shard;
 }
 
 void Pipeline::EndTickets() {

@@ -111,7 +111,8 @@ class Pipeline {
   void ApplyShardList(Instant now);
   /// Frames the records again that wait without a shard, or for a shard that is not open any more.
   void ReframeUnplaced(Instant now);
-  /// Returns whether the record was framed for a shard that does not hold its first key any more.
+  /// Returns whether the record was framed for another shard, or for none, than the one that holds
+  /// its first key now.
   bool IsMisplaced(const KinesisRecord& record) const;
   /// Ends the tickets of the Kinesis records whose user records all have their results.
   void EndTickets();

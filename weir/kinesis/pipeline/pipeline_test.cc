@@ -452,7 +452,8 @@ TEST(Pipeline, KeepsTheOrderOfEachKeyWhateverTheStreamDoes) {
                  .refuse = 0.05,
                  .miscount = 0.02,
                  .fail_list = 0.2,
-                 .split_or_merge = 0.1},
+                 .split_or_merge = 0.1,
+                 .replace = 0.01},
                 options);
       run.PutMany(150);
       run.Finish();
@@ -558,8 +559,9 @@ TEST(Pipeline, NothingIsFramedByTheRangesOfADeletedStream) {
   for (const RecordResult& result : step.results) EXPECT_TRUE(result.stored);
 }
 
-// Fails if: an aggregate that was in flight when the stream was missing is judged by old ranges.
-TEST(Pipeline, AnAggregateForAStreamThatWasCreatedAgainIsNotReportedByTheOldRanges) {
+// Fails if: an aggregate that was in flight when the stream was missing is judged by old or by new
+// ranges.
+TEST(Pipeline, AnAggregateOfBeforeTheStreamWasMissingIsSentAgain) {
   Pipeline pipeline({}, 1);
   const std::uint64_t first = ParkTwo(pipeline);
   pipeline.EndFlush();
@@ -572,16 +574,104 @@ TEST(Pipeline, AnAggregateForAStreamThatWasCreatedAgainIsNotReportedByTheOldRang
   }
   const PipelineStep second = pipeline.Flush(now);
   ASSERT_THAT(second.sends, SizeIs(1));
-  PipelineStep step = pipeline.OnAnswer(first, StreamIsMissing(), now);
-  const bool lists = step.list.has_value();
-  PipelineStep stored = pipeline.OnAnswer(
+  (void)pipeline.OnAnswer(first, StreamIsMissing(), now);
+  const PipelineStep stored = pipeline.OnAnswer(
       second.sends.front().id,
       std::vector<EntryAnswer>{{.shard = "shardId-000000000000", .sequence_number = "1"}}, now);
   EXPECT_THAT(stored.results, IsEmpty()) << "shard 0 may have another range now";
-  if (!lists) stored = RunUntil(pipeline, std::move(stored), now, /*lists=*/true);
-  step = pipeline.OnListed(ShardPage{{{{0}, {0, 2}}, {{1}, {3, kMaxHashKey}}}, ""}, now);
-  EXPECT_THAT(step.results, IsEmpty()) << "consumers drop an aggregate of both shards";
+  (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now + seconds(1));
   EXPECT_EQ(pipeline.pending(), 4U);
+}
+
+/// A pipeline with one request in flight to shard 0, which holds all keys, and two records in an
+/// open batch, to which shards 1 and 2 come instead while they wait.
+void Divide(Pipeline& pipeline, std::uint64_t request, Instant& now) {
+  PipelineStep step = pipeline.OnAnswer(
+      request, std::vector<EntryAnswer>{{.shard = "shardId-000000000001", .sequence_number = "1"}},
+      now);
+  if (!step.list) step = RunUntil(pipeline, std::move(step), now, /*lists=*/true);
+  (void)pipeline.OnListed(
+      ShardPage{{{{1}, {0, kMaxHashKey / 2}}, {{2}, {kMaxHashKey / 2 + 1, kMaxHashKey}}}, ""}, now);
+}
+
+// Fails if: records that a flush frames for a shard that was divided wait for batching once more.
+TEST(Pipeline, AFlushSendsRecordsThatAreFramedAgain) {
+  Pipeline pipeline({}, 1);
+  const std::uint64_t request = ParkTwo(pipeline);
+  pipeline.EndFlush();
+  Instant now = kStart + milliseconds(10);
+  for (const HashKey hash : {HashKey{1}, kMaxHashKey}) {
+    UserRecord record = Numbered(2 + (hash > 1 ? 1 : 0));
+    record.hash = hash;
+    record.deadline = now + std::chrono::hours(1);
+    record.expires = now + std::chrono::hours(2);
+    (void)pipeline.Put(std::move(record), now);
+  }
+  Divide(pipeline, request, now);
+  const PipelineStep step = pipeline.Flush(now);
+  std::size_t sent = 0;
+  for (const PipelineStep::Send& send : step.sends) sent += send.records->size();
+  EXPECT_EQ(sent, 2U) << "one for each child";
+}
+
+// Fails if: records that were put in the order of a key before any shard was known leave without
+// the shared budget, and in addition to the rate of their shard.
+TEST(Pipeline, ARecordThatTheGateHeldWithoutAShardIsChargedToItsShard) {
+  Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
+                                     .shared_budget = BudgetOptions{},
+                                     .ordered = true});
+  Instant now = kStart;
+  PipelineStep step;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    UserRecord record = Numbered(i);
+    record.deadline = now;
+    record.expires = now + std::chrono::hours(1);
+    step = pipeline.Put(std::move(record), now);
+    if (i == 0) step = RunUntil(pipeline, std::move(step), now, /*lists=*/false);
+    ASSERT_THAT(step.sends, SizeIs(i == 0 ? 1 : 0)) << "the second waits for the first";
+  }
+  const std::uint64_t first = 1;
+  step = RunUntil(pipeline, pipeline.Flush(now), now, /*lists=*/true);
+  (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now);
+  step = pipeline.OnAnswer(
+      first, std::vector<EntryAnswer>{{.shard = "shardId-000000000000", .sequence_number = "1"}},
+      now);
+  EXPECT_THAT(step.results, SizeIs(1));
+  EXPECT_THAT(step.budget_requests, SizeIs(1));
+  EXPECT_THAT(step.sends, IsEmpty());
+}
+
+// Fails if: records that are put when the stream is missing leave before the open batches.
+TEST(Pipeline, OrderIsKeptWhenTheStreamIsMissing) {
+  Pipeline pipeline({.ordered = true}, 1);
+  const std::uint64_t request = ParkTwo(pipeline);
+  pipeline.EndFlush();
+  Instant now = kStart + milliseconds(10);
+  const auto put = [&](std::uint64_t number, nanoseconds linger) {
+    UserRecord record = Numbered(number);
+    record.hash = 9;
+    record.deadline = now + linger;
+    record.expires = now + std::chrono::hours(2);
+    return pipeline.Put(std::move(record), now);
+  };
+  (void)put(7, std::chrono::hours(1));
+  (void)pipeline.OnAnswer(request, StreamIsMissing(), now);
+  const PipelineStep step = RunUntil(pipeline, put(8, nanoseconds(0)), now, /*lists=*/false);
+  ASSERT_THAT(step.sends, SizeIs(1));
+  EXPECT_EQ(step.sends.front().records->front().records.front().number, 7U);
+}
+
+// Fails if: a hostile code of an entry reaches the terminal as it is.
+TEST(Pipeline, TheCodeOfAnEntryIsOneLine) {
+  Pipeline pipeline({}, 1);
+  const std::uint64_t id = ParkTwo(pipeline);
+  const std::string code = "\x1b[31mInvalid" + std::string(1'000'000, 'x');
+  (void)pipeline.OnAnswer(id, std::vector<EntryAnswer>{{.code = code, .message = "m"}}, kStart);
+  const PipelineStep step = pipeline.OnWake(kStart + seconds(10));
+  ASSERT_THAT(step.results, SizeIs(2)) << "expired";
+  const std::string shown = step.results.front().attempts.LastCause()->code;
+  EXPECT_LE(shown.size(), 300U);
+  EXPECT_EQ(shown.substr(0, 5), "?[31m");
 }
 
 // Fails if: each entry of a response keeps an error of its own, which no bound of memory counts.

@@ -69,9 +69,11 @@ void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
     next_token_.clear();
     wanted_ = true;
     begins_ = now + backoff_.Next(rng_);
+    answered_ = true;
   } else if (next_token_.empty()) {
     if (begins_ >= missing_) Finish(now);
     EndListing();
+    answered_ = true;
   }
 }
 
@@ -105,7 +107,15 @@ Status ShardMap::CheckNext(const ShardPage& page, Instant now) {
       fmt::format("ListShards: {} pages in {} ms, and not the last", pages_, limit.count()));
 }
 
+bool ShardMap::IsOfAnotherStream() const {
+  return std::ranges::any_of(listing_, [this](const Shard& shard) {
+    const auto known = known_.find(shard.id.number);
+    return known != known_.end() && (known->second.range != shard.range || known->second.closed);
+  });
+}
+
 void ShardMap::Finish(Instant now) {
+  if (IsOfAnotherStream()) known_.clear();
   // Shards that this listing has are set to open again below.
   for (auto& [number, known] : known_) {
     if (!known.closed) known.closed = now;

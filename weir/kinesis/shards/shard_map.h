@@ -68,9 +68,13 @@ class ShardMap {
   /// Returns whether the shard holds its range by the last listing: it is listed, and no child is.
   bool IsOpen(ShardId id) const;
   /// Returns whether a listing has ended, with or without success.
-  bool answered() const { return began_ || error_; }
+  bool answered() const { return answered_; }
   /// Returns the number of listings that were read to their end.
   std::uint64_t listings() const { return listings_; }
+
+  /// Returns whether the ranges in use were listed before this time, so that they should be those
+  /// of a response to a request sent then.
+  bool WasListedBefore(Instant time) const { return began_ && *began_ <= time; }
 
   /// Reports that the response to a request sent at `requested` contradicts the map: causes a
   /// listing, unless one has begun since then.
@@ -79,9 +83,9 @@ class ShardMap {
   /// with the same ids. Forgets all ranges, as before the first listing, and causes a listing; one
   /// that began before is ignored. Returns whether any range was known.
   bool OnStreamMissing(Instant at);
-  /// Returns whether the stream was missing after this time, so that a response to a request sent
-  /// then may be of a deleted stream.
-  bool WasMissingAfter(Instant time) const { return time < missing_; }
+  /// Returns whether the stream was missing at this time or later, so that a response to a request
+  /// sent then may be of a deleted stream.
+  bool WasMissingSince(Instant time) const { return time <= missing_; }
 
   struct Step {
     bool list = false;            ///< send ListShards, then call OnListed
@@ -105,6 +109,9 @@ class ShardMap {
   Status Take(ShardPage page, Instant now);
   /// Checks the bounds of a listing, and that this page does not name itself as the next.
   Status CheckNext(const ShardPage& page, Instant now);
+  /// Returns whether listing_ cannot be of the stream whose ranges are known: within one stream, no
+  /// shard gets another range or opens again.
+  bool IsOfAnotherStream() const;
   /// Replaces the ranges by those of listing_.
   void Finish(Instant now);
   /// Ends the present listing, whether its shards are used or not.
@@ -119,10 +126,12 @@ class ShardMap {
   /// By shard number: open shards and those closed lately.
   absl::flat_hash_map<std::uint64_t, Known> known_;
 
-  Instant missing_{};  ///< a listing that began before this time may be of a deleted stream
+  Instant missing_{
+      INT64_MIN};  ///< a listing that began before this time may be of a deleted stream
 
   bool wanted_ = true;            ///< a listing is to begin
   bool asked_ = false;            // a page is in flight
+  bool answered_ = false;         // a listing has ended
   std::optional<Instant> began_;  // the time at which the listing of the ranges in use began
   // When the present listing began or, if none runs, the earliest time for the next.
   Instant begins_{};

@@ -216,6 +216,42 @@ TEST_F(ShardMapTest, NoRangeIsKnownAfterTheStreamWasMissingUntilALaterListing) {
   EXPECT_EQ(map_.RangeOf({5}), std::nullopt) << "a shard of the deleted stream";
 }
 
+// Fails if: closed shards of a stream that was created again are known by the ranges that they had
+// in the deleted one.
+TEST_F(ShardMapTest, AShardWithAnotherRangeOrThatOpensAgainEndsAllThatIsKnown) {
+  const auto list_again = [this](std::vector<Shard> shards) {
+    now_ = now_ + seconds(2);
+    map_.Doubt(now_);
+    List(std::move(shards));
+  };
+  List({{{0}, {0, 9}}, {{5}, {10, kMaxHashKey}}});
+  list_again({{{0}, {0, 9}}});
+  ASSERT_EQ(map_.RangeOf({5}), (HashRange{10, kMaxHashKey})) << "closed lately";
+  list_again({{{0}, {0, 99}}});
+  EXPECT_EQ(map_.RangeOf({5}), std::nullopt) << "shard 0 has another range";
+  list_again({{{1}, {0, 9}}});
+  ASSERT_NE(map_.RangeOf({0}), std::nullopt);
+  list_again({{{1}, {0, 9}}, {{0}, {0, 99}}});
+  EXPECT_TRUE(map_.RangeOf({0}));
+  list_again({{{0}, {0, 99}}});
+  ASSERT_TRUE(map_.RangeOf({1}));
+  list_again({{{1}, {0, 9}}});
+  EXPECT_FALSE(map_.RangeOf({0})) << "shard 1 has opened again";
+}
+
+// Fails if: records that are put then wait for a listing as they do at the beginning.
+TEST_F(ShardMapTest, AListingThatIsIgnoredIsAnAnswer) {
+  map_.Next(now_);
+  map_.OnListed(Fail(Code::kUnavailable, "x"), now_);
+  ASSERT_TRUE(map_.answered());
+  now_ = now_ + seconds(5);
+  ASSERT_TRUE(map_.Next(now_).list);
+  map_.OnStreamMissing(now_ + milliseconds(1));
+  map_.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now_ + milliseconds(2));
+  EXPECT_EQ(map_.listings(), 0U);
+  EXPECT_TRUE(map_.answered());
+}
+
 // Fails if: the listing that the event itself begins counts as one from before.
 TEST_F(ShardMapTest, AListingThatBeginsWithTheEventCounts) {
   List({{{0}, {0, kMaxHashKey}}});
