@@ -138,6 +138,23 @@ TEST_F(BucketDoubt, AConformThatLosesToOthersEachTimeFails) {
   EXPECT_EQ(Number("b_rpm_cp"), kRpm.quota.capacity);
 }
 
+// Fails if: an adjust whose write has no slot is written again, and its caller learns nothing of
+// it.
+TEST_F(BucketDoubt, AnAdjustThatMayHaveBeenAppliedIsNotRepeated) {
+  Put("acme", 100);
+  ClaimSlots("acme");
+  Learn("acme");
+  const Pending adjust = Start({{"acme", 5}}, {.kind = kAdjust});
+  LoseAnswer(Next("acme"));
+  for (int i = 0; i < 40 && StateOf(adjust) == "waits"; ++i) {
+    Wait(milliseconds(10));
+    while (Writes("acme") > 0) Apply(Next("acme"));
+  }
+  EXPECT_EQ(StateOf(adjust), "UNAVAILABLE");
+  EXPECT_EQ(Taken("acme"), 5);
+  EXPECT_EQ(protocol_->forfeits(), 1);
+}
+
 // The transaction of the adjust conflicts with those of other processes. Fails if: no take is
 // written before the transaction succeeds.
 TEST_F(BucketDoubt, TakesGoBetweenTheTriesOfARecordedAdjust) {

@@ -59,6 +59,18 @@ class KeptTake : public BucketProtocolTest {
   }
 };
 
+// Fails if: the debits of requests that a silent table did not answer fill the queue: later
+// requests are then refused as contended, although the policy would admit them.
+TEST_F(KeptTake, RequestsToASilentTableDoNotFillTheQueue) {
+  int contended = 0;
+  for (int i = 0; i < 6'000; ++i) {
+    const Pending call = Keep({{"child", 1}}, kPatience);
+    Wait(milliseconds(1));
+    contended += StateOf(call) == "contended" ? 1 : 0;
+  }
+  EXPECT_EQ(contended, 0);
+}
+
 // Fails if: the part that a write still carried stays taken although its request was refused.
 TEST_F(KeptTake, IfItIsRefusedThePartThatIsAppliedLaterIsGivenBack) {
   const Request parent = BeginAndBeRefused();

@@ -17,6 +17,9 @@ constexpr int kMaxRepairs = 3;
 
 // A return, or a debit of a take that is kept, is tried for this duration.
 constexpr nanoseconds kReturnLifetime = std::chrono::seconds(10);
+// Returns of this duration are one part. Otherwise those of requests that a silent table does not
+// answer would fill the queue, and requests that a policy admits would be refused as contended.
+constexpr nanoseconds kReturnsTogether = std::chrono::seconds(1);
 
 bool OnlyDebits(const Part& part) {
   return std::ranges::all_of(part.amounts, [](std::int64_t amount) { return amount >= 0; });
@@ -76,6 +79,7 @@ void PendingParts::QueueReturn(Part part, Instant now) {
   if (!part.caller_keeps_tokens) {
     for (std::int64_t& amount : part.amounts) amount = -amount;
   }
+  if (AddToPendingReturn(part, now)) return;
   queue_.Add({.id = ++last_part_,
               .kind = Part::Kind::kGiveBack,
               .target = std::move(part.target),
@@ -85,6 +89,25 @@ void PendingParts::QueueReturn(Part part, Instant now) {
               .drop_by = now + kReturnLifetime,
               .shards = part.shards,
               .reported = true});
+}
+
+bool PendingParts::AddToPendingReturn(const Part& part, Instant now) {
+  const auto joins = [&](const Part& other) {
+    return other.kind == Part::Kind::kGiveBack && other.reported && !other.in_flight &&
+           !other.repeated && other.shards == part.shards &&
+           SameLimits(*other.target, *part.target) && other.target->source == part.target->source &&
+           OnlyDebits(other) == OnlyDebits(part) && now < other.began_at + kReturnsTogether;
+  };
+  std::vector<Part>& parts = queue_.all();
+  const auto found = std::ranges::find_if(parts, joins);
+  if (found == parts.end()) return false;
+  Part sum = queue_.Remove(found->id);
+  for (std::size_t i = 0; i < sum.amounts.size(); ++i) {
+    sum.amounts[i] = std::clamp(sum.amounts[i] + part.amounts[i], -kMaxDebt, kMaxDebt);
+  }
+  sum.id = ++last_part_;  // PartQueue is in the order of the ids
+  queue_.Add(std::move(sum));
+  return true;
 }
 
 void PendingParts::Carry(const std::vector<PartId>& parts) {
@@ -131,7 +154,10 @@ void PendingParts::OnUnknown(Part& part, bool is_final, Instant now, PartReports
     return QueueReturn(queue_.Remove(part.id), now);
   }
   const bool is_wanted = !part.reported || part.is_adjust();
-  const bool may_repeat = !is_final && !part.repeated && is_wanted && OnlyDebits(part);
+  // A caller learns of a take that may count twice, but not of an adjust.
+  const bool may_count_twice = part.kind != Part::Kind::kAdjust || part.is_recorded;
+  const bool may_repeat =
+      !is_final && !part.repeated && is_wanted && OnlyDebits(part) && may_count_twice;
   if (std::exchange(part.repeated, true); may_repeat) return;
   if (part.kind == Part::Kind::kTake) ++reports.forfeits;
   End(part.id, {.kind = PartOutcome::Kind::kFailed, .in_doubt = true, .error = NeverSaid(key_)},

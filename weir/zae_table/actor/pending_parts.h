@@ -97,6 +97,9 @@ class PendingParts {
  private:
   static constexpr std::size_t kMaxParts = 4096;
 
+  // Adds the amounts to those of a return or debit that no write has carried, if there is one of
+  // the same target and sign. Returns false if there is none.
+  bool AddToPendingReturn(const Part& part, Instant now);
   // No write carries the part any more. It is queued again if its caller waits or it is an adjust.
   void NotApplied(Part& part, Instant now);
   // The part may have been applied. A take or debit is written again, but only once; otherwise the

@@ -26,14 +26,19 @@ class SharedReads {
   };
   /// Joins the read in flight of these buckets, or begins one.
   Share JoinRead(const std::vector<BucketKey>& buckets, Deadline deadline, Done<Records>& done);
+  struct Caller {
+    Deadline deadline = Deadline::Never();
+    Done<Records> done{};
+  };
   /// Reports the result to all callers that joined, without a lock. The last of their callbacks may
-  /// destroy this object.
-  void End(const std::vector<BucketKey>& buckets, const Result<Records>& records);
+  /// destroy this object. Returns the callers to whom a deadline error does not apply, since they
+  /// have more time than the read had: they read again.
+  std::vector<Caller> End(const std::vector<BucketKey>& buckets, const Result<Records>& records);
 
  private:
   struct Flight {
     Deadline deadline = Deadline::Never();
-    std::vector<Done<Records>> callers{};
+    std::vector<Caller> callers{};
   };
   Mutex mutex_;
   std::map<std::vector<BucketKey>, Flight> flights_ WEIR_GUARDED_BY(mutex_);

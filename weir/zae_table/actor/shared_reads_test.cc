@@ -97,18 +97,31 @@ TEST_F(SharedReadsTest, D12OneReadAnswersAllThatCameMeanwhile) {
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(JoinRead(milliseconds(10 + i)), SharedReads::Share::kShared);
   EXPECT_EQ(JoinRead(milliseconds(10), {"other", "llm", 0}), SharedReads::Share::kFirst);
-  reads_.End({kSharedBucket}, Records(1));
+  (void)reads_.End({kSharedBucket}, Records(1));
   EXPECT_THAT(answers_, SizeIs(6));
   EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst) << "the read is over";
-  reads_.End({kSharedBucket}, Fail(Code::kUnavailable, "away"));
+  (void)reads_.End({kSharedBucket}, Fail(Code::kUnavailable, "away"));
   EXPECT_EQ(answers_.back(), "UNAVAILABLE");
+}
+
+// Fails if: a caller with time left is told that its deadline has passed.
+TEST_F(SharedReadsTest, OneWithMoreTimeThanTheReadHadReadsAgain) {
+  EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst);
+  EXPECT_EQ(JoinRead(milliseconds(20)), SharedReads::Share::kShared);
+  EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kShared);
+  const auto again = reads_.End({kSharedBucket}, Fail(Code::kDeadlineExceeded, "too late"));
+  EXPECT_THAT(answers_, testing::ElementsAre("DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"));
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again.front().deadline, Deadline::At(Instant{} + milliseconds(20)));
+  EXPECT_EQ(JoinRead(milliseconds(20)), SharedReads::Share::kFirst);
+  EXPECT_THAT(reads_.End({kSharedBucket}, Fail(Code::kUnavailable, "away")), SizeIs(0));
 }
 
 // Fails if: a caller waits for a read that may take longer than its deadline.
 TEST_F(SharedReadsTest, D12OneWithLessTimeReadsForItself) {
   EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst);
   EXPECT_EQ(JoinRead(milliseconds(9)), SharedReads::Share::kAlone);
-  reads_.End({kSharedBucket}, Records(1));
+  (void)reads_.End({kSharedBucket}, Records(1));
   EXPECT_THAT(answers_, SizeIs(1));
 }
 

@@ -85,7 +85,8 @@ std::optional<std::string_view> LimitOf(std::string_view attribute) {
 bool IsSound(const Quota& quota) { return Validate(quota).has_value(); }
 
 // Reads all limits that have a balance and a capacity; zae-limiter's parameter sync writes the
-// parameters of a new limit first. A damaged quota of `wcu` is replaced by the default.
+// parameters of a new limit first. A damaged quota of `wcu` is replaced by the default, and its
+// balance by one with which sums do not overflow.
 void ReadLimits(const Item& item, BucketImage& image) {
   for (const auto& [attribute, value] : item) {
     const auto name = LimitOf(attribute);
@@ -94,6 +95,7 @@ void ReadLimits(const Item& item, BucketImage& image) {
     if (!meter) continue;
     if (*name == kWriteLimit) {
       if (!IsSound(meter->quota)) meter->quota = WriteQuota();
+      meter->tokens = std::clamp(meter->tokens, -kMaxDebt, kMaxDebt);
       meter->remainder_period = meter->quota.period;
       image.wcu = meter;
       continue;
@@ -167,19 +169,24 @@ void ReadRemainders(std::string_view text, BucketImage& image) {
   while (!text.empty()) ReadRemainder(CutTo(text, ';'), image);
 }
 
+// A damaged time must not overflow a difference with another one.
+UnixMillis ClampTime(std::int64_t stored) {
+  return {std::clamp<std::int64_t>(stored, 0, kLatestTime)};
+}
+
 // Parses "<time>;<time>", the text of w_gone and w_ahead.
 template <class Times>
 std::optional<Times> ReadTimes(std::string_view text) {
   const auto first = ReadInteger<std::int64_t>(CutTo(text, ';'));
   const auto second = ReadInteger<std::int64_t>(text);
   if (!first || !second) return std::nullopt;
-  return Times{{*first}, {*second}};
+  return Times{ClampTime(*first), ClampTime(*second)};
 }
 
 void ReadAdjusts(const Item& item, BucketImage& image) {
   for (auto at = item.lower_bound(kAdjustPrefix);
        at != item.end() && at->first.starts_with(kAdjustPrefix); ++at) {
-    image.adjusts.emplace_back(at->first, GetNumber(item, at->first).value_or(0));
+    image.adjusts.emplace_back(at->first, ClampTime(GetNumber(item, at->first).value_or(0)).value);
   }
 }
 

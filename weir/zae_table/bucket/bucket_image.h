@@ -16,6 +16,8 @@
 //   w_gone           "<left>;<full>" in ms since 1970, of limits that were removed before they were
 //                    full: when the latest of them was removed, and when the last of them would
 //                    have been full.
+//   w_joins          the number of limits that have joined: a division that was planned before one
+//                    of them fails.
 //   w_ahead          "<rf>;<seen>" in ms since 1970: an rf that is far ahead of the service's time,
 //                    and when it was first seen (time_ahead.h). Ignored if the item's rf differs.
 //   w_back           when an rf that was far ahead was set back, in ms since 1970.
@@ -120,6 +122,7 @@ inline constexpr std::string_view kWriteLimit = "wcu";
 inline constexpr std::string_view kRemainders = "w_rem";
 inline constexpr std::string_view kExtras = "w_extra";
 inline constexpr std::string_view kGone = "w_gone";
+inline constexpr std::string_view kJoins = "w_joins";
 inline constexpr std::string_view kAhead = "w_ahead";
 inline constexpr std::string_view kLastSetBack = "w_back";
 

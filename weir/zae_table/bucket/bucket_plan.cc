@@ -129,6 +129,9 @@ class Planner {
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
     if (!line.evicted && !(is_idle && is_full)) return false;
     const std::string tokens = LimitAttribute(line.name, "tk");
+    // Under other parameters, which another process may have stored without a change of rf, the
+    // balance of a full limit is that of one with used tokens.
+    RequireQuota(line);
     if (line.evicted) {
       e().Require(tokens, ">=", line.before.tokens);
     } else {
@@ -153,11 +156,13 @@ class Planner {
   }
 
   // Updates w_gone, if it changes. A limit that joins begins with a balance that depends on w_gone,
-  // so the write then requires that w_gone is as in the image.
+  // so the write then requires that w_gone is as in the image. A division that has not seen the
+  // limit fails, since w_joins has changed: its heirs would have the limit unused.
   void NoteGone(const std::vector<LimitUpdate>& lines, const std::optional<EvictedLimits>& gone) {
     const bool joins = std::ranges::any_of(lines, [](const LimitUpdate& line) {
       return line.old_index == kNotInImage && !line.absent;
     });
+    if (joins) e().Add(kJoins, 1);
     if (!joins && gone == image_.evicted) return;
     e().RequireSame(kGone,
                     image_.evicted ? std::optional(Of(FormatGone(*image_.evicted))) : std::nullopt);

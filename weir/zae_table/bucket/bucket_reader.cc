@@ -36,7 +36,9 @@ void BucketReader::ReadRecent(std::span<const BucketKey> keys, Deadline deadline
       return Read(list, deadline, std::move(done));
     case SharedReads::Share::kFirst:
       return Read(list, deadline, [self = shared_from_this(), list](const auto& records) {
-        self->reads_.End(list, records);
+        for (SharedReads::Caller& caller : self->reads_.End(list, records)) {
+          self->ReadRecent(list, caller.deadline, std::move(caller.done));
+        }
       });
   }
 }

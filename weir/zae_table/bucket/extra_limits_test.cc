@@ -192,6 +192,26 @@ TEST_F(ExtraLimits, ALimitThatOthersTakeFromMeanwhileIsNotRemoved) {
 }
 
 // Fails if: the last limit that left determines alone how long all of those are remembered.
+// Fails if: a limit that looks full by the parameters that were seen is removed, although another
+// process has replaced them and taken tokens since. (Its time is behind, so that rf stays.)
+TEST_F(ExtraLimits, ALimitWhoseParametersWereReplacedIsNotRemoved) {
+  Process behind(table_);
+  const auto ask = [&](Process& process, const TargetPtr& target, std::int64_t tokens,
+                       std::int64_t at) {
+    const std::vector<Charge> charges{{target, {tokens * kMillitokens}}};
+    const auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
+      process.store.Acquire(charges, kBegin + milliseconds(at), Deadline::Never(), std::move(done));
+    });
+    return decision && decision->admitted;
+  };
+  ASSERT_TRUE(ask(process_, Configured({{"day", PerDay(1'000)}}), 1, 0));
+  ASSERT_TRUE(ask(process_, Override({PlainLimit("x", 10)}), 5, 1'000));
+  ASSERT_TRUE(ask(behind, Override({{"x", PerMinute(1'000)}}), 900, 500));
+  ASSERT_TRUE(ask(process_, Override({PlainLimit("m", 5)}), 1, 7'000));
+  EXPECT_TRUE(Tokens("x"));
+  EXPECT_FALSE(ask(behind, Override({{"x", PerMinute(1'000)}}), 1'000, 7'000));
+}
+
 TEST_F(ExtraLimits, AFastLimitThatLeavesDoesNotEndTheMemoryOfASlowOne) {
   const Limit slow{"x0", {.capacity = 2'000, .amount = 1'000, .period = 86'400'000}};
   ASSERT_TRUE(Takes(Override({slow}), {1}));

@@ -101,6 +101,7 @@ class Splitter {
     // which comes with new parameters). So none of these may have changed.
     RequireUnchanged(kExtras);
     RequireUnchanged(kGone);
+    RequireUnchanged(kJoins);
     RequireUnchanged("vu");
     for (const std::string& limit : image_.names) {
       for (const auto* field : {"cp", "ra", "rp"}) RequireUnchanged(LimitAttribute(limit, field));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/zae_table/bucket/bucket_image.h"
+#include "weir/zae_table/bucket/bucket_store.h"
 #include "weir/zae_table/testing/sharding_fixture.h"
 #include "weir/zae_table/testing/zae_sim_table.h"
 
@@ -200,6 +202,27 @@ TEST_P(ShardPlanChangedTest, D15ParametersThatChangedMeanwhileAreNotDivided) {
   }
   table_.Put(item);
   EXPECT_TRUE(Divide(2));
+}
+
+// Fails if: the heirs do not have a limit that joins while the bucket is divided: its next request
+// would find it full there.
+TEST_P(ShardPlanChangedTest, ALimitThatJoinsMeanwhileIsNotLeftOut) {
+  Item item = ShardItem(0, 1, 50'000);
+  item["rf"] = Of((kNow - GetParam()).value);
+  Have(0, item);
+  DynamoBucketStore other(table_.table, kShardKeys, table_.scheduler, {.seed = 5});
+  const BucketKey key{"acme", "llm", 0};
+  const auto image = ReadImage(item);
+  ASSERT_TRUE(image);
+  const std::vector<Charge> charges{
+      {MakeTarget(key, {{"rpm", image->stored[0]}, {"day", PerDay(100)}}), {0, 100'000}}};
+  const auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
+    other.Acquire(charges, kNow - milliseconds(3), Deadline::Never(), std::move(done));
+  });
+  ASSERT_TRUE(decision && decision->admitted);
+  ASSERT_TRUE(At(0).contains("b_day_tk"));
+  EXPECT_FALSE(Divide(2));
+  EXPECT_THAT(At(1), IsEmpty());
 }
 
 // A Python client leaves a division like this: the count is only on shard 0.
