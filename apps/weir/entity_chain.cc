@@ -39,12 +39,8 @@ Result<Chain> ChainAbove(const Entity& entity, Context& context, ConfigStore& st
 
 }  // namespace
 
-Status CheckCascade(const Entity& entity, Context& context, ConfigStore& store) {
-  WEIR_RETURN_IF_ERROR(ChainAbove(entity, context, store));
-  return {};
-}
-
 Status CheckCascades(const Entity& entity, Context& context, ConfigStore& store) {
+  if (!entity.cascade) return {};
   WEIR_ASSIGN_OR_RETURN(const Chain own, ChainAbove(entity, context, store));
   std::vector<std::pair<std::string, Chain>> pending{{entity.id, own}};
   while (!pending.empty()) {

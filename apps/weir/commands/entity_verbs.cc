@@ -30,7 +30,7 @@ struct EntityOptions {
 };
 
 Result<Exit> CreateIn(Backend& backend, const EntityRecord& record, Context& context) {
-  WEIR_RETURN_IF_ERROR(CheckCascade(record.entity, context, backend.config()));
+  WEIR_RETURN_IF_ERROR(CheckCascades(record.entity, context, backend.config()));
   WEIR_RETURN_IF_ERROR(
       ApplyChanges(backend.config(), {CreateEntity{record}}, context.StoreDeadline()));
   const EntityView view{record.entity.id, record, {}};
