@@ -166,11 +166,10 @@ Result<nanoseconds> ParsePositiveDuration(std::string_view text) {
 }
 
 Result<UnixMillis> ParseTime(std::string_view text) {
-  constexpr std::int64_t kEnd = 253'402'300'800'000;  // the end of the year 9999
   std::optional<UnixMillis> time = ParseMillis(text);
   if (!time) time = ParseRfc3339(text);
   if (!time) return NotA("a time", text, "2023-11-16T18:15:46Z or milliseconds since 1970");
-  if (time->value >= 0 && time->value < kEnd) return *time;
+  if (time->value >= 0 && *time < kEndOfTimes) return *time;
   return NotA("in range", text, "a time from 1970 to 9999");
 }
 

@@ -32,6 +32,9 @@ using AmountParser = Result<Amount> (*)(std::string_view);
 /// Like ParseDuration, but refuses 0.
 [[nodiscard]] Result<nanoseconds> ParsePositiveDuration(std::string_view text);
 
+/// The end of the year 9999. RFC 3339 has no later times.
+inline constexpr UnixMillis kEndOfTimes{253'402'300'800'000};
+
 /// Parses a time from 1970 to 9999: RFC 3339 (`2023-11-16T18:15:46.680Z`, `...+01:00`; digits
 /// beyond milliseconds are dropped), `2023-11-16 18:15:46` or `2023-11-16` in UTC, or milliseconds
 /// since 1970.

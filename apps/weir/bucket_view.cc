@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apps/weir/arguments.h"
 #include "weir/bucket/meter_times.h"
 
 namespace weir::app {
@@ -10,7 +11,9 @@ std::vector<ShownMeter> MetersAt(const BucketRecord& record, UnixMillis at) {
   std::vector<ShownMeter> shown;
   const auto add = [&](const std::string& name, Meter meter, UnixMillis time) -> ShownMeter& {
     Refill(meter, time, at);
-    return shown.emplace_back(name, meter, FullAt(meter, std::max(time, at)));
+    const UnixMillis full_at = FullAt(meter, std::max(time, at));
+    return shown.emplace_back(name, meter,
+                              full_at < kEndOfTimes ? std::optional(full_at) : std::nullopt);
   };
   for (std::size_t i = 0; i < record.names.size(); ++i) {
     add(record.names[i], record.bucket.meters[i], record.bucket.time);

@@ -1,6 +1,7 @@
 // The limits of buckets at an instant, in the form that `weir buckets` and others print.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace weir::app {
 /// One limit of one bucket at an instant.
 struct ShownMeter {
   std::string limit;
-  Meter meter;  ///< refilled to the instant; millitokens
-  UnixMillis full_at;
+  Meter meter;                        ///< refilled to the instant; millitokens
+  std::optional<UnixMillis> full_at;  ///< nothing: after the year 9999, or never
   bool configured = true;
 };
 

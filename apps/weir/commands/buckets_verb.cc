@@ -27,7 +27,7 @@ Json ToJson(const ShownMeter& shown) {
                {"capacity", TokensJson(shown.meter.quota.capacity)},
                {"tokens", TokensJson(shown.meter.tokens)},
                {"consumed", TokensJson(shown.meter.consumed)},
-               {"full_at", FormatTime(shown.full_at)}};
+               {"full_at", shown.full_at ? Json(FormatTime(*shown.full_at)) : Json()}};
   if (!shown.configured) json["configured"] = false;
   return json;
 }
@@ -51,7 +51,8 @@ Result<Exit> ShowBuckets(const BucketsOptions& options, Context& context, Backen
       table.Row({record.key.resource, fmt::format("{}", record.key.shard),
                  view.configured ? view.limit : view.limit + " (not configured)",
                  FormatTokens(view.meter.quota.capacity), FormatTokens(view.meter.tokens),
-                 FormatTokens(view.meter.consumed), FormatTime(view.full_at)});
+                 FormatTokens(view.meter.consumed),
+                 view.full_at ? FormatTime(*view.full_at) : "never"});
     }
   }
   // A bucket that cannot be read may be empty.
