@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "weir/model/quoted.h"
 
 namespace weir {
@@ -10,6 +12,32 @@ tl::unexpected<Error> NotRegistered(std::string_view name) {
   return Fail(Code::kNotFound, fmt::format("namespace {} is not registered: 'weir namespace "
                                            "register {}' registers it",
                                            name, name));
+}
+
+tl::unexpected<Error> NoNamespaceToDelete(std::string_view name) {
+  return Fail(Code::kNotFound, fmt::format("namespace {} is not registered: 'weir namespace list' "
+                                           "lists those that are",
+                                           name));
+}
+
+tl::unexpected<Error> OrRecoverable(Error error, std::string_view name,
+                                    const std::vector<Namespace>& orphans) {
+  const Namespace* latest = nullptr;
+  for (const Namespace& space : orphans) {
+    if (space.name != name || space.status == NamespaceStatus::kPurging) continue;
+    if (latest == nullptr || latest->deleted_at < space.deleted_at) latest = &space;
+  }
+  if (latest == nullptr) return Fail(std::move(error));
+  return Fail(Code::kNotFound,
+              fmt::format("namespace {} is deleted: 'weir namespace recover {}' restores it", name,
+                          latest->id));
+}
+
+tl::unexpected<Error> NameIsTaken(const Namespace& space, std::string_view other_id) {
+  return UnfitNamespace(
+      space, fmt::format("cannot be recovered: its name belongs to {} by now; 'weir namespace "
+                         "delete {}' frees the name, and keeps the data of that one",
+                         other_id, Printable(space.name)));
 }
 
 tl::unexpected<Error> UnknownNamespaceId(std::string_view id) {

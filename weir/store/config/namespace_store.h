@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weir/base/api.h"
 #include "weir/base/done.h"
@@ -16,8 +17,14 @@ namespace weir {
 
 /// Errors for names and ids without a usable namespace; every store uses the same texts.
 WEIR_API tl::unexpected<Error> NotRegistered(std::string_view name);
+WEIR_API tl::unexpected<Error> NoNamespaceToDelete(std::string_view name);
 WEIR_API tl::unexpected<Error> UnknownNamespaceId(std::string_view id);
 WEIR_API tl::unexpected<Error> UnfitNamespace(const Namespace& space, std::string_view why);
+WEIR_API tl::unexpected<Error> NameIsTaken(const Namespace& space, std::string_view other_id);
+/// Returns kNotFound with the id to recover if an orphan has the name and is not being purged (the
+/// one that was deleted last); otherwise `error`.
+WEIR_API tl::unexpected<Error> OrRecoverable(Error error, std::string_view name,
+                                             const std::vector<Namespace>& orphans);
 /// Returns the id that `id:ID` resolves to. `found` is the record of that id, if there is one.
 [[nodiscard]] WEIR_API Result<std::string> ResolveId(std::string_view id,
                                                      const std::optional<Namespace>& found);

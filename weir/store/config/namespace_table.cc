@@ -1,7 +1,5 @@
 #include "weir/store/config/namespace_table.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "weir/model/identifier.h"
@@ -56,7 +54,9 @@ Result<Page<Namespace>> NamespaceTable::List(const PageRequest& page) const {
 
 Result<Namespace> NamespaceTable::Delete(std::string_view name, UnixMillis now) {
   const auto found = ids_.find(name);
-  if (found == ids_.end()) return NotRegistered(name);
+  if (found == ids_.end()) {
+    return OrRecoverable(NoNamespaceToDelete(name).value(), name, AllOrphans());
+  }
   Namespace& space = by_id_.find(found->second)->second;
   space.status = NamespaceStatus::kDeleted;
   space.deleted_at = now;
@@ -75,8 +75,7 @@ Result<Namespace> NamespaceTable::Recover(std::string_view id) {
     return UnfitNamespace(space, "is active: there is nothing to recover");
   }
   if (const auto other = ids_.find(space.name); other != ids_.end()) {
-    return UnfitNamespace(
-        space, fmt::format("cannot be recovered: its name belongs to {} by now", other->second));
+    return NameIsTaken(space, other->second);
   }
   space.status = NamespaceStatus::kActive;
   space.deleted_at.reset();
@@ -98,11 +97,21 @@ Result<Page<Namespace>> NamespaceTable::Orphans(const PageRequest& page) const {
   return found;
 }
 
+std::vector<Namespace> NamespaceTable::AllOrphans() const {
+  std::vector<Namespace> orphans;
+  for (const auto& [id, space] : by_id_) {
+    if (space.status != NamespaceStatus::kActive) orphans.push_back(space);
+  }
+  return orphans;
+}
+
 Result<std::string> NamespaceTable::Resolve(std::string_view name_or_id) const {
   WEIR_RETURN_IF_ERROR(CheckNameOrId(name_or_id));
   if (const auto id = ParseIdReference(name_or_id)) return ResolveId(*id, GetById(*id));
   const auto found = ids_.find(name_or_id);
-  if (found == ids_.end()) return NotRegistered(name_or_id);
+  if (found == ids_.end()) {
+    return OrRecoverable(NotRegistered(name_or_id).value(), name_or_id, AllOrphans());
+  }
   return found->second;
 }
 

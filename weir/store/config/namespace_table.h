@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weir/base/result.h"
 #include "weir/store/config/namespace_store.h"
@@ -35,6 +36,8 @@ class NamespaceTable {
   void Load(Namespace space);
 
  private:
+  std::vector<Namespace> AllOrphans() const;
+
   std::map<std::string, Namespace, std::less<>> by_id_;
   // The ids of the active namespaces, by name.
   std::map<std::string, std::string, std::less<>> ids_;

@@ -74,7 +74,8 @@ TEST_P(StoreContract, NamespacesAreListedByNameInPagesOfAnySize) {
   }
 }
 
-// Fails if: a deletion removes the record, or keeps the name.
+// Fails if: a deletion removes the record, or keeps the name, or the error for the name advises to
+// register it.
 TEST_P(StoreContract, ANamespaceThatIsDeletedIsAnOrphanAndCanBeRecovered) {
   const auto space = store_.Register("soft");
   ASSERT_TRUE(space);
@@ -85,6 +86,8 @@ TEST_P(StoreContract, ANamespaceThatIsDeletedIsAnOrphanAndCanBeRecovered) {
   EXPECT_TRUE(deleted->deleted_at);
   EXPECT_TRUE(AllNamespaces(store_, &ContractClient::ListNamespaces, "soft").empty());
   EXPECT_EQ(ErrorOf(store_.Resolve("soft")).code, Code::kNotFound);
+  EXPECT_TRUE(ErrorOf(store_.Resolve("soft")).message.contains("recover " + space->id));
+  EXPECT_TRUE(ErrorOf(store_.Delete("soft")).message.contains("recover " + space->id));
   EXPECT_EQ(ErrorOf(store_.Resolve("id:" + space->id)).code, Code::kFailedPrecondition);
   EXPECT_EQ(ErrorOf(store_.Delete("soft")).code, Code::kNotFound) << "a second time";
   const auto orphans = AllNamespaces(store_, &ContractClient::Orphans, "soft");
@@ -108,7 +111,9 @@ TEST_P(StoreContract, ANameThatBelongsToAnotherIsNotRecovered) {
   const auto anew = store_.Register("taken");
   ASSERT_TRUE(anew);
   EXPECT_NE(anew->id, old->id);
-  EXPECT_EQ(ErrorOf(store_.Recover(old->id)).code, Code::kFailedPrecondition);
+  const Error refusal = ErrorOf(store_.Recover(old->id));
+  EXPECT_EQ(refusal.code, Code::kFailedPrecondition);
+  EXPECT_TRUE(refusal.message.contains("'weir namespace delete taken' frees the name"));
   EXPECT_EQ(store_.Resolve("taken").value_or(""), anew->id);
 }
 

@@ -17,7 +17,7 @@ Result<std::vector<Write>> DecideRegister(const Namespace& wanted, NamespaceReco
 
 Result<std::vector<Write>> DecideDelete(std::string_view name, NamespaceRecords& records,
                                         UnixMillis now) {
-  if (!records.forward) return NotRegistered(name);
+  if (!records.forward) return NoNamespaceToDelete(name);
   if (!records.reverse) {
     return Fail(Code::kDataLoss,
                 fmt::format("namespace {}: its id {} has no record", name, records.forward->id));
@@ -39,8 +39,7 @@ Result<std::vector<Write>> DecideRecover(std::string_view id, NamespaceRecords& 
     return UnfitNamespace(space, "is active: there is nothing to recover");
   }
   if (records.forward && !records.resolves()) {
-    return UnfitNamespace(space, fmt::format("cannot be recovered: its name belongs to {} by now",
-                                             records.forward->id));
+    return NameIsTaken(space, records.forward->id);
   }
   std::vector<Write> writes = RecoverWrites(records);
   space.status = NamespaceStatus::kActive;

@@ -61,6 +61,26 @@ void GetRecord(Table& table, const TableKey& key, Deadline deadline,
             }));
 }
 
+// The error for a name that no forward record has.
+struct Unregistered {
+  std::string name;
+  Error error;
+  Deadline deadline;
+};
+
+// Fails with the error, or with the id to recover if a deleted namespace has the name. The reverse
+// records of a name without a forward one are those of deleted namespaces.
+template <typename T>
+void FailUnregistered(Table& table, Unregistered found, Done<T> done) {
+  const Deadline deadline = found.deadline;
+  ListRecords(table, kReversePrefix, deadline,
+              [found = std::move(found),
+               done = std::move(done)](Result<std::vector<Namespace>> by_id) mutable {
+                done(OrRecoverable(std::move(found.error), found.name,
+                                   std::move(by_id).value_or(std::vector<Namespace>{})));
+              });
+}
+
 using ReadRecords = void (*)(Table&, std::string_view, Deadline, Done<NamespaceRecords>);
 
 // Reads the forward record, then the reverse record of the id in it.
@@ -210,8 +230,15 @@ void Namespaces::Delete(std::string_view name, Deadline deadline, Done<Namespace
   auto decide = [this, name = std::string(name)](NamespaceRecords& records) {
     return DecideDelete(name, records, clock_.WallNow());
   };
+  auto report = [&table = table_, name = std::string(name), deadline,
+                 done = std::move(done)](Result<Namespace> deleted) mutable {
+    const bool is_unregistered = !deleted && deleted.error().code == Code::kNotFound;
+    if (!is_unregistered) return done(std::move(deleted));
+    FailUnregistered(table, {std::move(name), std::move(deleted.error()), deadline},
+                     std::move(done));
+  };
   Start({table_, random_, std::string(name), ReadByName, std::move(decide), deadline,
-         ReportRecord(&NamespaceRecords::reverse, std::move(done))});
+         ReportRecord(&NamespaceRecords::reverse, std::move(report))});
 }
 
 void Namespaces::Recover(std::string_view id, Deadline deadline, Done<Namespace> done) {
@@ -275,10 +302,10 @@ void Namespaces::Resolve(std::string_view name_or_id, Deadline deadline, Done<st
   GetRecord(
       table_, NamespaceForward(name_or_id), deadline,
       Then<std::optional<Namespace>>(
-          std::move(done), [name = std::string(name_or_id)](const std::optional<Namespace>& found,
-                                                            Done<std::string> next) {
-            if (!found) return next(NotRegistered(name));
-            next(found->id);
+          std::move(done), [&table = table_, name = std::string(name_or_id), deadline](
+                               const std::optional<Namespace>& found, Done<std::string> next) {
+            if (found) return next(found->id);
+            FailUnregistered(table, {name, NotRegistered(name).value(), deadline}, std::move(next));
           }));
 }
 

@@ -132,7 +132,35 @@ TEST(Namespaces, DeletingFreesTheNameAndKeepsTheData) {
 
 TEST(Namespaces, DeletingWhatIsNotRegisteredIsNotFound) {
   NamespaceRig t;
-  EXPECT_EQ(t.Delete("team-a").error().code, Code::kNotFound);
+  const auto unknown = t.Delete("team-a");
+  EXPECT_EQ(unknown.error().code, Code::kNotFound);
+  EXPECT_THAT(unknown.error().message, HasSubstr("'weir namespace list' lists"));
+}
+
+// Fails if: the error of a failed read of the deleted namespaces replaces the cause.
+TEST(Namespaces, AnUnregisteredNameIsReportedWithoutTheRightToListNamespaces) {
+  NamespaceRig t;
+  t.sim.client.before_each = [&](const JsonCall& call) {
+    t.sim.client.refusal = call.operation == "Query" ? "AccessDeniedException" : "";
+  };
+  EXPECT_THAT(t.Resolve("team-a").error().message, HasSubstr("weir namespace register team-a"));
+}
+
+// Fails if: the error names a namespace that is being purged, or one that was deleted earlier.
+TEST(Namespaces, ADeletedNameIsReportedWithTheIdToRecover) {
+  NamespaceRig t;
+  ASSERT_TRUE(t.Register("team-a") && t.Delete("team-a"));
+  t.sim.scheduler.Advance(std::chrono::seconds(1));
+  const Namespace later = *t.Register("team-a");
+  ASSERT_TRUE(t.Delete("team-a"));
+  t.sim.scheduler.Advance(std::chrono::seconds(1));
+  Namespace purging = *t.Register("team-a");
+  purging = *t.Delete("team-a");
+  purging.status = NamespaceStatus::kPurging;
+  t.SetReverse(purging);
+  const std::string remedy = "'weir namespace recover " + later.id + "' restores it";
+  EXPECT_THAT(t.Resolve("team-a").error().message, HasSubstr(remedy));
+  EXPECT_THAT(t.Delete("team-a").error().message, HasSubstr(remedy));
 }
 
 TEST(Namespaces, OrphansAreThoseThatNoNameLeadsTo) {
