@@ -180,6 +180,11 @@ bool IsOpenAs(const std::string& path, int descriptor) {
   return IsRegular(seen) && IsOpen(seen, descriptor);
 }
 
+bool IsInputFile(const std::string& path, const std::string& input, const ProcessContext& process) {
+  const bool reads_stdin = input == kStandardStream && process.in_descriptor;
+  return reads_stdin ? IsOpenAs(path, *process.in_descriptor) : IsSameFile(path, input);
+}
+
 Status WriteFile(const std::string& path, std::string_view text, const DiskCalls& disk) {
   const Seen seen = StatOf(path);
   const bool is_replaced = !seen.exists || S_ISREG(seen.is.st_mode) || S_ISDIR(seen.is.st_mode);

@@ -34,6 +34,8 @@ std::string NameOfInput(const std::string& path);
 /// Returns whether both paths, or the path and the descriptor, refer to one regular file.
 bool IsSameFile(const std::string& path, const std::string& other);
 bool IsOpenAs(const std::string& path, int descriptor);
+/// Returns whether `path` is the regular file that ReadFileOrInput(input, process) reads.
+bool IsInputFile(const std::string& path, const std::string& input, const ProcessContext& process);
 
 /// The system calls that report whether written data are on the disk. Tests replace them.
 struct DiskCalls {

@@ -170,6 +170,10 @@ TEST_F(FilesTest, Q2OneFileHasManyNames) {
   ASSERT_TRUE(WriteFile(path_, "a"));
   ASSERT_TRUE(WriteFile(folder_ / "other", "a"));
   EXPECT_TRUE(IsSameFile(path_, folder_ / "./file"));
+  std::filesystem::create_symlink(path_, folder_ / "link");
+  std::filesystem::create_hard_link(path_, folder_ / "hard");
+  EXPECT_TRUE(IsSameFile(folder_ / "link", path_));
+  EXPECT_TRUE(IsSameFile(folder_ / "hard", path_));
   EXPECT_FALSE(IsSameFile(path_, folder_ / "other"));
   EXPECT_FALSE(IsSameFile("/dev/null", "/dev/null"));
 }

@@ -115,10 +115,7 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
 /// Fails if the log would replace a file that the replay reads or, without --force, another file.
 Status CheckLog(const ReplayVerbOptions& options, Context& context) {
   if (options.log.empty()) return {};
-  const std::optional<int> stdin_descriptor = context.process().in_descriptor;
-  const bool reads_stdin = options.trace == kStandardStream && stdin_descriptor;
-  const bool is_trace = reads_stdin ? IsOpenAs(options.log, *stdin_descriptor)
-                                    : IsSameFile(options.log, options.trace);
+  const bool is_trace = IsInputFile(options.log, options.trace, context.process());
   if (is_trace || IsSameFile(options.log, options.limits)) {
     context.failure = Exit::kUsage;
     return Fail(

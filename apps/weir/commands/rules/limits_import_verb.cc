@@ -56,9 +56,21 @@ Result<std::string> ImportedText(const rules::ImportedRules& imported) {
   return text;
 }
 
+/// Fails if the rules would replace the file that they are made of or, without --force, another
+/// file.
+Status CheckOutput(const ImportOptions& options, Context& context) {
+  if (IsInputFile(options.output, options.file, context.process())) {
+    context.failure = Exit::kUsage;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("--output: {} is the file that the import reads; name another file",
+                            options.output));
+  }
+  return options.force ? Status() : CheckNew(options.output);
+}
+
 Result<Exit> ImportLimits(const ImportOptions& options, Context& context) {
   const bool to_file = options.output != kStandardStream;
-  if (to_file && !options.force) WEIR_RETURN_IF_ERROR(CheckNew(options.output));
+  if (to_file) WEIR_RETURN_IF_ERROR(CheckOutput(options, context));
   WEIR_ASSIGN_OR_RETURN(const std::string text,
                         ReadFileOrInput(options.file, context.process(), kMaxYamlBytes));
   const std::string name = NameOfInput(options.file);
