@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,13 +66,15 @@ Result<Exit> ListHeldSlots(const SlotOptions& options, Context& context,
   return Exit::kDone;
 }
 
-/// Returns the slot that the options name, by id or by resource.
-Result<HeldSlot> FindSlot(const SlotOptions& options, Context& context,
-                          ReservationBackend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const std::vector<HeldSlot> slots, AllSlots(options.key, context, backend));
-  for (const HeldSlot& slot : slots) {
-    if (slot.id == options.slot || slot.resource_id == options.slot) return slot;
-  }
+/// Returns the slot that the options name by its id, or else all that are bound to this resource.
+/// Never returns an empty list.
+Result<std::vector<HeldSlot>> FindSlots(const SlotOptions& options, Context& context,
+                                        ReservationBackend& backend) {
+  WEIR_ASSIGN_OR_RETURN(std::vector<HeldSlot> slots, AllSlots(options.key, context, backend));
+  const auto named = std::ranges::find(slots, options.slot, &HeldSlot::id);
+  if (named != slots.end()) return std::vector{*named};
+  std::erase_if(slots, [&](const HeldSlot& slot) { return slot.resource_id != options.slot; });
+  if (!slots.empty()) return slots;
   return Fail(Code::kNotFound,
               fmt::format("{}: no slot {} is held; see {}", Describe(options.key),
                           Quoted(options.slot), context.QuotedCommand("reservation list")));
@@ -80,7 +83,8 @@ Result<HeldSlot> FindSlot(const SlotOptions& options, Context& context,
 Result<Exit> BindNamedSlot(const SlotOptions& options, Context& context,
                            const OpenedReservations& opened) {
   ReservationStore& store = opened.backend.slots();
-  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
+  WEIR_ASSIGN_OR_RETURN(const auto slots, FindSlots(options, context, opened.backend));
+  const HeldSlot& found = slots.front();
   const milliseconds ttl =
       options.ttl ? std::chrono::ceil<milliseconds>(*options.ttl) : ReservationOptions().token_ttl;
   WEIR_ASSIGN_OR_RETURN(const HeldSlot bound, Await<HeldSlot>([&](auto done) {
@@ -93,15 +97,27 @@ Result<Exit> BindNamedSlot(const SlotOptions& options, Context& context,
   return Exit::kDone;
 }
 
-Result<Exit> ReleaseNamedSlot(const SlotOptions& options, Context& context,
-                              const OpenedReservations& opened) {
+Result<Exit> ReleaseNamedSlots(const SlotOptions& options, Context& context,
+                               const OpenedReservations& opened) {
   ReservationStore& store = opened.backend.slots();
-  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
-  WEIR_RETURN_IF_ERROR(Await<bool>([&](auto done) {
-    store.Release({found.key, found.id}, opened.backend.Now(context.process().clock),
-                  context.StoreDeadline(), std::move(done));
-  }));
-  context.Answer({{"released", found.id}}, "released " + found.id);
+  WEIR_ASSIGN_OR_RETURN(const auto slots, FindSlots(options, context, opened.backend));
+  Json ids = Json::array();
+  std::string text;
+  for (const HeldSlot& slot : slots) {
+    const auto released = Await<bool>([&](auto done) {
+      store.Release({slot.key, slot.id}, opened.backend.Now(context.process().clock),
+                    context.StoreDeadline(), std::move(done));
+    });
+    if (!released && ids.empty()) return Fail(released.error());
+    if (!released) {
+      return Fail(released.error().code,
+                  fmt::format("{}; of {} slots {} are released", released.error().message,
+                              slots.size(), ids.size()));
+    }
+    ids.push_back(slot.id);
+    text += fmt::format("released {}\n", slot.id);
+  }
+  context.Answer({{"released", slots.front().id}, {"slots", ids}}, text);
   return Exit::kDone;
 }
 
@@ -143,7 +159,8 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
             "maximum time that the slot is held (default: 8h)")
       ->option_text("DURATION");
   const auto released = std::make_shared<SlotOptions>();
-  add("release", "Release a slot", ReleaseNamedSlot, released)
+  add("release", "Release a slot, or all slots that are bound to a resource", ReleaseNamedSlots,
+      released)
       .add_option("SLOT", released->slot, kSlotHelp)
       ->required()
       ->option_text(" ");

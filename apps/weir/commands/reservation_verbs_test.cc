@@ -315,6 +315,33 @@ TEST_F(ReservationVerbsTest, ASlotIsNamedByItsIdOrByWhatItIsBoundTo) {
   EXPECT_THAT(error_, HasSubstr("no slot 'j-1' is held"));
 }
 
+// Fails if: one of the slots that are bound to the resource stays held, or one that is bound to
+// another is released.
+TEST_F(ReservationVerbsTest, AReleaseByResourceFreesAllItsSlots) {
+  const std::vector<std::string> ids{Reserved("3"), Reserved("3"), Reserved("3")};
+  Run({"reservation", "bind", "emr", "acme", ids[0], "j-1"});
+  Run({"reservation", "bind", "emr", "acme", ids[1], "j-2"});
+  Run({"reservation", "bind", "emr", "acme", ids[2], "j-1"});
+  const json released = RunJson({"reservation", "release", "emr", "acme", "j-1"});
+  EXPECT_THAT(released["slots"], testing::UnorderedElementsAre(ids[0], ids[2]));
+  const json held = Slots();
+  ASSERT_EQ(held.size(), 1U);
+  EXPECT_EQ(held[0]["id"], ids[1]);
+}
+
+// Fails if: a failure conceals the slots that were released before it.
+TEST_F(ReservationVerbsTest, AReleaseThatFailsInTheMiddleSaysHowManyAreReleased) {
+  ProbeReservations& store = UseProbe();
+  for (int i = 0; i < 2; ++i) {
+    Run({"reserve", "emr", "acme", "--limit", "2", "--bind", "j-1", "--", "start"});
+  }
+  store.fail = Error{Code::kUnavailable, "away"};
+  store.only = store.calls + 1;
+  Run({"reservation", "release", "emr", "acme", "j-1"});
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(error_, "away; of 2 slots 1 are released");
+}
+
 class RulesFile {
  public:
   explicit RulesFile(const std::string& text) { std::ofstream(path()) << text; }
