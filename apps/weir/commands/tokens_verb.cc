@@ -1,6 +1,7 @@
 // weir tokens take: takes some of the tokens that each account has in each window.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -33,7 +34,9 @@ Json ToJson(const TokenOutcome& outcome) {
 std::string TextOf(const TokenOutcome& outcome) {
   if (outcome.taken) return fmt::format("taken, {} left\n", outcome.available);
   if (outcome.blocked) return "refused: blocked\n";
-  return fmt::format("refused, {} there, retry after {}\n", outcome.available,
+  // Negative after the limit was lowered: the tokens that were taken before stay taken.
+  const std::int64_t there = std::max<std::int64_t>(0, outcome.available);
+  return fmt::format("refused, {} there, retry after {}\n", there,
                      FormatSeconds(outcome.retry_after.value_or(milliseconds(0))));
 }
 
@@ -91,7 +94,8 @@ void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reser
                            OnReservations(with_reservations, TakeAccountTokens));
   AddAccount(verb, options->key);
   CLI::Option* window =
-      AddParsed(verb, "--window", options->window, ParseWindow, "length of a window, like 10s")
+      AddParsed(verb, "--window", options->window, ParseWindow,
+                "length of a window, like 10s, if the limits table has no row for the account")
           ->option_text("DURATION");
   AddParsed(verb, "--tokens,--limit", options->limit, ParseTokenCount,
             "tokens in each window, if the limits table has no row for the account")
