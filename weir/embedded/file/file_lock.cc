@@ -33,10 +33,11 @@ constexpr nanoseconds kLongestPause = std::chrono::milliseconds(20);
 // writes.
 constexpr off_t kGuardByte = off_t{1} << 61;
 
-tl::unexpected<Error> SystemError(const std::string& path, std::string_view doing) {
+tl::unexpected<Error> SystemError(const std::string& path, std::string_view doing,
+                                  std::string_view suffix = "-lock") {
   const int error = errno;
-  return Fail(CodeOfErrno(error), fmt::format("sqlite:{}: cannot {} {}-lock: {}", path, doing, path,
-                                              std::strerror(error)));
+  return Fail(CodeOfErrno(error), fmt::format("sqlite:{}: cannot {} {}{}: {}", path, doing, path,
+                                              suffix, std::strerror(error)));
 }
 
 std::string ReadAll(int descriptor) {
@@ -129,7 +130,7 @@ Result<FileLock> FileLock::TryToTake(const std::string& path, UnixMillis now) {
 // Waits too, because the kernel may release a killed owner's lock file a moment before its guard.
 Status FileLock::GuardInode(const std::string& path, const LockWait& wait) {
   inode_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (inode_ < 0) return SystemError(path, "guard");
+  if (inode_ < 0) return SystemError(path, "open", "");
   return WhenFree(wait, [&] { return TryToGuard(path); });
 }
 

@@ -77,6 +77,16 @@ TEST_F(FileLockTest, U6TheGuardIsAwaitedToo) {
   EXPECT_EQ(looks, 10);
 }
 
+// Fails if: the error of the file itself names the lock file.
+TEST_F(FileLockTest, AFileThatCannotBeOpenedIsNamed) {
+  auto lock = FileLock::Take(path_, kNow);
+  ASSERT_TRUE(lock);
+  const Status guarded = lock->GuardInode(path_);
+  ASSERT_FALSE(guarded);
+  EXPECT_EQ(guarded.error().message,
+            fmt::format("sqlite:{0}: cannot open {0}: No such file or directory", path_));
+}
+
 TEST_F(FileLockTest, LeavesNothingBehind) {
   {
     const auto lock = FileLock::Take(path_, kNow);
