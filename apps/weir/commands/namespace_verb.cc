@@ -1,6 +1,7 @@
 // weir namespace register|list|show|delete|recover|orphans|purge.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "apps/weir/terminal/text.h"
 #include "weir/model/identifier.h"
 #include "weir/model/namespace_name.h"
+#include "weir/model/quoted.h"
 #include "weir/runtime/await.h"
 
 namespace weir::app {
@@ -25,7 +27,7 @@ struct NamespaceOptions {
   std::vector<std::string> names;
   std::string name;
   std::string id;
-  bool yes = true;  // false only for verbs that need --yes
+  bool yes = false;
 };
 
 Json ToJson(const Namespace& space) {
@@ -148,7 +150,27 @@ Result<Exit> RecoverNamespace(const NamespaceRequest& call) {
   return Exit::kDone;
 }
 
+/// Returns the namespace that a purge would delete. Fails like a purge if there is none.
+Result<Namespace> FindOrphan(const NamespaceRequest& call) {
+  const std::string& id = call.options.id;
+  WEIR_ASSIGN_OR_RETURN(const auto orphans, ReadAll(call, &NamespaceStore::Orphans));
+  const auto orphan = std::ranges::find(orphans, id, &Namespace::id);
+  if (orphan != orphans.end()) return *orphan;
+  WEIR_ASSIGN_OR_RETURN(const auto registered, ReadAll(call, &NamespaceStore::List));
+  const auto active = std::ranges::find(registered, id, &Namespace::id);
+  return active == registered.end() ? UnknownNamespaceId(id) : NotYetDeleted(*active);
+}
+
+Status ConfirmPurge(const NamespaceRequest& call) {
+  if (call.options.yes) return {};
+  WEIR_ASSIGN_OR_RETURN(const Namespace space, FindOrphan(call));
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, call.context.Store());
+  return NeedsYes(call.context, fmt::format("deletes all data of namespace {} ({}) for good, in {}",
+                                            space.id, Quoted(space.name), choice.url));
+}
+
 Result<Exit> PurgeNamespace(const NamespaceRequest& call) {
+  WEIR_RETURN_IF_ERROR(ConfirmPurge(call));
   const std::string& id = call.options.id;
   WEIR_ASSIGN_OR_RETURN(const std::uint64_t items, Await<std::uint64_t>([&](auto done) {
                           call.spaces.Purge(id, call.context.StoreDeadline(kPurgeWait),
@@ -176,11 +198,7 @@ CLI::App& AddNamespaceVerb(const Verbs& verbs, const NamespaceVerb& verb,
                            const std::shared_ptr<NamespaceOptions>& options) {
   return AddVerb(verbs.group, verb.name, verb.description, options, verbs.chosen,
                  [run = verb.run, access = verb.access, with_table = verbs.with_table](
-                     const NamespaceOptions& given, Context& context) -> Result<Exit> {
-                   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
-                   const std::string loss = fmt::format(
-                       "deletes all data of namespace {} for good, in {}", given.id, choice.url);
-                   WEIR_RETURN_IF_ERROR(NeedsYes(given.yes, context, loss));
+                     const NamespaceOptions& given, Context& context) {
                    return OnNamespaces(context, with_table, access, [&](NamespaceStore& spaces) {
                      return run({given, context, spaces});
                    });
@@ -239,7 +257,7 @@ void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table) {
   AddNamespaceVerb(
       verbs, {"orphans", "List the namespaces that are deleted or partly purged", PrintOrphans},
       std::make_shared<NamespaceOptions>());
-  auto options = std::make_shared<NamespaceOptions>(NamespaceOptions{.yes = false});
+  auto options = std::make_shared<NamespaceOptions>();
   AddOnId(verbs, {"purge", "Permanently delete the data of a deleted namespace", PurgeNamespace},
           options)
       .add_flag("--yes", options->yes, "purge without asking");

@@ -123,7 +123,7 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
                    [run, with_table](const TableOptions& given, Context& context) -> Result<Exit> {
                      if (!given.yes) {
                        WEIR_ASSIGN_OR_RETURN(const dynamo::DynamoUrl url, TableUrl(context));
-                       WEIR_RETURN_IF_ERROR(NeedsYes(false, context, LossOf(url)));
+                       WEIR_RETURN_IF_ERROR(NeedsYes(context, LossOf(url)));
                      }
                      return with_table(
                          context, [&](const OpenedTable& opened) { return run(context, opened); });

@@ -26,8 +26,7 @@ Status Confirm(Context& context, std::string_view question, std::string_view dec
   return Fail(Code::kFailedPrecondition, std::string(declined));
 }
 
-Status NeedsYes(bool yes, Context& context, std::string_view loss) {
-  if (yes) return {};
+Status NeedsYes(Context& context, std::string_view loss) {
   const std::string deed = fmt::format("this {}", loss);
   if (!context.process().in_is_terminal) {
     context.failure = Exit::kUsage;

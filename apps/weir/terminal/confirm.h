@@ -14,9 +14,9 @@ namespace weir::app {
 [[nodiscard]] Status Confirm(Context& context, std::string_view question,
                              std::string_view declined);
 
-/// Confirms a deletion that cannot be undone, unless `yes`. Calls Confirm if standard input is a
-/// terminal; otherwise returns a usage error that names --yes. `loss` is of the form "deletes ...
-/// for good, in ...". Blocks.
-[[nodiscard]] Status NeedsYes(bool yes, Context& context, std::string_view loss);
+/// Confirms a deletion that cannot be undone, for which --yes was not given. Calls Confirm if
+/// standard input is a terminal; otherwise returns a usage error that names --yes. `loss` is of the
+/// form "deletes ... for good, in ...". Blocks.
+[[nodiscard]] Status NeedsYes(Context& context, std::string_view loss);
 
 }  // namespace weir::app

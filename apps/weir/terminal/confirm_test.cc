@@ -161,7 +161,7 @@ TEST_F(ConfirmTest, PurgeAsksOnATerminalAndNamesWhatIsLost) {
   EXPECT_EQ(Weir({"namespace", "purge", id}, "n\n"), Exit::kFailed);
   EXPECT_THAT(err_.str(),
               StartsWith("this deletes all data of namespace " + id +
-                         " for good, in sqlite:" + Path("weir.db") + "; go on? [y/N] "));
+                         " ('team-a') for good, in sqlite:" + Path("weir.db") + "; go on? [y/N] "));
   EXPECT_THAT(err_.str(), EndsWith("weir: nothing is deleted: it was not confirmed\n"));
   EXPECT_THAT(Orphans(), HasSubstr(id));
   EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kDone) << err_.str();
@@ -192,9 +192,20 @@ TEST_F(ConfirmTest, WithoutATerminalAPurgeNeedsYes) {
   const std::string id = DeletedNamespace();
   process_.in_is_terminal = false;
   EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kUsage);
-  EXPECT_THAT(err_.str(), HasSubstr(id + " for good, in sqlite:"));
+  EXPECT_THAT(err_.str(), HasSubstr(id + " ('team-a') for good, in sqlite:"));
   EXPECT_THAT(err_.str(), HasSubstr("say --yes if that is meant"));
   EXPECT_THAT(Orphans(), HasSubstr(id));
+}
+
+// Fails if: the question comes before the id is looked up.
+TEST_F(ConfirmTest, APurgeOfNothingAsksNothing) {
+  EXPECT_EQ(Weir({"namespace", "purge", "nobody"}, "y\n"), Exit::kFailed);
+  EXPECT_THAT(err_.str(), StartsWith("weir: no namespace has the id 'nobody'"));
+  EXPECT_EQ(Weir({"namespace", "register", "team-a"}), Exit::kDone);
+  const std::string text = out_.str();
+  const std::string id = text.substr(text.find(' ') + 1, text.find('\n') - text.find(' ') - 1);
+  EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kFailed);
+  EXPECT_THAT(err_.str(), AllOf(StartsWith("weir: namespace " + id), HasSubstr("is active")));
 }
 
 TEST_F(ConfirmTest, DeletingOneNamedRecordAsksNothing) {

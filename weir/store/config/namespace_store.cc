@@ -33,6 +33,10 @@ tl::unexpected<Error> OrRecoverable(Error error, std::string_view name,
                           latest->id));
 }
 
+tl::unexpected<Error> NotYetDeleted(const Namespace& space) {
+  return UnfitNamespace(space, "is active: 'weir namespace delete' comes before a purge");
+}
+
 tl::unexpected<Error> NameIsTaken(const Namespace& space, std::string_view other_id) {
   return UnfitNamespace(
       space, fmt::format("cannot be recovered: its name belongs to {} by now; 'weir namespace "

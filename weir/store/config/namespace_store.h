@@ -20,6 +20,7 @@ WEIR_API tl::unexpected<Error> NotRegistered(std::string_view name);
 WEIR_API tl::unexpected<Error> NoNamespaceToDelete(std::string_view name);
 WEIR_API tl::unexpected<Error> UnknownNamespaceId(std::string_view id);
 WEIR_API tl::unexpected<Error> UnfitNamespace(const Namespace& space, std::string_view why);
+WEIR_API tl::unexpected<Error> NotYetDeleted(const Namespace& space);
 WEIR_API tl::unexpected<Error> NameIsTaken(const Namespace& space, std::string_view other_id);
 /// Returns kNotFound with the id to recover if an orphan has the name and is not being purged (the
 /// one that was deleted last); otherwise `error`.

@@ -119,9 +119,7 @@ Result<Namespace> NamespaceTable::BeginPurge(std::string_view id) {
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return UnknownNamespaceId(id);
   Namespace& space = found->second;
-  if (space.status == NamespaceStatus::kActive) {
-    return UnfitNamespace(space, "is active: 'weir namespace delete' comes before a purge");
-  }
+  if (space.status == NamespaceStatus::kActive) return NotYetDeleted(space);
   space.status = NamespaceStatus::kPurging;
   return space;
 }

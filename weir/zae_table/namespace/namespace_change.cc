@@ -49,10 +49,7 @@ Result<std::vector<Write>> DecideRecover(std::string_view id, NamespaceRecords& 
 
 Result<std::vector<Write>> DecidePurge(std::string_view id, NamespaceRecords& records) {
   if (!records.reverse) return UnknownNamespaceId(id);
-  if (records.resolves()) {
-    return UnfitNamespace(*records.reverse,
-                          "is active: 'weir namespace delete' comes before a purge");
-  }
+  if (records.resolves()) return NotYetDeleted(*records.reverse);
   if (records.reverse->status == NamespaceStatus::kPurging) return std::vector<Write>{};
   std::vector<Write> writes = BeginPurgeWrites(records);
   records.reverse->status = NamespaceStatus::kPurging;
