@@ -57,8 +57,10 @@ Result<Exit> ShowBuckets(const BucketsOptions& options, Context& context, Backen
   }
   // A bucket that cannot be read may be empty.
   const bool is_complete = context.IsComplete(Context::Records::kBuckets);
-  const bool is_full = table.empty() && is_complete;
-  context.Answer(json, is_full ? "no buckets: all limits are full\n" : TextOf(table));
+  const bool is_none = table.empty() && is_complete;
+  context.Answer(
+      json, is_none ? "no buckets are stored: nothing was taken, or all limits are full again\n"
+                    : TextOf(table));
   return is_complete ? Exit::kDone : Exit::kFailed;
 }
 
