@@ -71,6 +71,13 @@ auto Checked(Check check) {
   };
 }
 
+/// The same, but an empty text passes: the empty texts of all options have one message.
+template <class Check>
+auto CheckedUnlessEmpty(Check check) {
+  return Checked(
+      [check](const std::string& text) { return text.empty() ? Status() : check(text); });
+}
+
 /// Adds a verb with options of type T: `run(T, Context)` is chosen if the command line names the
 /// verb, and none of the verb's own verbs.
 template <class T, class Run>

@@ -15,6 +15,8 @@
 #include "apps/weir/terminal/json.h"
 #include "weir/base/rng.h"
 #include "weir/model/identifier.h"
+#include "weir/model/quoted.h"
+#include "weir/model/ulid.h"
 #include "weir/runtime/await.h"
 #include "weir/store/config/config_audit.h"
 
@@ -83,6 +85,15 @@ Result<std::uint64_t> ParseEventCount(const std::string& text) {
   return ParseIntegerInRange(text, 1, kMaxEvents);
 }
 
+Status CheckEventId(const std::string& text) {
+  if (TimeOfUlid(text)) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("{} is not the id of an audit event; leave the option out to begin with the "
+                  "newest, or give the `next` of a page",
+                  Quoted(text)));
+}
+
 using Days = std::optional<std::int64_t>;
 
 Result<std::int64_t> RetentionOf(AuditLog& audit, const Context& context) {
@@ -142,7 +153,8 @@ void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table) {
   AddParsed(verb, "-n,--count,-l,--limit", options->limit, ParseEventCount,
             "maximum number of events to list (default: 100)")
       ->option_text("N");
-  verb.add_option("--after,--start-event-id", options->after, "only list events older than EVENT")
+  AddParsed(verb, "--after,--start-event-id", options->after, CheckedUnlessEmpty(CheckEventId),
+            "only list events older than EVENT")
       ->option_text("EVENT");
   AddArchiveOptions(verb, options->archive);
   AddRetention(group, chosen, with_table);

@@ -119,12 +119,9 @@ Result<Exit> Events(const EventOptions& options, Context& context, const EventRu
   return ReadEventLines(options.metrics, releaser, opened.scheduler, context);
 }
 
-Result<EventRules> ReadRules(const EventOptions& options, Context& context) {
-  context.failure = Exit::kUsage;
+Result<EventRules> ReadRules(const EventOptions& options) {
   WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.rules));
-  WEIR_ASSIGN_OR_RETURN(EventRules rules, ReadEventRules(text, options.rules));
-  context.failure = Exit::kFailed;
-  return rules;
+  return ReadEventRules(text, options.rules);
 }
 
 }  // namespace
@@ -136,7 +133,7 @@ void AddReservationEvents(CLI::App& group, Action& chosen,
       group, "events",
       "Release slots when events report their end: JSON lines on stdin, or a queue", options,
       chosen, [with_reservations](const EventOptions& given, Context& context) -> Result<Exit> {
-        WEIR_ASSIGN_OR_RETURN(const EventRules rules, ReadRules(given, context));
+        WEIR_ASSIGN_OR_RETURN(const EventRules rules, ReadRules(given));
         return with_reservations(context, [&](const OpenedReservations& opened) {
           return Events(given, context, rules, opened);
         });

@@ -15,6 +15,7 @@
 #include "weir/model/quoted.h"
 #include "weir/reservation/reservation_limiter.h"
 #include "weir/runtime/await.h"
+#include "weir/store/reservation/reservation_checks.h"
 
 namespace weir::app {
 namespace {
@@ -126,8 +127,14 @@ using SlotVerb = Result<Exit> (*)(const SlotOptions&, Context&, const OpenedRese
 }  // namespace
 
 void AddAccount(CLI::App& verb, AccountKey& key) {
-  verb.add_option("RESOURCE", key.resource, "the limited resource")->required()->option_text(" ");
-  verb.add_option("ACCOUNT", key.account, "the limited account")->required()->option_text(" ");
+  const auto resource = [](const std::string& text) { return Check(AccountKey{text, "-"}); };
+  AddParsed(verb, "RESOURCE", key.resource, CheckedUnlessEmpty(resource), "the limited resource")
+      ->required()
+      ->option_text(" ");
+  const auto account = [](const std::string& text) { return Check(AccountKey{"-", text}); };
+  AddParsed(verb, "ACCOUNT", key.account, CheckedUnlessEmpty(account), "the limited account")
+      ->required()
+      ->option_text(" ");
 }
 
 void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
@@ -152,7 +159,8 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
   CLI::App& bind =
       add("bind", "Bind a slot to the resource that was created", BindNamedSlot, bound);
   bind.add_option("SLOT", bound->slot, "the ID of the slot")->required()->option_text(" ");
-  bind.add_option("ID", bound->resource_id, "the created resource: a cluster, a job")
+  AddParsed(bind, "ID", bound->resource_id, CheckedUnlessEmpty(CheckResourceId),
+            "the created resource: a cluster, a job")
       ->required()
       ->option_text(" ");
   AddParsed(bind, "--ttl", bound->ttl, ParsePositiveDuration,

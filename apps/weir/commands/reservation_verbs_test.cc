@@ -227,6 +227,23 @@ TEST_F(ReservationVerbsTest, ACommandWhoseSlotIsReleasedByHandGoesOn) {
   EXPECT_EQ(exit_, Exit::kDone);
 }
 
+// Fails if: a text that no store accepts is found only by the store.
+TEST_F(ReservationVerbsTest, BadTextsAreUsageErrors) {
+  ProbeReservations& store = UseProbe();
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"reserve", "a\nb", "acme", "--limit", "1"},
+           {"reserve", "emr", "a\nb", "--limit", "1"},
+           {"reserve", "emr", "acme", "--limit", "1", "--bind", "a\nb"},
+           {"reservation", "list", "emr", "a\nb"},
+           {"reservation", "bind", "emr", "acme", "w-1", "a\nb"},
+           {"tokens", "take", "a\nb", "acme", "--limit", "1", "--window", "1s"}}) {
+    Run(args);
+    EXPECT_EQ(exit_, Exit::kUsage) << args[0];
+    EXPECT_THAT(error_, HasSubstr("control character"));
+  }
+  EXPECT_EQ(store.calls, 0U);
+}
+
 // R16. Fails if: a slot may live for milliseconds.
 TEST_F(ReservationVerbsTest, R16ALifeOfMillisecondsIsRefused) {
   Run({"reserve", "emr", "acme", "--limit", "1", "--ttl", "2ms", "--", "make"});
@@ -386,10 +403,10 @@ TEST_F(ReservationVerbsTest, R8WhatIsReadIsLookedForAgainUntilAnInterrupt) {
   EXPECT_THAT(error_, HasSubstr("interrupted")) << err_.str();
 }
 
-TEST_F(ReservationVerbsTest, RulesThatAreNoneAreAnErrorOfUsage) {
+TEST_F(ReservationVerbsTest, RulesThatAreNoneAreAFailure) {
   const RulesFile rules("rules:\n  - sauce: aws.emr\n");
   Run({"reservation", "events", "--rules", rules.path()});
-  EXPECT_EQ(exit_, Exit::kUsage);
+  EXPECT_EQ(exit_, Exit::kFailed);
   EXPECT_THAT(error_, HasSubstr("rules.yaml:2"));
 }
 

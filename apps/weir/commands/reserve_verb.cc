@@ -15,6 +15,7 @@
 #include "weir/base/rng.h"
 #include "weir/reservation/reservation_limiter.h"
 #include "weir/runtime/backoff.h"
+#include "weir/store/reservation/reservation_checks.h"
 
 namespace weir::app {
 namespace {
@@ -205,8 +206,8 @@ void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_rese
   AddParsed(verb, "--ttl", options->ttl, ParseSlotLife,
             "how long the slot is held without a renewal, from 1s (default: 300s; with --bind: 8h)")
       ->option_text("DURATION");
-  verb.add_option("--bind", options->bind,
-                  "bind the slot to the resource ID, and keep the slot when the command has ended")
+  AddParsed(verb, "--bind", options->bind, CheckedUnlessEmpty(CheckResourceId),
+            "bind the slot to the resource ID, and keep the slot when the command has ended")
       ->option_text("ID");
   const auto read_command = [options](const std::vector<std::string>& words) {
     options->command = words;

@@ -112,8 +112,16 @@ Result<Exit> PlotUsage(const UsageOptions& options, Context& context, UsageStore
 Result<Exit> ListUsage(const UsageOptions& options, Context& context, UsageStore& usage) {
   if (options.plot) return PlotUsage(options, context, usage);
   const PageRequest request{.cursor = options.after, .limit = options.count};
-  WEIR_ASSIGN_OR_RETURN(const auto page, ReadPage(options.filter, request, context, usage));
-  context.Answer(app::ToJson(page), app::TextOf(page));
+  const auto page = ReadPage(options.filter, request, context, usage);
+  if (!page && page.error().code == Code::kInvalidArgument && !options.after.empty()) {
+    context.failure = Exit::kUsage;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("--after: {} is not a cursor of this listing; leave the option out to "
+                            "begin with the newest, or give the `next` of a page",
+                            Quoted(options.after)));
+  }
+  if (!page) return Fail(page.error());
+  context.Answer(app::ToJson(*page), app::TextOf(*page));
   return Exit::kDone;
 }
 
