@@ -19,7 +19,7 @@ namespace weir::app {
 enum class Exit {
   kDone = 0,
   kFailed = 1,   ///< stderr has one line: the problem, its location, and a remedy
-  kUsage = 2,    ///< the command line itself is wrong; no store was opened
+  kUsage = 2,    ///< the command line itself is wrong; no store was changed
   kRefused = 3,  ///< a limit refused the request
   /// `limits plan --detailed-exitcode`: the store differs from the file; `table check`: the table
   /// differs from one that `table create` makes; `limits import`: a part of the file is left out

@@ -71,11 +71,13 @@ std::string ArgumentsOf(const CLI::App& verb) {
   return roff;
 }
 
-/// Returns the footer of the verb, unless it is inherited from its group.
+/// Returns the footer of the verb, unless it is inherited: a group may have set its own after it
+/// passed on that of the program.
 std::string FooterOf(const CLI::App& verb) {
-  const CLI::App* parent = verb.get_parent();
-  const bool is_own = parent == nullptr || verb.get_footer() != parent->get_footer();
-  return !is_own ? "" : fmt::format(".PP\n{}\n", EscapeRoff(verb.get_footer()));
+  for (const CLI::App* above = verb.get_parent(); above != nullptr; above = above->get_parent()) {
+    if (verb.get_footer() == above->get_footer()) return "";
+  }
+  return fmt::format(".PP\n{}\n", EscapeRoff(verb.get_footer()));
 }
 
 /// Lists each verb below `group` in the order of the help. A group without arguments of its own is

@@ -200,6 +200,10 @@ void AddAggregate(CLI::App& app, Action& chosen, const WithTable& with_table) {
   verb.add_flag("--metrics", options->metrics, "also print the metrics at the end");
   AddReplayOf(verb, options, chosen, run);
   AddFunctionVerbs(verb, chosen);
+  // Set last: the verbs of this verb must not inherit it.
+  verb.footer(
+      "Exit codes: 0 stopped by one signal, 1 failed, 2 bad usage, 128 + N ended by a second\n"
+      "signal N.");
 }
 
 }  // namespace weir::app

@@ -175,6 +175,7 @@ void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kine
   verb.add_flag("--follow", options->follow, "continue with new records, without end");
   AddParsed(verb, "--count", options->count, ParseRecordCount, "end after this number of records")
       ->option_text("N");
+  verb.footer("Exit codes: 0 done, 1 failed, 2 bad usage, 128 + N ended by signal N.");
 }
 
 }  // namespace weir::app

@@ -231,6 +231,7 @@ void AddLoad(CLI::App& app, Action& chosen) {
                            });
   AddRequestOptions(verb, *options);
   AddRunOptions(verb, *options);
+  verb.footer("Exit codes: 0 done, 1 failed, 2 bad usage, 128 + N ended by signal N.");
 }
 
 }  // namespace weir::app

@@ -152,7 +152,9 @@ void AddServe(CLI::App& app, Action& chosen) {
       "SIGHUP reads the rules, the tokens and the files of TLS again. The rules and the\n"
       "tokens are also read again when their files change.\n"
       "SIGTERM and SIGINT end the service: it reports NOT_SERVING, serves the requests\n"
-      "that are in progress, and closes the store.");
+      "that are in progress, and closes the store. A second one ends it at once.\n"
+      "Exit codes: 0 stopped by one signal, 1 failed, 2 bad usage, 128 + N ended by a second\n"
+      "signal N.");
 }
 
 }  // namespace weir::app

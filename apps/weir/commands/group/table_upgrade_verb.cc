@@ -171,6 +171,7 @@ void AddTableUpgrade(CLI::App& group, Action& chosen, const WithTable& with_tabl
       [](const std::string& text) { return ParseIntegerInRange(text, 0, kMaxSurveyed); },
       "how many items to read at most, for those of earlier schemas (default: 10000)")
       ->option_text("N");
+  check_verb.footer("Exit codes: 0 equal, 1 failed, 2 bad usage, 4 the table differs.");
   const auto upgrade = std::make_shared<UpgradeOptions>();
   CLI::App& upgrade_verb =
       AddVerb(group, "upgrade", "Migrate the table from an earlier schema of zae-limiter", upgrade,
