@@ -1,6 +1,7 @@
 #include "apps/weir/command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -117,8 +118,12 @@ std::vector<std::string_view> NamesOfVerbs(const CLI::App& group) {
 }
 
 std::string NoSuchVerb(std::string_view word, const std::vector<std::string_view>& names) {
-  return fmt::format("there is no verb '{}'; expected {}", EscapeControls(word),
-                     NearestKey(word, names));
+  // A few names are not searched for one that is meant: "tcsh" is close to "bash".
+  constexpr std::size_t kFew = 3;
+  const std::string expected = names.size() <= kFew
+                                   ? fmt::format("one of {}", fmt::join(names, ", "))
+                                   : NearestKey(word, names);
+  return fmt::format("there is no verb '{}'; expected {}", EscapeControls(word), expected);
 }
 
 std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
@@ -138,7 +143,11 @@ std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
     if (!verbs.empty()) return NoSuchVerb(word, verbs);
     return fmt::format("'{}' is one word too many", EscapeControls(word));
   }
-  return error.what();
+  // CLI11 writes "--limit: 1 required TEXT missing".
+  const std::string text = error.what();
+  const std::size_t count = text.find(": 1 required ");
+  return text.ends_with(" missing") && count != text.npos ? text.substr(0, count) + " needs a value"
+                                                          : text;
 }
 
 /// Returns an option with an empty text, which a shell produces from an unset variable. The words

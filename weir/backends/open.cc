@@ -223,6 +223,10 @@ tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why) {
   return Fail(Code::kInvalidArgument, fmt::format("backend '{}': {}; {}", url, why, kForms));
 }
 
+std::string NoScheme(std::string_view url) {
+  return url.empty() ? "no scheme" : fmt::format("no scheme (for a file, write sqlite:{})", url);
+}
+
 HostEnvironment ProcessEnvironment() {
   return {.environment = [](std::string_view name) -> std::optional<std::string> {
             const char* value = std::getenv(std::string(name).c_str());
@@ -247,7 +251,7 @@ Result<FileUrl> ParseFileUrl(std::string_view url) {
 Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& clock,
                                              const BackendOptions& options) {
   const std::size_t colon = url.find(':');
-  if (colon == url.npos) return BadUrl(url, "no scheme");
+  if (colon == url.npos) return BadUrl(url, NoScheme(url));
   const std::string_view scheme = url.substr(0, colon);
   const std::string_view rest = url.substr(colon + 1);
   if (scheme == "memory") {

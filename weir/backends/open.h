@@ -44,6 +44,9 @@ WEIR_API tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why
 inline constexpr std::string_view kMemoryHasNoName =
     "nothing may follow 'memory:', because no other opening could find it";
 
+/// Returns the reason why a text without a scheme is not a URL, with the one that means this file.
+std::string NoScheme(std::string_view url);
+
 /// The parts of `sqlite:PATH?namespace=NAME&mode=ro`. Without `namespace`, and with the
 /// namespace `default`, the URL means the file itself, not one of its namespaces. The first '?'
 /// ends the path.

@@ -86,9 +86,10 @@ Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, con
       std::make_unique<ConnectedTables>(std::move(connection), std::move(where.names)));
 }
 
-std::string_view WhyNoSlots(std::string_view url) {
+std::string WhyNoSlots(std::string_view url) {
+  if (!url.contains(':')) return NoScheme(url);
   if (url.starts_with("dynamodb:")) return "a table of zae-limiter keeps no slots";
-  if (url.starts_with("memory:")) return kMemoryHasNoName;
+  if (url.starts_with("memory:")) return std::string(kMemoryHasNoName);
   return "no store of slots has this scheme";
 }
 

@@ -102,6 +102,13 @@ TEST_F(OpenReservationsTest, ANameOfMemoryIsRefusedAsSuch) {
             "write memory:, sqlite:PATH or rate-limiter-py://BASE");
 }
 
+TEST_F(OpenReservationsTest, APathWithoutASchemeIsRefusedWithIt) {
+  EXPECT_EQ(
+      Opened("weir.db"),
+      "'weir.db': no scheme (for a file, write sqlite:weir.db); write memory:, sqlite:PATH or "
+      "rate-limiter-py://BASE");
+}
+
 TEST_F(OpenReservationsTest, WhatIsNoPlaceIsRefused) {
   for (const char* const url : {"", "redis://host", "memory:x", "sqlite:", "rate-limiter-py://a b",
                                 "dynamodb:", "sqlite:weir.db?namespace=team"}) {

@@ -264,6 +264,7 @@ TEST_F(OpenBackendTest, SaysWhatThereIs) {
   }
   EXPECT_THAT(OpenError("memory:mine").message, HasSubstr("nothing may follow 'memory:'"));
   EXPECT_THAT(OpenError("redis://localhost").message, HasSubstr("no backend is called 'redis'"));
+  EXPECT_THAT(OpenError("weir.db").message, HasSubstr("for a file, write sqlite:weir.db"));
 }
 
 }  // namespace

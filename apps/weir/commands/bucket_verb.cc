@@ -64,12 +64,12 @@ Result<std::vector<CreditAmount>> ParseNames(const std::vector<std::string>& tex
 }
 
 Result<std::vector<CreditAmount>> ParseGiven(const std::vector<std::string>& texts) {
-  WEIR_ASSIGN_OR_RETURN(const Amounts amounts, ParseAmounts(texts, ParseAmount));
+  WEIR_ASSIGN_OR_RETURN(const Amounts amounts, ParseAmounts(texts, ParseSignedAmount));
   std::vector<CreditAmount> given;
   for (const auto& [limit, tokens] : amounts) {
-    if (tokens == Tokens()) {
-      return Fail(Code::kInvalidArgument,
-                  fmt::format("'{}=0' adds nothing: write a number over 0", limit));
+    if (tokens <= Tokens()) {
+      return Fail(Code::kInvalidArgument, fmt::format("'{}={}' adds nothing: write a number over 0",
+                                                      limit, FormatTokens(tokens.milli())));
     }
     given.push_back({limit, tokens.milli()});
   }

@@ -50,6 +50,13 @@ Status CheckFolderOf(const std::string& file) {
                                              kSqliteScheme, file, folder.string()));
   }
   if (!IsMissing(folder)) return {};
+  if (file.starts_with('~')) {
+    return Fail(
+        Code::kNotFound,
+        fmt::format("{}{}: there is no folder {}: ~ is not expanded in a URL; write the path "
+                    "of the home folder, as in {}$HOME/...",
+                    kSqliteScheme, file, folder.string(), kSqliteScheme));
+  }
   return Fail(Code::kNotFound, fmt::format("{}{}: there is no folder {}; create it, or name "
                                            "another file",
                                            kSqliteScheme, file, folder.string()));

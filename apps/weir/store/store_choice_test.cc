@@ -100,6 +100,10 @@ TEST_F(StoreChoiceTest, U15AMistypedFolderIsNotAnEmptyStore) {
   EXPECT_THAT(ToOpen(url, Access::kWrite), HasSubstr("there is no folder"));
 }
 
+TEST_F(StoreChoiceTest, ATildeIsNotAHomeFolder) {
+  EXPECT_THAT(ToOpen("sqlite:~/a.db", Access::kWrite), HasSubstr("~ is not expanded in a URL"));
+}
+
 TEST_F(StoreChoiceTest, APathBelowAFileIsNotAnEmptyStore) {
   std::ofstream(folder_ / "file") << "text";
   const std::string url = "sqlite:" + (folder_ / "file/a.db");
