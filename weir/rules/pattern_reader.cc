@@ -19,7 +19,6 @@ constexpr std::string_view kEntryExample = "a key, '{key: value}' or '{key: pref
 /// Reads `value`, the value of `entry` in a pattern.
 Status ReadValue(const YamlChecks& checks, const YamlNode& value, EntryPattern& entry) {
   const std::string where = "the value of " + Quoted(entry.key);
-  if (value.kind == Kind::kNull) return {};  // any value
   if (value.kind == Kind::kMapping) {
     WEIR_RETURN_IF_ERROR(checks.ExpectKeys(value, where, kValueKeys));
     const YamlEntry* exact = Find(value, "exact");
@@ -30,7 +29,11 @@ Status ReadValue(const YamlChecks& checks, const YamlNode& value, EntryPattern& 
     if (entry.text.empty()) return {};
     return CheckRuleText(checks, *exact->value, "value", kMaxPatternText);
   }
-  WEIR_RETURN_IF_ERROR(checks.Expect(Kind::kScalar, value, where, "a text"));
+  // A null is a value that was forgotten, or that a template left empty. A rule for any value would
+  // apply to every request.
+  if (value.kind != Kind::kNull) {
+    WEIR_RETURN_IF_ERROR(checks.Expect(Kind::kScalar, value, where, "a text"));
+  }
   if (value.text.empty()) {
     return checks.Refuse(value.line, where + " is empty",
                          "the key alone for any value, or '{exact: \"\"}' for no value");
