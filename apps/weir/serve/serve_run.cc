@@ -151,7 +151,7 @@ class ServiceRun {
     const auto admin = server_.admin_addresses();
     if (!admin.empty()) process_.out << fmt::format("; metrics on {}", fmt::join(admin, ", "));
     process_.out << fmt::format("; store {}; {} rules\n", backend_.Describe(), rules) << std::flush;
-    if (rules == 0) Warn("service.no_rules", "without rules every request passes: give --rules");
+    if (rules == 0) WarnOfNoRules();
     if (backend_.Describe().starts_with("memory")) {
       Warn("service.memory_store",
            "each process counts by itself: several replicas admit the sum of their limits");
@@ -161,6 +161,7 @@ class ServiceRun {
   struct Loads {
     Counter ok;
     Counter failed;
+    bool is_refused = false;  ///< the last reading failed
   };
   Status RegisterLoads(const char* name, const char* help, const Loads& loads) {
     WEIR_RETURN_IF_ERROR(
@@ -186,6 +187,27 @@ class ServiceRun {
     context_.log().Write(LogLevel::kWarning, event, fields);
   }
 
+  void WarnOfNoRules() {
+    Warn("service.no_rules",
+         options_.rules.empty()
+             ? "without rules every request passes: give --rules"
+             : "without rules every request passes: " + options_.rules + " has none");
+  }
+
+  void NoteRefused(Loads& loads, std::string_view event, const Error& error) {
+    loads.failed.Add();
+    loads.is_refused = true;
+    Warn(event, error.message);
+  }
+
+  // The end of a refusal has the level of the refusal: a log that shows the one shows the other.
+  void NoteLoaded(Loads& loads, std::string_view event, const LogField& field) {
+    loads.ok.Add();
+    const LogLevel level = loads.is_refused ? LogLevel::kWarning : LogLevel::kInfo;
+    loads.is_refused = false;
+    context_.log().Write(level, event, {&field, 1});
+  }
+
   // A file that cannot be used keeps the rules in force, and is read again when it changes, and
   // after 10 s.
   void ReloadRules(Instant now, bool is_asked) {
@@ -193,14 +215,13 @@ class ServiceRun {
     auto rules = ReadRules(options_);
     if (!rules) {
       rules_file_.NoteFailure(now);
-      rules_loads_.failed.Add();
-      return Warn("service.rules_refused", rules.error().message);
+      return NoteRefused(rules_loads_, "service.rules_refused", rules.error());
     }
     rules_file_.Acknowledge();
-    rules_loads_.ok.Add();
-    const std::array fields = {LogField{"rules", static_cast<std::int64_t>(rules->rules().size())}};
+    const std::size_t count = rules->rules().size();
     server_.SetRules(*std::move(rules));
-    context_.log().Write(LogLevel::kInfo, "service.rules_loaded", fields);
+    NoteLoaded(rules_loads_, "service.rules_loaded", {"rules", static_cast<std::int64_t>(count)});
+    if (count == 0) WarnOfNoRules();
   }
 
   void ReloadTokens(Instant now, bool is_asked) {
@@ -208,14 +229,12 @@ class ServiceRun {
     auto tokens = ReadTokens(options_);
     if (!tokens) {
       tokens_file_.NoteFailure(now);
-      tokens_loads_.failed.Add();
-      return Warn("service.tokens_refused", tokens.error().message);
+      return NoteRefused(tokens_loads_, "service.tokens_refused", tokens.error());
     }
     tokens_file_.Acknowledge();
-    tokens_loads_.ok.Add();
-    const std::array fields = {LogField{"tokens", static_cast<std::int64_t>((*tokens)->size())}};
     server_.SetTokens(*tokens);
-    context_.log().Write(LogLevel::kInfo, "service.tokens_loaded", fields);
+    NoteLoaded(tokens_loads_, "service.tokens_loaded",
+               {"tokens", static_cast<std::int64_t>((*tokens)->size())});
   }
 
   void ReloadTls() {

@@ -43,6 +43,9 @@ class Reload(unittest.TestCase):
     def wait_for(self, service, capacity):
         engine.wait_until(lambda: self.capacity(service) == capacity, f"the capacity is {capacity}", 5)
 
+    def wait_for_log(self, service, text):
+        engine.wait_until(lambda: text in service.log(), f"the log has {text}", 5)
+
     def test_a_changed_file_is_read(self):
         with Served(WEIR, rules(5)) as service:
             self.assertEqual(self.capacity(service), 5)
@@ -67,6 +70,17 @@ class Reload(unittest.TestCase):
             self.assertEqual(self.capacity(service), 5)
             service.rules_file.write_text(rules(6))
             self.wait_for(service, 6)
+            # The end of a refusal is at the level of the refusal, which the default level shows.
+            self.wait_for_log(service, "warning service.rules_loaded rules=1")
+            service.rules_file.write_text(rules(7))
+            self.wait_for_log(service, "info service.rules_loaded rules=1")
+
+    def test_a_file_without_rules_is_a_warning(self):
+        with Served(WEIR, rules(5)) as service:
+            service.rules_file.write_text("domains: {edge: {rules: []}}")
+            self.wait_for_log(service, "info service.rules_loaded rules=0")
+            self.wait_for_log(service, "warning service.no_rules")
+            self.assertIn("rules.yaml has none", service.log())
 
     def test_the_links_of_a_config_map(self):
         with tempfile.TemporaryDirectory() as name:
