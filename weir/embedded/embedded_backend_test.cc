@@ -316,6 +316,49 @@ TEST_F(EmbeddedTest, AHardLinkToTheFileDoesNotLetASecondOwnerIn) {
   EXPECT_THAT(refused.error().message, HasSubstr("under another name of the file"));
 }
 
+// Fails if: decisions are counted in a file that the next start does not find.
+TEST_F(EmbeddedTest, AFileThatWasMovedFailsItsCommitsUntilItIsBack) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  client_.Commit();
+  std::filesystem::rename(client_.path(), folder_ / "moved.db");
+  ASSERT_TRUE(client_.Acquire({Take(acme, 2)})->admitted);
+  while (client_.backend().stats().commit_failures == 0 && client_.scheduler().RunNext()) continue;
+  const auto refused = client_.Acquire({Take(acme, 1)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr(client_.path() + ": was deleted, moved or replaced"));
+  std::filesystem::rename(folder_ / "moved.db", client_.path());
+  client_.Commit();
+  EXPECT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  ASSERT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme), 6000);
+}
+
+// Fails if: the owner of a deleted file removes the lock or the write-ahead log of its successor.
+TEST_F(EmbeddedTest, TheOwnerOfADeletedFileLeavesItsSuccessorAlone) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  for (const std::string suffix : {"", "-wal", "-shm", "-lock"}) {
+    std::filesystem::remove(client_.path() + suffix);
+  }
+  EmbeddedClient successor(client_.path());
+  ASSERT_TRUE(successor.Open());
+  ASSERT_TRUE(successor.Acquire({Take(acme, 4)})->admitted);
+  successor.Commit();
+  EXPECT_FALSE(client_.Close()) << "the change is in no file";
+  EmbeddedClient killed(successor.CopyAsKilled());
+  ASSERT_TRUE(killed.Open());
+  EXPECT_EQ(killed.Balance(acme), 6000);
+  const Status refused = EmbeddedClient(client_.path()).Open();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("in use by process"));
+}
+
 TEST_F(EmbeddedTest, U15WhatIsNoRegularFileIsRefusedAndNothingIsLeftBesideIt) {
   std::filesystem::create_directory(folder_ / "folder");
   std::filesystem::create_symlink("/dev/null", folder_ / "null");

@@ -166,8 +166,9 @@ FileLock::~FileLock() {
   // removed.
   if (inode_ >= 0) close(inode_);
   // The lock file is removed while it is locked. A process that opened it before gets a lock on a
-  // removed file, notices that by IsCurrent, and tries again.
-  unlink(path_.c_str());
+  // removed file, notices that by IsCurrent, and tries again. If a person has deleted the lock
+  // file, the one at the path is another owner's.
+  if (IsCurrent(path_, descriptor_)) unlink(path_.c_str());
   close(descriptor_);
 }
 

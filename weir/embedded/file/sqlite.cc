@@ -255,6 +255,16 @@ Result<std::string> Connection::QueryText(std::string_view sql) {
   return value;
 }
 
+Status Connection::CheckInPlace() const {
+  int has_moved = 0;  // stays 0 for a database in memory
+  sqlite3_file_control(state_->handle, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  if (has_moved == 0) return {};
+  return Fail(Code::kUnavailable,
+              fmt::format("{}: was deleted, moved or replaced while it is open; put it back, or "
+                          "restart this process",
+                          name()));
+}
+
 void Connection::WaitForOthers(std::chrono::milliseconds wait) {
   sqlite3_busy_timeout(state_->handle, static_cast<int>(wait.count()));
 }
@@ -276,6 +286,8 @@ void Connection::KeepWalOnClose(bool keep) {
 }
 
 Status Connection::Close() {
+  // SQLite would delete the write-ahead log at the path, which belongs to another file now.
+  if (!CheckInPlace()) KeepWalOnClose(true);
   const int result = sqlite3_close(state_->handle);
   if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
   state_->handle = nullptr;

@@ -79,9 +79,10 @@ class Connection {
   [[nodiscard]] Result<std::string> QueryText(std::string_view sql);
 
   /// Runs `body` between BEGIN and COMMIT, and rolls back if either fails. No other connection
-  /// writes meanwhile.
+  /// writes meanwhile. Returns the error of CheckInPlace, if any, and runs nothing then.
   template <class Body>
   [[nodiscard]] Status InTransaction(Body&& body) {
+    WEIR_RETURN_IF_ERROR(CheckInPlace());
     return Within("BEGIN IMMEDIATE", std::forward<Body>(body));
   }
   /// Runs `body`, which only reads and sees the file as of one moment.
@@ -89,6 +90,10 @@ class Connection {
   [[nodiscard]] Status InSnapshot(Body&& body) {
     return Within("BEGIN", std::forward<Body>(body));
   }
+
+  /// Returns kUnavailable if the path no longer leads to the file, which was deleted, moved or
+  /// replaced: its next opener would not find what is written to it.
+  [[nodiscard]] Status CheckInPlace() const;
 
   /// Sets how long to wait for other connections to the file. Initially there is no wait.
   void WaitForOthers(std::chrono::milliseconds wait);
