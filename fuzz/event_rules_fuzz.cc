@@ -33,8 +33,8 @@ void CheckEvent(std::string_view text) {
 void CheckMatch(const EventRules& rules, std::string_view event) {
   const auto matched = MatchEvent(rules, event, kNow);
   if (!matched) return RequireRefusal(matched.error());
-  if (!*matched) return;
-  const EndedResource& ended = **matched;
+  if (!matched->ended) return;
+  const EndedResource& ended = *matched->ended;
   Require(CheckResourceId(ended.resource_id).has_value(), "a store takes the id");
   Require(ended.ended_at <= kNow, "nothing ends after now");
 }
@@ -54,7 +54,7 @@ void CheckAsPattern(std::string_view text, std::string_view event) {
   const auto matched = MatchEvent(*one, event, kNow);
   const auto again = MatchEvent(*other, event, kNow);
   Require(matched.has_value() == again.has_value(), "the event is the same");
-  Require(!matched || matched->has_value() == again->has_value(), "so is the answer");
+  Require(!matched || matched->ended.has_value() == again->ended.has_value(), "so is the answer");
 }
 
 void CheckInput(std::string_view text) {

@@ -7,7 +7,8 @@ namespace {
 
 constexpr const char kEvents[] = "weir_events_total";
 constexpr const char kEventsHelp[] =
-    "Events that were taken: bad are none, ends say that a resource has ended, others say nothing.";
+    "Events that were taken: bad are none, ends say that a resource has ended, without_id lack the "
+    "id of their rule, others say nothing.";
 constexpr const char kEnds[] = "weir_events_ends_total";
 constexpr const char kEndsHelp[] =
     "Ends of resources, by what became of them: released, unknown (nothing was bound to them), "
@@ -35,8 +36,11 @@ constexpr std::array kReleaserRows = {
                 [](const EventReleaserStats& s) { return s.bad; }},
     ReleaserRow{kEvents, kEventsHelp, "kind", "end",
                 [](const EventReleaserStats& s) { return s.matched; }},
-    ReleaserRow{kEvents, kEventsHelp, "kind", "other",
-                [](const EventReleaserStats& s) { return s.seen - s.bad - s.matched; }},
+    ReleaserRow{kEvents, kEventsHelp, "kind", "without_id",
+                [](const EventReleaserStats& s) { return s.without_id; }},
+    ReleaserRow{
+        kEvents, kEventsHelp, "kind", "other",
+        [](const EventReleaserStats& s) { return s.seen - s.bad - s.matched - s.without_id; }},
     ReleaserRow{kEnds, kEndsHelp, "outcome", "released",
                 [](const EventReleaserStats& s) { return s.release.released; }},
     ReleaserRow{kEnds, kEndsHelp, "outcome", "unknown",

@@ -34,7 +34,8 @@ TEST(EventMetrics, EachNumberHasItsName) {
   store.faults.assign(1, {Code::kPermissionDenied, "no"});
   for (const auto& body :
        {ClusterEvent("j-0"), ClusterEvent("j-1"), ClusterEvent("j-2"), ClusterEvent("j-3"),
-        std::string("hello"), std::string(R"({"source":"aws.ec2"})")}) {
+        std::string("hello"), std::string(R"({"source":"aws.ec2"})"),
+        std::string(R"({"source":"aws.emr"})")}) {
     queue.Send(body);
   }
   queue.FailAt(3, /*lost=*/false);  // the first deletion, which follows a receive and a hiding
@@ -43,11 +44,12 @@ TEST(EventMetrics, EachNumberHasItsName) {
   const std::string text = registry.Text();
   for (const char* line :
        {"weir_events_total{kind=\"bad\"} 1", "weir_events_total{kind=\"end\"} 5",
-        "weir_events_total{kind=\"other\"} 1", "weir_events_ends_total{outcome=\"released\"} 1",
+        "weir_events_total{kind=\"other\"} 1", "weir_events_total{kind=\"without_id\"} 1",
+        "weir_events_ends_total{outcome=\"released\"} 1",
         "weir_events_ends_total{outcome=\"failed\"} 1", "weir_events_slots_released_total 2",
-        "weir_events_pending 3", "weir_events_messages_total{fate=\"received\"} 6",
+        "weir_events_pending 3", "weir_events_messages_total{fate=\"received\"} 7",
         "weir_events_messages_total{fate=\"deleted\"} 1",
-        "weir_events_messages_total{fate=\"not_deleted\"} 1",
+        "weir_events_messages_total{fate=\"not_deleted\"} 2",
         "weir_events_messages_total{fate=\"bad\"} 1",
         "weir_events_messages_total{fate=\"failed\"} 1",
         "weir_events_queue_errors_total{call=\"delete\"} 1",

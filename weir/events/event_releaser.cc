@@ -1,7 +1,10 @@
 #include "weir/events/event_releaser.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "weir/base/mutex.h"
@@ -48,6 +51,10 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
   Result<std::optional<EndedResource>> MatchAndCount(std::string_view event,
                                                      std::optional<UnixMillis> sent);
 
+  /// Returns whether this is the first event that lacks the id of its rule.
+  bool CountMatch(const EventMatch& match);
+  void LogWithoutId(std::size_t rule);
+
   // Called by tasks of the scheduler only.
 
   /// Adds a matched end to the plan.
@@ -74,6 +81,7 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
   mutable Mutex mutex_;
   Plan plan_ WEIR_GUARDED_BY(mutex_);
   EventReleaserStats stats_ WEIR_GUARDED_BY(mutex_);
+  std::set<std::size_t> rules_without_id_ WEIR_GUARDED_BY(mutex_);  ///< those that were logged
 
   // Used by tasks of the scheduler only.
   std::map<Plan::Ticket, EventProgress> taken_;  ///< the ends that are taken and not over
@@ -94,16 +102,38 @@ Result<std::optional<EndedResource>> EventReleaser::State::MatchAndCount(
   const UnixMillis wall = scheduler_.clock().WallNow();
   const UnixMillis now = backend_.OwnTime().value_or(wall);
   auto matched = MatchEvent(rules_, event, std::min(sent.value_or(wall), wall));
-  if (matched && *matched) {
-    EndedResource& ended = **matched;
-    ended.ended_at = now - (wall - ended.ended_at);
-    ended.remember_until = now + options_.remember;
+  if (!matched) {
+    const MutexLock lock(mutex_);
+    ++stats_.seen;
+    ++stats_.bad;
+    return Fail(std::move(matched.error()));
   }
+  if (auto& ended = matched->ended) {
+    ended->ended_at = now - (wall - ended->ended_at);
+    ended->remember_until = now + options_.remember;
+  }
+  if (CountMatch(*matched)) LogWithoutId(*matched->without_id);
+  return std::move(matched->ended);
+}
+
+bool EventReleaser::State::CountMatch(const EventMatch& match) {
   const MutexLock lock(mutex_);
   ++stats_.seen;
-  if (!matched) ++stats_.bad;
-  if (matched && *matched) ++stats_.matched;
-  return matched;
+  if (match.ended) ++stats_.matched;
+  if (!match.without_id) return false;
+  ++stats_.without_id;
+  return rules_without_id_.insert(*match.without_id).second;
+}
+
+// A path with a typing error leads to no id in any event, and nothing else would show it.
+void EventReleaser::State::LogWithoutId(std::size_t rule) {
+  const std::string path = fmt::format("{}", fmt::join(rules_.rules[rule].id, "."));
+  constexpr std::string_view kMessage =
+      "the rule's conditions hold for an event that has no number or text at the path of its id; "
+      "expected the path in the event, with its upper and lower case";
+  const LogField fields[] = {
+      {"rule", static_cast<std::int64_t>(rule + 1)}, {"path", path}, {"message", kMessage}};
+  log_.Write(LogLevel::kWarning, "events.without_id", fields);
 }
 
 void EventReleaser::State::Take(std::string_view event, std::optional<UnixMillis> sent,

@@ -26,8 +26,8 @@ struct EventReleaserOptions {
   std::uint64_t seed = 0;            ///< the seed of the waits between tries
   /// Receives resources that were not released. Called on the scheduler's thread; may be empty.
   std::function<void(const UnreleasedResource&)> unreleased{};
-  /// Receives an event for each release and each resource without one (docs/design/log.md). Must
-  /// outlive the releaser. May be null.
+  /// Receives an event for each release, each resource without one, and the first event that lacks
+  /// the id of a rule (docs/design/log.md). Must outlive the releaser. May be null.
   Log* log = nullptr;
 };
 
@@ -35,6 +35,8 @@ struct EventReleaserStats {
   std::uint64_t seen = 0;     ///< texts that were taken
   std::uint64_t bad = 0;      ///< texts that are not events, or whose id no store accepts
   std::uint64_t matched = 0;  ///< events that report that a resource has ended
+  /// Events to which no rule applies because there is no id at the rule's path (EventMatch).
+  std::uint64_t without_id = 0;
   ReleaseStats release;
 };
 

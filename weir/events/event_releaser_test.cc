@@ -98,6 +98,18 @@ TEST_F(EventReleaserTest, AnEventThatNoRuleMatchesMayBeForgotten) {
   EXPECT_EQ(releaser_->stats().matched, 0U);
 }
 
+// Fails if: each of a rule's events is logged, or none.
+TEST_F(EventReleaserTest, TheFirstEventThatLacksTheIdOfARuleIsLogged) {
+  RecordingLog log;
+  Make({.log = &log});
+  for (int i = 0; i < 3; ++i) Take(R"({"source":"aws.emr","detail":{"clusterID":"j-1"}})");
+  EXPECT_TRUE(Last());
+  EXPECT_THAT(log.lines(), ElementsAre(testing::StartsWith(
+                               "warning events.without_id rule=1 path=detail.clusterId message=")));
+  EXPECT_EQ(releaser_->stats().without_id, 3U);
+  EXPECT_EQ(releaser_->stats().matched, 0U);
+}
+
 TEST_F(EventReleaserTest, WhatIsNoEventIsToldSo) {
   Take("hello");
   ASSERT_FALSE(Last());

@@ -156,19 +156,24 @@ Result<EventRules> ReadEventRules(std::string_view text, std::string_view file_n
   return RulesReader(file_name).ReadFile(tree.root);
 }
 
-Result<std::optional<EndedResource>> MatchEvent(const EventRules& rules, std::string_view event,
-                                                UnixMillis now) {
+Result<EventMatch> MatchEvent(const EventRules& rules, std::string_view event, UnixMillis now) {
+  EventMatch match;
   WEIR_ASSIGN_OR_RETURN(const json read, ReadEvent(event));
   for (const EventRule* rule : RulesFor(rules, read)) {
     if (rule->pattern && !Matches(*rule->pattern, read)) continue;
     if (rule->when && !Holds(*rule->when, read)) continue;
     if (rule->extra_test && !rule->extra_test(read.dump())) continue;
     std::string id = IdAt(read, rule->id);
-    if (id.empty()) continue;
+    if (id.empty()) {
+      if (!match.without_id) match.without_id = static_cast<std::size_t>(rule - rules.rules.data());
+      continue;
+    }
     WEIR_RETURN_IF_ERROR(CheckResourceId(id));
-    return EndedResource{.resource_id = std::move(id), .ended_at = EndOf(read, now)};
+    return EventMatch{
+        .ended = EndedResource{.resource_id = std::move(id), .ended_at = EndOf(read, now)},
+        .without_id = {}};
   }
-  return std::nullopt;
+  return match;
 }
 
 }  // namespace weir

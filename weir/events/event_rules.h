@@ -31,11 +31,18 @@ struct EventRules {
   std::vector<EventRule> rules;
 };
 
+/// What an event reports by the rules.
+struct EventMatch {
+  std::optional<EndedResource> ended;  ///< nullopt: no rule applies
+  /// If no rule applies: the first rule whose conditions hold and whose `id` leads to no id, as an
+  /// index of EventRules::rules.
+  std::optional<std::size_t> without_id;
+};
+
 /// Parses a file of rules. Errors are kInvalidArgument in the form of ParseYaml.
 Result<EventRules> ReadEventRules(std::string_view text, std::string_view file_name);
 
-/// Returns the resource that has ended according to the event, or nullopt if the event reports no
-/// end.
+/// Returns the resource that has ended according to the event.
 ///
 /// Of the rules for the event's source, those that name its detail-type are evaluated or, if there
 /// are none, those that name no detail-type. The first of these rules applies whose conditions hold
@@ -47,7 +54,6 @@ Result<EventRules> ReadEventRules(std::string_view text, std::string_view file_n
 /// `ended_at` is `now`. Fails with kInvalidArgument if the text is not an event (event_json.h), or
 /// if no store accepts the id (CheckResourceId in store/reservation/reservation_checks.h), to which
 /// no slot can be bound.
-Result<std::optional<EndedResource>> MatchEvent(const EventRules& rules, std::string_view event,
-                                                UnixMillis now);
+Result<EventMatch> MatchEvent(const EventRules& rules, std::string_view event, UnixMillis now);
 
 }  // namespace weir

@@ -43,8 +43,8 @@ TEST(EventRules, R15AnIdIsWhatAStoreTakes) {
     const auto matched = MatchEvent(ClusterRule(), ClusterEvent(id), kNow);
     if (id.size() == 1024U) {
       ASSERT_TRUE(matched);
-      ASSERT_TRUE(*matched);
-      EXPECT_TRUE(CheckResourceId((*matched)->resource_id));
+      ASSERT_TRUE(matched->ended);
+      EXPECT_TRUE(CheckResourceId(matched->ended->resource_id));
       continue;
     }
     ASSERT_FALSE(matched) << id.size();
@@ -57,6 +57,24 @@ TEST(EventRules, R15AnIdIsWhatAStoreTakes) {
 TEST(EventRules, AnEventWithoutTheIdEndsNothing) {
   EXPECT_EQ(EndedId(ClusterRule(), R"({"source":"aws.emr"})"), "");
   EXPECT_EQ(EndedId(ClusterRule(), R"({"source":"aws.emr","detail":"j-1"})"), "");
+}
+
+// Fails if: a rule with a typing error in its id's path is silent, or a rule that does not apply
+// for another reason is named.
+TEST(EventRules, TheRuleWhoseIdIsMissingIsNamed) {
+  const EventRules rules = Rules(
+      "rules:\n"
+      "  - {source: aws.emr, id: detail.clusterId, pattern: {detail.state: [TERMINATED]}}\n"
+      "  - {source: aws.emr, id: detail.clusterID}\n"
+      "  - {source: aws.emr, id: detail.jobId}\n");
+  const auto without_id = [&](std::string_view event) {
+    const auto matched = MatchEvent(rules, event, kNow);
+    return matched ? matched->without_id : std::nullopt;
+  };
+  EXPECT_EQ(without_id(ClusterEvent("j-1")), 1U);
+  EXPECT_EQ(without_id(ClusterEvent("j-1", kTerminated)), std::nullopt);
+  EXPECT_EQ(without_id(R"({"source":"aws.emr","detail":{"jobId":1}})"), std::nullopt);
+  EXPECT_EQ(without_id(R"({"source":"aws.ec2"})"), std::nullopt);
 }
 
 TEST(EventRules, AnEventOfAnotherSourceEndsNothing) {
@@ -209,7 +227,7 @@ UnixMillis EndOf(std::string_view time) {
   const auto event =
       fmt::format(R"({{"source":"aws.emr","detail":{{"clusterId":"j"}},"time":{}}})", time);
   const auto matched = MatchEvent(ClusterRule(), event, kNow);
-  return matched && *matched ? (*matched)->ended_at : UnixMillis{-1};
+  return matched && matched->ended ? matched->ended->ended_at : UnixMillis{-1};
 }
 
 // EventBridge's times have whole seconds. A resource may have been claimed in the second in which
@@ -235,8 +253,8 @@ TEST(EventRules, WithoutATimeItIsNow) {
 
 TEST(EventRules, WhatEndedIsNotRememberedUnlessSomebodySaysHowLong) {
   const auto matched = MatchEvent(ClusterRule(), ClusterEvent("j"), kNow);
-  ASSERT_TRUE(matched && *matched);
-  EXPECT_EQ((*matched)->remember_until, UnixMillis{0});
+  ASSERT_TRUE(matched && matched->ended);
+  EXPECT_EQ(matched->ended->remember_until, UnixMillis{0});
 }
 
 // Fails if: the time to read an event is quadratic in the number of its objects (40 s for this

@@ -9,14 +9,20 @@ namespace weir::app {
 namespace {
 
 Json NumbersOf(const EventReleaserStats& stats) {
-  return {{"seen", stats.seen},           {"bad", stats.bad},
-          {"matched", stats.matched},     {"released", stats.release.released},
-          {"slots", stats.release.slots}, {"failed", stats.release.failed + stats.release.refused}};
+  return {{"seen", stats.seen},
+          {"bad", stats.bad},
+          {"matched", stats.matched},
+          {"without_id", stats.without_id},
+          {"released", stats.release.released},
+          {"slots", stats.release.slots},
+          {"failed", stats.release.failed + stats.release.refused}};
 }
 
 std::string TextOf(const EventReleaserStats& stats) {
-  return fmt::format("{} events, {} of them no events; {} tell of an end, {} slots released\n",
-                     stats.seen, stats.bad, stats.matched, stats.release.slots);
+  return fmt::format(
+      "{} events, {} of them no events; {} tell of an end, {} lack an id, {} slots "
+      "released\n",
+      stats.seen, stats.bad, stats.matched, stats.without_id, stats.release.slots);
 }
 
 Result<std::string> MetricsOf(const EventReading& reading) {

@@ -29,7 +29,7 @@ inline EventRules ClusterRule(std::string_view lines = "") {
 inline std::string EndedId(const EventRules& rules, std::string_view event) {
   const auto matched = MatchEvent(rules, event, kNow);
   EXPECT_TRUE(matched.has_value()) << matched.error().message;
-  return matched && *matched ? (*matched)->resource_id : "";
+  return matched && matched->ended ? matched->ended->resource_id : "";
 }
 
 /// Returns an event of EMR about this cluster, with additional members of its detail.
