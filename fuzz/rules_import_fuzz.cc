@@ -29,7 +29,7 @@ void CheckImport(std::string_view text, const Result<rules::ImportedRules>& impo
   CheckNotes(*imported);
   std::size_t limits = 0;
   for (const rules::Rule& rule : imported->rules) limits += rule.limits.size();
-  Require(limits <= imported->limits, "no limit is invented");
+  Require(limits + imported->limits_left_out <= imported->limits, "no limit is invented");
   const std::string made = rules::FormatRules(imported->rules);
   if (made.size() > kLongestText) return;
   const auto set = rules::ParseRules(made, "made");

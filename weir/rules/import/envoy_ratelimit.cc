@@ -49,6 +49,8 @@ class EnvoyReader {
   Status ReadDescriptor(const SiblingEntries& siblings, std::size_t index);
   /// Reads the key and value. Returns nothing if no pattern is their counterpart.
   Result<std::optional<EntryPattern>> ReadEnvoyEntry(const YamlNode& node);
+  /// Reports these descriptors, and all limits that are in them and below them.
+  void LeaveOutDescriptors(int line, std::string what, std::vector<const YamlNode*> descriptors);
   void ReadShareThreshold(const YamlNode& node, EntryPattern& entry);
   /// Adds the rule of a descriptor that has a rate limit.
   Status AddRule(const YamlNode& descriptor, const YamlNode& rate_limit);
@@ -65,6 +67,7 @@ class EnvoyReader {
   std::string domain_;
   std::vector<EntryPattern> path_;
   std::size_t visited_ = 0;
+  std::size_t visited_left_out_ = 0;
 };
 
 Result<ImportedRules> EnvoyReader::Read(const YamlNode& root) {
@@ -86,7 +89,8 @@ Status EnvoyReader::ReadList(const YamlNode& list) {
   WEIR_RETURN_IF_ERROR(
       checks_.Expect(NodeKind::kSequence, list, "descriptors", "a list of descriptors"));
   if (path_.size() == kMaxPatternEntries && !list.elements.empty()) {
-    out_.LeaveOut(list.line, fmt::format("descriptors below {} others", kMaxPatternEntries));
+    LeaveOutDescriptors(list.line, fmt::format("descriptors below {} others", kMaxPatternEntries),
+                        list.elements);
     return {};
   }
   SiblingEntries siblings;
@@ -109,7 +113,7 @@ Status EnvoyReader::AddSibling(const YamlNode& node, SiblingEntries& siblings) {
   }
   WEIR_ASSIGN_OR_RETURN(const auto entry, ReadEnvoyEntry(node));
   if (!entry || siblings.Add(node, *entry)) return {};
-  out_.LeaveOut(node.line, fmt::format("{} is listed twice", TextOf(*entry)));
+  LeaveOutDescriptors(node.line, fmt::format("{} is listed twice", TextOf(*entry)), {&node});
   return {};
 }
 
@@ -131,12 +135,33 @@ Result<std::optional<EntryPattern>> EnvoyReader::ReadEnvoyEntry(const YamlNode& 
   // WiderThan tries each length of a text, so the length must be checked before.
   if (fault.empty()) fault = FaultOfEntry(entry);
   if (!fault.empty()) {
-    out_.LeaveOut(node.line, std::move(fault));
+    LeaveOutDescriptors(node.line, std::move(fault), {&node});
     return std::optional<EntryPattern>();
   }
   WEIR_ASSIGN_OR_RETURN(const bool is_shared, ReadFlag(node, "share_threshold"));
   if (is_shared) ReadShareThreshold(node, entry);
   return std::optional(std::move(entry));
+}
+
+// The walk is bounded, because aliases may unfold to any number of descriptors.
+void EnvoyReader::LeaveOutDescriptors(int line, std::string what,
+                                      std::vector<const YamlNode*> descriptors) {
+  std::size_t limits = 0;
+  while (!descriptors.empty() && visited_left_out_ < kMaxRules) {
+    ++visited_left_out_;
+    const YamlNode& node = *descriptors.back();
+    descriptors.pop_back();
+    if (Find(node, "rate_limit") != nullptr) ++limits;
+    const YamlEntry* const below = Find(node, "descriptors");
+    if (below == nullptr) continue;
+    for (const YamlNode* one : below->value->elements) {
+      if (descriptors.size() < kMaxRules) descriptors.push_back(one);
+    }
+  }
+  if (limits == 0) return out_.LeaveOut(line, std::move(what));
+  if (limits > 1) what += fmt::format(" ({} limits in all)", limits);
+  out_.CountLimits(limits);
+  out_.LeaveOutLimits(line, std::move(what), limits);
 }
 
 void EnvoyReader::ReadShareThreshold(const YamlNode& node, EntryPattern& entry) {
@@ -159,7 +184,7 @@ Status EnvoyReader::ReadDescriptor(const SiblingEntries& siblings, std::size_t i
     // The service finds this descriptor, which has no limit, and ignores the limits of wider ones.
     Rule unlimited_rule = RuleAt(*node);
     unlimited_rule.unlimited = true;
-    out_.Add(std::move(unlimited_rule));
+    out_.Add(std::move(unlimited_rule), /*limits=*/0);
   } else if (children == nullptr) {
     out_.Remark(node->line, fmt::format("{} has no rate limit and no effect", TextOf(entry)));
   }
@@ -172,7 +197,7 @@ Status EnvoyReader::ReadDescriptor(const SiblingEntries& siblings, std::size_t i
 Status EnvoyReader::AddRule(const YamlNode& descriptor, const YamlNode& rate_limit) {
   WEIR_RETURN_IF_ERROR(
       checks_.Expect(NodeKind::kMapping, rate_limit, "rate_limit", "a mapping with unit"));
-  out_.CountLimit();
+  out_.CountLimits(1);
   ReportKeys(rate_limit, kRateLimitKeys, out_);
   constexpr std::array<std::string_view, 2> kScalars = {"unit", "name"};
   WEIR_RETURN_IF_ERROR(ExpectScalars(checks_, rate_limit, kScalars));
@@ -187,7 +212,7 @@ Status EnvoyReader::AddRule(const YamlNode& descriptor, const YamlNode& rate_lim
   } else {
     for (EntryPattern& entry : rule.match) entry.shared = false;
   }
-  out_.Add(std::move(rule));
+  out_.Add(std::move(rule), /*limits=*/1);
   return {};
 }
 
@@ -205,8 +230,10 @@ Result<bool> EnvoyReader::ReadQuota(const YamlNode& rate_limit, Rule& rule) {
                         ReadWhole(checks_, rate_limit, {"unit_multiplier", kMost, 1}));
   const auto max_multiplier = static_cast<std::uint64_t>(kMaxPeriodMillis / *millis);
   if (multiplier < 1 || multiplier > max_multiplier) {
-    out_.LeaveOut(rate_limit.line, fmt::format("a limit over {} x {}: a period is at most 366 days",
-                                               multiplier, Printable(unit)));
+    out_.LeaveOutLimits(rate_limit.line,
+                        fmt::format("a limit over {} x {}: a period is at most 366 days",
+                                    multiplier, Printable(unit)),
+                        1);
     return false;
   }
   const std::int64_t period = *millis * static_cast<std::int64_t>(multiplier);

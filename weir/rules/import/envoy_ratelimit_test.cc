@@ -219,7 +219,37 @@ descriptors:
                   "7: left out: the wildcard 'k*' over keys",
                   "8: left out: the wildcard 'x**' has a '*' before its end",
                   HasSubstr("9: left out: key 'c\\x01' has"), "10: left out: a=* is listed twice"));
-  EXPECT_EQ(imported.left_out, 8U);
+  EXPECT_EQ(imported.limits, 5U);
+  EXPECT_EQ(imported.limits_left_out, 4U);
+  EXPECT_EQ(imported.parts_left_out, 4U);
+  EXPECT_EQ(imported.rules.size(), 1U);
+}
+
+// Fails if: the limits below a descriptor that is left out are not counted, or a limit is neither
+// in a rule nor left out.
+TEST(EnvoyRatelimitImport, TheLimitsBelowADescriptorThatIsLeftOutAreLeftOut) {
+  const auto imported = ImportEnvoy(R"(domain: d
+descriptors:
+  - key: a
+    value: "*/x"
+    rate_limit: {unit: second, requests_per_unit: 1}
+    descriptors:
+      - {key: b, rate_limit: {unit: second, requests_per_unit: 1}}
+  - {key: a, rate_limit: {unit: second, requests_per_unit: 1}}
+  - key: a
+    descriptors: [{key: b, rate_limit: {unit: second, requests_per_unit: 1}}]
+  - {key: c, rate_limit: {unit: year, unit_multiplier: 2, requests_per_unit: 1}}
+  - {key: c, value: "*x"}
+)");
+  EXPECT_THAT(
+      NotesOf(imported),
+      ElementsAre("3: left out: the wildcard '*/x' has a '*' before its end (2 limits in all)",
+                  "9: left out: a=* is listed twice",
+                  "11: left out: a limit over 2 x year: a period is at most 366 days",
+                  "12: left out: the wildcard '*x' has a '*' before its end"));
+  EXPECT_EQ(imported.limits, 5U);
+  EXPECT_EQ(imported.limits_left_out, 4U);
+  EXPECT_EQ(imported.parts_left_out, 1U);
   EXPECT_EQ(imported.rules.size(), 1U);
 }
 

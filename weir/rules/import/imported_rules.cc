@@ -42,14 +42,27 @@ std::string FaultOfEntry(const EntryPattern& entry) {
   return FaultOfText("value", entry.text, kMaxPatternText - 1);
 }
 
-void ImportCollector::Add(Rule rule) {
+void ImportCollector::LeaveOut(int line, std::string what) {
+  ++imported_.parts_left_out;
+  AddNote({line, true, std::move(what)});
+}
+
+void ImportCollector::LeaveOutLimits(int line, std::string what, std::size_t limits) {
+  imported_.limits_left_out += limits;
+  AddNote({line, true, std::move(what)});
+}
+
+void ImportCollector::Add(Rule rule, std::size_t limits) {
   if (rule.name.empty()) rule.name = DefaultName(rule);
   std::string fault = FaultOf(rule);
   text_bytes_ += TextBytesOf(rule);
   if (text_bytes_ > kMaxRulesText)
     fault = fmt::format("more than {} bytes of texts", kMaxRulesText);
   if (imported_.rules.size() == kMaxRules) fault = fmt::format("more than {} rules", kMaxRules);
-  if (!fault.empty()) return LeaveOut(rule.line, std::move(fault));
+  if (!fault.empty()) {
+    return limits == 0 ? LeaveOut(rule.line, std::move(fault))
+                       : LeaveOutLimits(rule.line, std::move(fault), limits);
+  }
   for (const Limit& limit : rule.limits) rule.amounts.push_back({limit.name, 1});
   if (!rule.unlimited) {
     rule.entity = OwnEntity(rule.match);
@@ -59,7 +72,6 @@ void ImportCollector::Add(Rule rule) {
 }
 
 void ImportCollector::AddNote(ImportNote note) {
-  if (note.is_left_out) ++imported_.left_out;
   if (imported_.notes.size() == kMaxImportNotes) {
     ++imported_.notes_away;
     return;

@@ -22,9 +22,10 @@ inline constexpr std::size_t kMaxImportNotes = 1000;
 struct ImportedRules {
   std::vector<Rule> rules;  ///< valid for ParseRules
   std::vector<ImportNote> notes;
-  std::size_t limits = 0;      ///< limits that the imported file has
-  std::size_t left_out = 0;    ///< notes with is_left_out, including those beyond kMaxImportNotes
-  std::size_t notes_away = 0;  ///< notes beyond kMaxImportNotes
+  std::size_t limits = 0;           ///< limits that the imported file has
+  std::size_t limits_left_out = 0;  ///< those of them that no rule has
+  std::size_t parts_left_out = 0;   ///< other parts of the file that are left out
+  std::size_t notes_away = 0;       ///< notes beyond kMaxImportNotes
 };
 
 /// Returns why a rules file cannot have the key or the text of this entry; empty if it can.
@@ -33,15 +34,18 @@ std::string FaultOfEntry(const EntryPattern& entry);
 /// Collects rules and notes within the bounds of a rules file.
 class ImportCollector {
  public:
-  void CountLimit() { ++imported_.limits; }
-  /// Reports a part of the file that has no counterpart.
-  void LeaveOut(int line, std::string what) { AddNote({line, true, std::move(what)}); }
+  void CountLimits(std::size_t limits) { imported_.limits += limits; }
+  /// Reports a part of the file that has no counterpart, and is no limit.
+  void LeaveOut(int line, std::string what);
+  /// Reports limits that no rule has. `limits` is 0 for a further reason of one limit.
+  void LeaveOutLimits(int line, std::string what, std::size_t limits);
   /// Reports a difference of behaviour.
   void Remark(int line, std::string what) { AddNote({line, false, std::move(what)}); }
 
   /// Adds a rule, or reports why a rules file cannot have it. Add completes the rule's name,
-  /// amounts and bucket. REQUIRES: no prefix of the pattern has a '*'.
-  void Add(Rule rule);
+  /// amounts and bucket. `limits` are the limits of the file that the rule stands for. REQUIRES: no
+  /// prefix of the pattern has a '*'.
+  void Add(Rule rule, std::size_t limits);
   /// Returns the rules; callers may change their limits.
   std::vector<Rule>& rules() { return imported_.rules; }
 

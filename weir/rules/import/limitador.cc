@@ -58,13 +58,15 @@ class LimitadorReader {
   Status ReadLimit(const YamlNode& node);
   Result<std::vector<const YamlNode*>> ReadTexts(const YamlNode& node, std::string_view key) const;
   /// Reads conditions and variables into the pattern. Returns false if no pattern is their
-  /// counterpart.
+  /// counterpart, and reports each part for which there is none.
   Result<bool> ReadEntries(const YamlNode& node, Rule& rule);
-  Result<bool> ReadConditions(const YamlNode& node, Rule& rule);
-  Result<bool> ReadVariables(const YamlNode& node, Rule& rule);
-  /// Adds an entry. Returns false if the rule would need entries of two descriptors, or two values
-  /// of one key.
-  bool AddEntry(int line, const DescriptorPath& path, const std::string* value, Rule& rule);
+  Status ReadConditions(const YamlNode& node, Rule& rule);
+  Status ReadVariables(const YamlNode& node, Rule& rule);
+  /// Reports why the current limit is left out. It is counted once.
+  void LeaveOutLimit(int line, std::string what);
+  /// Adds an entry, or leaves the limit out if the rule would need entries of two descriptors, or
+  /// two values of one key.
+  void AddEntry(int line, const DescriptorPath& path, const std::string* value, Rule& rule);
   /// Adds the limit to the rule of the same pattern, or as a new rule.
   void AddLimit(const YamlNode& node, Rule rule, const Quota& quota);
   std::string NameForLimit(const YamlNode& node, const std::vector<Limit>& limits);
@@ -73,6 +75,7 @@ class LimitadorReader {
   YamlChecks checks_;
   ImportCollector out_;
   std::optional<std::uint32_t> index_;  ///< of the descriptor of the current limit
+  bool is_left_out_ = false;            ///< the current limit
   TextMap<std::size_t> rules_;          ///< by IdentityOf
 };
 
@@ -89,7 +92,8 @@ Result<ImportedRules> LimitadorReader::Read(const YamlNode& root) {
 
 Status LimitadorReader::ReadLimit(const YamlNode& node) {
   WEIR_RETURN_IF_ERROR(checks_.Expect(NodeKind::kMapping, node, "a limit", kLimitadorExample));
-  out_.CountLimit();
+  out_.CountLimits(1);
+  is_left_out_ = false;
   ReportKeys(node, kLimitadorKeys, out_);
   constexpr std::array<std::string_view, 2> kScalars = {"namespace", "name"};
   WEIR_RETURN_IF_ERROR(ExpectScalars(checks_, node, kScalars));
@@ -105,7 +109,7 @@ Status LimitadorReader::ReadLimit(const YamlNode& node) {
   if (!has_entries) return {};
   if (seconds < 1 || seconds > static_cast<std::uint64_t>(kMaxPeriodMillis / 1000) ||
       tokens > static_cast<std::uint64_t>(kMaxMillitokens / kMillitokens)) {
-    out_.LeaveOut(node.line,
+    LeaveOutLimit(node.line,
                   fmt::format("{} in {} s: a rule has at most 10^13 tokens in 1 s to 366 "
                               "days",
                               tokens, seconds));
@@ -137,15 +141,15 @@ Result<std::vector<const YamlNode*>> LimitadorReader::ReadTexts(const YamlNode& 
 
 Result<bool> LimitadorReader::ReadEntries(const YamlNode& node, Rule& rule) {
   index_.reset();
-  WEIR_ASSIGN_OR_RETURN(const bool has_conditions, ReadConditions(node, rule));
-  WEIR_ASSIGN_OR_RETURN(const bool has_variables, ReadVariables(node, rule));
-  if (!has_conditions || !has_variables) return false;
+  WEIR_RETURN_IF_ERROR(ReadConditions(node, rule));
+  WEIR_RETURN_IF_ERROR(ReadVariables(node, rule));
+  if (is_left_out_) return false;
   if (rule.match.size() > kMaxPatternEntries) {
-    out_.LeaveOut(node.line, fmt::format("a limit on {} entries", rule.match.size()));
+    LeaveOutLimit(node.line, fmt::format("a limit on {} entries", rule.match.size()));
     return false;
   }
   if (rule.match.empty()) {
-    out_.LeaveOut(node.line, "a limit on all requests of a namespace, with any descriptors");
+    LeaveOutLimit(node.line, "a limit on all requests of a namespace, with any descriptors");
     return false;
   }
   if (rule.match.size() > 1) {
@@ -161,57 +165,60 @@ Result<bool> LimitadorReader::ReadEntries(const YamlNode& node, Rule& rule) {
   return true;
 }
 
-Result<bool> LimitadorReader::ReadConditions(const YamlNode& node, Rule& rule) {
+Status LimitadorReader::ReadConditions(const YamlNode& node, Rule& rule) {
   WEIR_ASSIGN_OR_RETURN(const auto conditions, ReadTexts(node, "conditions"));
   for (const YamlNode* condition : conditions) {
     const auto all = ParseConjunction(condition->text);
     if (!all) {
-      out_.LeaveOut(condition->line,
+      LeaveOutLimit(condition->line,
                     fmt::format("a limit with the condition {}", Quoted(condition->text)));
-      return false;
+      continue;
     }
     for (const auto& [path, value] : *all) {
-      if (!AddEntry(condition->line, path, &value, rule)) return false;
+      AddEntry(condition->line, path, &value, rule);
     }
   }
-  return true;
+  return {};
 }
 
-Result<bool> LimitadorReader::ReadVariables(const YamlNode& node, Rule& rule) {
+Status LimitadorReader::ReadVariables(const YamlNode& node, Rule& rule) {
   WEIR_ASSIGN_OR_RETURN(const auto variables, ReadTexts(node, "variables"));
   for (const YamlNode* variable : variables) {
     const auto path = ParseDescriptorPath(variable->text);
     if (!path) {
-      out_.LeaveOut(variable->line,
+      LeaveOutLimit(variable->line,
                     fmt::format("a limit with the variable {}", Quoted(variable->text)));
-      return false;
+      continue;
     }
-    if (!AddEntry(variable->line, *path, nullptr, rule)) return false;
+    AddEntry(variable->line, *path, nullptr, rule);
   }
-  return true;
+  return {};
 }
 
-bool LimitadorReader::AddEntry(int line, const DescriptorPath& path, const std::string* value,
+void LimitadorReader::LeaveOutLimit(int line, std::string what) {
+  out_.LeaveOutLimits(line, std::move(what), is_left_out_ ? 0 : 1);
+  is_left_out_ = true;
+}
+
+void LimitadorReader::AddEntry(int line, const DescriptorPath& path, const std::string* value,
                                Rule& rule) {
   if (!index_) index_ = path.index;
   if (*index_ != path.index) {
-    out_.LeaveOut(line, fmt::format("a limit on descriptors[{}] and descriptors[{}] together",
-                                    *index_, path.index));
-    return false;
+    return LeaveOutLimit(
+        line, fmt::format("a limit on descriptors[{}] and descriptors[{}] together", *index_,
+                          path.index));
   }
   const auto same = std::ranges::find(rule.match, path.key, &EntryPattern::key);
   if (same != rule.match.end()) {
     // A variable whose value a condition fixes adds nothing.
-    if (value == nullptr || *value == same->text) return true;
-    out_.LeaveOut(line,
-                  fmt::format("a limit that never applies: {} has two values", Quoted(path.key)));
-    return false;
+    if (value == nullptr || *value == same->text) return;
+    return LeaveOutLimit(
+        line, fmt::format("a limit that never applies: {} has two values", Quoted(path.key)));
   }
   EntryPattern& entry = rule.match.emplace_back(EntryPattern{.key = path.key});
-  if (value == nullptr) return true;
+  if (value == nullptr) return;
   entry.kind = EntryPattern::Kind::kExact;
   entry.text = *value;
-  return true;
 }
 
 std::string LimitadorReader::NameForLimit(const YamlNode& node, const std::vector<Limit>& limits) {
@@ -231,7 +238,7 @@ void LimitadorReader::AddLimit(const YamlNode& node, Rule rule, const Quota& quo
   if (const auto found = rules_.find(identity); found != rules_.end()) {
     Rule& same = out_.rules()[found->second];
     if (same.limits.size() == kMaxLimits) {
-      return out_.LeaveOut(node.line, fmt::format("more than {} limits of one rule", kMaxLimits));
+      return LeaveOutLimit(node.line, fmt::format("more than {} limits of one rule", kMaxLimits));
     }
     same.limits.push_back({.name = NameForLimit(node, same.limits), .quota = quota});
     same.amounts.push_back({same.limits.back().name, 1});
@@ -239,7 +246,7 @@ void LimitadorReader::AddLimit(const YamlNode& node, Rule rule, const Quota& quo
   }
   rule.limits = {{.name = NameForLimit(node, {}), .quota = quota}};
   const std::size_t before = out_.rules().size();
-  out_.Add(std::move(rule));
+  out_.Add(std::move(rule), /*limits=*/1);
   if (out_.rules().size() > before) rules_[identity] = before;
 }
 

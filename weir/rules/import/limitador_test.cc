@@ -49,7 +49,8 @@ TEST(LimitadorImport, ConditionsAndVariablesBecomeEntries) {
   EXPECT_THAT(NotesOf(imported),
               ElementsAre("1: the rule needs the entries [method, path*, user_id] in this order",
                           StartsWith(kGeneral)));
-  EXPECT_EQ(imported.left_out, 0U);
+  EXPECT_EQ(imported.limits_left_out, 0U);
+  EXPECT_EQ(imported.parts_left_out, 0U);
 }
 
 TEST(LimitadorImport, LimitsOnTheSameEntriesBecomeOneRule) {
@@ -86,6 +87,25 @@ TEST(LimitadorImport, LimitsWithoutACounterpartAreListed) {
           "7: the rule applies to every descriptor of a request, not only to descriptors[1]"));
   EXPECT_EQ(imported.rules.size(), 1U);
   EXPECT_EQ(imported.limits, 7U);
+  EXPECT_EQ(imported.limits_left_out, 6U);
+  EXPECT_EQ(imported.parts_left_out, 1U) << "the id";
+}
+
+// Fails if: a limit with two faults is counted twice, or its second fault is not listed.
+TEST(LimitadorImport, EachFaultOfALimitIsListedAndTheLimitIsCountedOnce) {
+  const auto imported = ImportLimits(R"(- namespace: n
+  max_value: 1
+  seconds: 1
+  conditions: ["request.path == '/'"]
+  variables: ["auth.user", "descriptors[0].a", "auth.plan"]
+)");
+  EXPECT_THAT(NotesOf(imported),
+              ElementsAre("4: left out: a limit with the condition 'request.path == '/''",
+                          "5: left out: a limit with the variable 'auth.user'",
+                          "5: left out: a limit with the variable 'auth.plan'"));
+  EXPECT_EQ(imported.limits, 1U);
+  EXPECT_EQ(imported.limits_left_out, 1U);
+  EXPECT_EQ(imported.rules.size(), 0U);
 }
 
 TEST(LimitadorImport, ALimitThatAMoreSpecificOneHidesIsReported) {

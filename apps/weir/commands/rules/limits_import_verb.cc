@@ -41,8 +41,12 @@ void PrintReport(const rules::ImportedRules& imported, const std::string& file, 
     err << fmt::format("weir: {}:{}: {}{}\n", file, line, is_left_out ? "left out: " : "", what);
   }
   if (imported.notes_away > 0) err << fmt::format("weir: and {} more\n", imported.notes_away);
-  err << fmt::format("weir: {}: limits {}, rules {}, left out {}\n", file, imported.limits,
-                     imported.rules.size(), imported.left_out);
+  err << fmt::format("weir: {}: limits {}, rules {}, left out {}", file, imported.limits,
+                     imported.rules.size(), imported.limits_left_out);
+  if (imported.parts_left_out > 0) {
+    err << fmt::format("; other parts left out {}", imported.parts_left_out);
+  }
+  err << '\n';
   if (imported.rules.empty()) return;
   err << "weir: a limit is now a bucket and not a window: 100/min admits up to 200 in its first "
          "minute, the capacity and the refill\n";
@@ -79,7 +83,8 @@ Result<Exit> ImportLimits(const ImportOptions& options, Context& context) {
   if (to_file) WEIR_RETURN_IF_ERROR(WriteFile(options.output, made));
   PrintReport(imported, name, context.process().err);
   context.Answer(app::ToJson(imported), to_file ? "wrote " + options.output : made);
-  return imported.left_out > 0 ? Exit::kPending : Exit::kDone;
+  const bool is_whole = imported.limits_left_out == 0 && imported.parts_left_out == 0;
+  return is_whole ? Exit::kDone : Exit::kPending;
 }
 
 }  // namespace

@@ -121,7 +121,8 @@ std::string TextOf(const RuleSearch& search, std::size_t others) {
 
 Json ToJson(const rules::ImportedRules& imported) {
   Json json = {{"limits", imported.limits},
-               {"left_out", imported.left_out},
+               {"left_out", imported.limits_left_out},
+               {"parts_left_out", imported.parts_left_out},
                {"rules", Json::array()},
                {"notes", Json::array()}};
   for (const Rule& rule : imported.rules) json["rules"].push_back(ToJson(rule));

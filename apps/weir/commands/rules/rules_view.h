@@ -30,7 +30,8 @@ Json ToJson(const RuleSearch& search);
 /// match, at most `others` are listed.
 std::string TextOf(const RuleSearch& search, std::size_t others);
 
-/// Returns {"limits", "left_out", "rules", "notes": [{"line", "left_out", "what"}]}.
+/// Returns {"limits", "left_out" (limits), "parts_left_out", "rules", "notes": [{"line",
+/// "left_out", "what"}]}.
 Json ToJson(const rules::ImportedRules& imported);
 
 }  // namespace weir::app
