@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 
 #include <array>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -13,12 +14,18 @@ namespace {
 // RFC 9113, 9.2.2: ephemeral keys and AEAD.
 constexpr const char* kTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
+// OpenSSL's errors are a queue. An error of the system is the cause of those behind it, which only
+// say that there was one.
 Error TlsFileError(std::string_view what, const std::string& file) {
   std::array<char, 256> text{"not usable"};
-  if (const unsigned long error = ERR_peek_last_error(); error != 0) {
+  while (const unsigned long error = ERR_get_error()) {
+    if (ERR_SYSTEM_ERROR(error)) {
+      ERR_clear_error();
+      const char* const cause = strerror_r(ERR_GET_REASON(error), text.data(), text.size());
+      return {Code::kInvalidArgument, fmt::format("cannot read {} '{}': {}", what, file, cause)};
+    }
     ERR_error_string_n(error, text.data(), text.size());
   }
-  ERR_clear_error();
   return {Code::kInvalidArgument, fmt::format("{} '{}': {}", what, file, text.data())};
 }
 
