@@ -23,14 +23,20 @@ std::string PathOf(const SocketAddress& address) {
   return {file.sun_path, strnlen(file.sun_path, sizeof(file.sun_path))};
 }
 
-/// Removes the file of a socket whose process has ended. Any other file stays.
-void RemoveStaleFile(const SocketAddress& address) {
+/// Returns the type of the file at the path of the address, without links; 0 if there is none.
+mode_t FileType(const SocketAddress& address) {
   struct stat found{};
   const std::string path = PathOf(address);
-  if (path.empty() || lstat(path.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)) return;
+  if (path.empty() || lstat(path.c_str(), &found) != 0) return 0;
+  return found.st_mode & S_IFMT;
+}
+
+/// Removes the file of a socket whose process has ended. Any other file stays.
+void RemoveStaleFile(const SocketAddress& address) {
+  if (FileType(address) != S_IFSOCK) return;
   const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (connect(probe.get(), address.get(), address.size) == 0 || errno != ECONNREFUSED) return;
-  unlink(path.c_str());
+  unlink(PathOf(address).c_str());
 }
 
 Error ListenError(const std::string& text, int error) {
@@ -52,6 +58,12 @@ Result<ListenSocket> ListenSocket::Open(const std::string& text) {
 Status ListenSocket::Bind(const SocketAddress& address, const std::string& text) {
   const int on = 1;
   setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (const mode_t type = FileType(address); type != 0 && type != S_IFSOCK) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("cannot listen on '{}': the file is no socket; give the path of a "
+                            "socket, or of nothing",
+                            text));
+  }
   RemoveStaleFile(address);
   if (bind(fd_.get(), address.get(), address.size) != 0) return Fail(ListenError(text, errno));
   if (address.family() == AF_UNIX) file_ = IdOf(PathOf(address));

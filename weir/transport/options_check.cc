@@ -2,9 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <utility>
+
 #include "weir/transport/server_tls.h"
 
 namespace weir::transport {
+namespace {
+
+/// Returns a text that two addresses have only if no two sockets can listen on them; empty if the
+/// system chooses the port.
+Result<std::string> IdentityOf(const std::string& text) {
+  if (text.starts_with("systemd:")) return text;
+  WEIR_ASSIGN_OR_RETURN(const SocketAddress address, ParseListenAddress(text));
+  if (address.family() == AF_UNIX) return text;
+  return PortOf(address) == 0 ? std::string() : TextOf(address);
+}
+
+}  // namespace
 
 Status CheckPlaintext(const ServerOptions& options, const SocketAddress& address,
                       const std::string& text) {
@@ -21,6 +36,21 @@ Status CheckAddresses(const ServerOptions& options) {
     if (text.starts_with("systemd:")) continue;
     WEIR_ASSIGN_OR_RETURN(const SocketAddress address, ParseListenAddress(text));
     WEIR_RETURN_IF_ERROR(CheckPlaintext(options, address, text));
+  }
+  return {};
+}
+
+Status CheckDistinct(const std::vector<std::string>& addresses) {
+  std::map<std::string, std::string> texts;
+  for (const std::string& text : addresses) {
+    WEIR_ASSIGN_OR_RETURN(std::string identity, IdentityOf(text));
+    if (identity.empty()) continue;
+    const auto [found, is_new] = texts.emplace(std::move(identity), text);
+    if (is_new) continue;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("listen address '{}' is the same as '{}': give each of them an address "
+                            "of its own",
+                            text, found->second));
   }
   return {};
 }

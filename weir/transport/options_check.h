@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "weir/base/result.h"
 #include "weir/transport/server_options.h"
@@ -13,6 +14,10 @@ namespace weir::transport {
 /// have neither TLS nor allow_plaintext. `text` is the address in the message.
 Status CheckPlaintext(const ServerOptions& options, const SocketAddress& address,
                       const std::string& text);
+
+/// Checks that no two of the addresses are the same; those with port 0 differ. Names are looked up,
+/// which blocks. Returns kInvalidArgument. REQUIRES: CheckAddresses accepts the addresses.
+[[nodiscard]] Status CheckDistinct(const std::vector<std::string>& addresses);
 
 /// Checks the form of the addresses (names are looked up) and CheckPlaintext. It is not checked
 /// whether an address is free and whether a socket of systemd was inherited. Blocks. Returns

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace weir::transport {
 namespace {
 
@@ -21,10 +23,26 @@ TEST(CheckServerOptions, AddressesHaveTheirFormAndArePlainOnThisMachineOnly) {
   EXPECT_EQ(CheckErrorOf({.addresses = {"0.0.0.0:1"}, .allow_plaintext = true}), "");
 }
 
+TEST(CheckDistinct, TwoTextsOfOneAddressAreRefused) {
+  EXPECT_TRUE(CheckDistinct({"127.0.0.1:1", "127.0.0.1:2", "[::1]:1", "unix:a", "unix:b"}));
+  EXPECT_TRUE(CheckDistinct({"127.0.0.1:0", "127.0.0.1:0"})) << "two ports";
+  const std::pair<const char*, const char*> same[] = {{"127.0.0.1:1", "127.0.0.1:1"},
+                                                      {"127.0.0.1:1", "[::ffff:127.0.0.1]:1"},
+                                                      {"unix:a", "unix:a"},
+                                                      {"systemd:a", "systemd:a"}};
+  for (const auto& [one, other] : same) {
+    const Status refused = CheckDistinct({one, "unix:c", other});
+    ASSERT_FALSE(refused) << one;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(refused.error().message,
+                testing::AllOf(HasSubstr(one), HasSubstr(other), HasSubstr("the same as")));
+  }
+}
+
 TEST(CheckServerOptions, TheFilesOfTlsAreRead) {
   const TlsOptions missing{.certificate_file = "/no/certificate", .key_file = "/no/key"};
   EXPECT_THAT(CheckErrorOf({.addresses = {"0.0.0.0:1"}, .tls = missing}),
-              HasSubstr("/no/certificate"));
+              HasSubstr("cannot read certificate file '/no/certificate': No such file"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/weir/arguments.h"
 #include "apps/weir/files.h"
@@ -77,9 +78,23 @@ Status CheckListeners(const ServeOptions& options, const ProcessContext& process
   return check(server.admin);
 }
 
+// The system's message for one address twice would blame another process.
+Status CheckDistinctListeners(const ServeOptions& options) {
+  std::vector<std::string> all = options.grpc;
+  all.insert(all.end(), options.admin.begin(), options.admin.end());
+  Status distinct = transport::CheckDistinct(all);
+  if (distinct) return distinct;
+  return Fail(
+      distinct.error().code,
+      fmt::format(
+          "{} (grpc is {}, admin is {})", distinct.error().message, fmt::join(options.grpc, ","),
+          options.admin.empty() ? "off" : fmt::format("{}", fmt::join(options.admin, ","))));
+}
+
 // The files of TLS are read when the service listens: a pipe can be read only once.
 Status CheckListenAddresses(const ServeOptions& options, Context& context) {
   Status checked = CheckListeners(options, context.process(), transport::CheckAddresses);
+  if (checked) checked = CheckDistinctListeners(options);
   if (!checked) context.failure = Exit::kUsage;
   return checked;
 }
