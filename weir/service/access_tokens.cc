@@ -86,7 +86,9 @@ class TokensReader {
     }
     WEIR_ASSIGN_OR_RETURN(const std::string hash, TextOf(node, "sha256", kHashForm));
     const auto parsed = ParseHash(hash);
-    if (!parsed) return checks_.Refuse(node.line, "sha256 is malformed", kHashForm);
+    if (!parsed) {
+      return checks_.Refuse(Find(node, "sha256")->value->line, "sha256 is malformed", kHashForm);
+    }
     token.sha256 = *parsed;
     if (!hashes_.insert(token.sha256).second) {
       return checks_.Refuse(node.line,
@@ -157,11 +159,18 @@ Status AccessTokens::Check(std::string_view authorization, AccessScope scope,
                           kScopeNames[scope == AccessScope::kAdmin ? 1 : 0]));
 }
 
+bool AccessTokens::Grant(AccessScope scope) const {
+  return std::ranges::any_of(tokens_, [scope](const AccessToken& token) {
+    return std::ranges::find(token.scopes, scope) != token.scopes.end();
+  });
+}
+
 Result<AccessTokens> ParseAccessTokens(std::string_view text, std::string_view file_name) {
   WEIR_ASSIGN_OR_RETURN(const YamlTree tree, ParseYaml(text, file_name));
-  static const YamlNode empty;
-  WEIR_ASSIGN_OR_RETURN(std::vector<AccessToken> tokens,
-                        TokensReader(file_name).Read(tree.root == nullptr ? empty : *tree.root));
+  if (tree.root == nullptr) {
+    return YamlChecks(file_name).Refuse(1, "the file is empty", "tokens: [...]");
+  }
+  WEIR_ASSIGN_OR_RETURN(std::vector<AccessToken> tokens, TokensReader(file_name).Read(*tree.root));
   return AccessTokens(std::move(tokens));
 }
 

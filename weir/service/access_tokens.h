@@ -34,6 +34,8 @@ class AccessTokens {
   /// Messages never contain the token. The time of a check does not depend on which token matches.
   [[nodiscard]] Status Check(std::string_view authorization, AccessScope scope,
                              UnixMillis now) const;
+  /// Returns whether a token, expired or not, has the scope.
+  bool Grant(AccessScope scope) const;
   std::size_t size() const { return tokens_.size(); }
 
  private:

@@ -90,12 +90,24 @@ TEST(AccessTokens, ATokenHasItsScopesOnly) {
   EXPECT_EQ(CodeOf(OneToken(", scopes: []"), "Bearer secret"), Code::kPermissionDenied);
 }
 
+TEST(AccessTokens, AFileGrantsTheScopesOfItsTokens) {
+  const auto grants = [](const std::string& file, AccessScope scope) {
+    return ParseAccessTokens(file, "tokens.yaml")->Grant(scope);
+  };
+  EXPECT_FALSE(grants("tokens: []\n", AccessScope::kDecide));
+  EXPECT_FALSE(grants(OneToken(", scopes: [admin]"), AccessScope::kDecide));
+  EXPECT_TRUE(grants(OneToken(", scopes: [admin]"), AccessScope::kAdmin));
+  EXPECT_TRUE(grants(OneToken(", scopes: [admin, decide]"), AccessScope::kDecide));
+}
+
 TEST(AccessTokens, ErrorsNameTheLineAndNotTheHash) {
   const auto error = [](const std::string& text) {
     const auto tokens = ParseAccessTokens(text, "tokens.yaml");
     return tokens ? "" : tokens.error().message;
   };
-  EXPECT_THAT(error(""), HasSubstr("tokens"));
+  EXPECT_THAT(error(""), HasSubstr("tokens.yaml:1: the file is empty; expected tokens"));
+  EXPECT_THAT(error("tokens:\n  - name: a\n    sha256: deadbeef\n    scopes: [decide]\n"),
+              HasSubstr("tokens.yaml:3: sha256 is malformed"));
   EXPECT_THAT(
       error("tokens:\n  - {name: a, sha256: deadbeef, scopes: [decide]}\n"),
       AllOf(HasSubstr("tokens.yaml:2"), HasSubstr("64 hexadecimal"), Not(HasSubstr("deadbeef"))));

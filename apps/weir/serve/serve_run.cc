@@ -107,6 +107,7 @@ class ServiceRun {
     rules_loads_.ok.Add();
     if (tokens != nullptr) tokens_loads_.ok.Add();
     Announce(count);
+    WarnUnlessGranted(tokens);
     manager_.NotifyReady();
     return {};
   }
@@ -194,6 +195,13 @@ class ServiceRun {
              : "without rules every request passes: " + options_.rules + " has none");
   }
 
+  // Such a file is valid: it revokes every token.
+  void WarnUnlessGranted(const service::AccessTokensPtr& tokens) {
+    if (tokens == nullptr || tokens->Grant(service::AccessScope::kDecide)) return;
+    Warn("service.no_tokens",
+         "every request is refused: no token of " + options_.tokens + " has the scope decide");
+  }
+
   void NoteRefused(Loads& loads, std::string_view event, const Error& error) {
     loads.failed.Add();
     loads.is_refused = true;
@@ -235,6 +243,7 @@ class ServiceRun {
     server_.SetTokens(*tokens);
     NoteLoaded(tokens_loads_, "service.tokens_loaded",
                {"tokens", static_cast<std::int64_t>((*tokens)->size())});
+    WarnUnlessGranted(*tokens);
   }
 
   void ReloadTls() {

@@ -37,6 +37,16 @@ def days(count):
     return now + datetime.timedelta(days=count)
 
 
+class NoTokens(unittest.TestCase):
+    def test_a_file_that_lets_nobody_ask_is_a_warning(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/tokens.yaml", "w") as file:
+                file.write("tokens: []\n")
+            with Served(WEIR, RULES, "--tokens", folder + "/tokens.yaml") as service:
+                engine.wait_until(lambda: "warning service.no_tokens" in service.log(),
+                                  "the file is reported", 5)
+
+
 class Tokens(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
