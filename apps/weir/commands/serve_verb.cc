@@ -33,6 +33,8 @@ struct ServeVerbOptions {
 Result<ServeOptions> ReadOptions(const ServeVerbOptions& given) {
   ServeTexts texts;
   if (!given.config.empty()) {
+    const Status is_file = CheckServeFile(given.config);
+    if (!is_file) return Fail(is_file.error().code, "--config: " + is_file.error().message);
     WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(given.config));
     WEIR_ASSIGN_OR_RETURN(texts, ParseServeFile(text, given.config));
   }
@@ -108,7 +110,7 @@ Result<Exit> CheckOnly(const ServeOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const std::string url, UrlOfStore(options, context));
   WEIR_RETURN_IF_ERROR(CheckLimits(options, url, context));
   context.Answer({{"rules", rules.rules().size()}},
-                 fmt::format("the options are valid; {} rules\n", rules.rules().size()));
+                 fmt::format("the options are valid; {}\n", CountOfRules(rules.rules().size())));
   return Exit::kDone;
 }
 
@@ -157,8 +159,8 @@ void AddServe(CLI::App& app, Action& chosen) {
     }
   }
   verb.add_option("--config", options->config,
-                  "YAML with these options by their names, and store; the command line has "
-                  "precedence")
+                  "YAML with these options by their names, and store (no other options of all "
+                  "verbs); the command line has precedence")
       ->option_text("FILE");
   verb.add_flag(
       "--check", options->check,

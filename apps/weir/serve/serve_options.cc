@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/weir/arguments.h"
+#include "apps/weir/files.h"
 #include "weir/model/yaml_checks.h"
 
 namespace weir::app {
@@ -13,8 +14,10 @@ namespace {
 
 using Set = std::function<Status(ServeOptions&, const std::string&)>;
 
-Set Text(std::string ServeOptions::* field) {
+// Standard input can be read once, and most files are read again.
+Set File(std::string ServeOptions::* field) {
   return [field](ServeOptions& options, const std::string& text) -> Status {
+    WEIR_RETURN_IF_ERROR(CheckServeFile(text));
     options.*field = text;
     return {};
   };
@@ -73,15 +76,15 @@ using Options = ServeOptions;
 const auto& Settings() {
   static const std::array settings = {
       ServeSetting{"limits", "FILE", "apply this limits file to the store at the start", "",
-                   Text(&Options::limits)},
+                   File(&Options::limits)},
       ServeSetting{"limits-may-delete", "",
                    "also delete records that an earlier limits file set and this one lacks",
                    "false", Flag(&Options::limits_may_delete)},
       ServeSetting{"rules", "FILE", "the descriptor rules; the file is read again when it changes",
-                   "", Text(&Options::rules)},
+                   "", File(&Options::rules)},
       ServeSetting{"tokens", "FILE",
                    "the bearer tokens of callers, hashed; the file is read again when it changes",
-                   "", Text(&Options::tokens)},
+                   "", File(&Options::tokens)},
       ServeSetting{"grpc", "ADDRESS,...",
                    "where gRPC is served: HOST:PORT, unix:PATH or systemd:NAME", "127.0.0.1:8081",
                    Addresses(&Options::grpc)},
@@ -94,11 +97,11 @@ const auto& Settings() {
       ServeSetting{"allow-plaintext", "", "listen without TLS beyond this machine", "false",
                    Flag(&Options::allow_plaintext)},
       ServeSetting{"tls-certificate", "FILE", "PEM: the server's certificate and its chain", "",
-                   Text(&Options::tls_certificate)},
+                   File(&Options::tls_certificate)},
       ServeSetting{"tls-key", "FILE", "PEM: the key of the certificate", "",
-                   Text(&Options::tls_key)},
+                   File(&Options::tls_key)},
       ServeSetting{"tls-client-ca", "FILE", "PEM: require client certificates of these authorities",
-                   "", Text(&Options::tls_client_ca)},
+                   "", File(&Options::tls_client_ca)},
       ServeSetting{"max-connections", "N",
                    "open connections, as far as descriptors suffice; 0: all of these", "20000",
                    Number(&Options::max_connections, 0, 10'000'000)},
@@ -155,6 +158,15 @@ Status CheckTls(const ServeOptions& options) {
 
 }  // namespace
 
+Status CheckServeFile(const std::string& path) {
+  if (path != kStandardStream) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("'{}' is standard input, which the service does not read: give the path of "
+                  "a file",
+                  kStandardStream));
+}
+
 std::span<const ServeSetting> ServeSettings() { return Settings(); }
 
 Result<ServeTexts> ParseServeFile(std::string_view text, std::string_view file_name) {
@@ -197,7 +209,11 @@ Result<ServeOptions> MakeServeOptions(const ServeTexts& texts) {
     }
   }
   if (const auto store = texts.find("store"); store != texts.end()) options.store = store->second;
+  options.is_max_connections_given = texts.contains("max-connections");
   WEIR_RETURN_IF_ERROR(CheckTls(options));
+  if (options.limits_may_delete && options.limits.empty()) {
+    return Fail(Code::kInvalidArgument, "limits-may-delete needs limits");
+  }
   return options;
 }
 

@@ -29,6 +29,7 @@ struct ServeOptions {
   std::string tls_key;
   std::string tls_client_ca;
   std::size_t max_connections = 0;
+  bool is_max_connections_given = false;  ///< otherwise it is the default
   std::size_t max_connections_per_peer = 0;
   std::size_t max_streams = 0;
   std::size_t max_message = 0;
@@ -51,6 +52,9 @@ std::span<const ServeSetting> ServeSettings();
 
 /// The texts of options, as given, by name. A flag has the text "true" or "false".
 using ServeTexts = std::map<std::string, std::string, std::less<>>;
+
+/// Refuses `-`, with which other verbs read standard input.
+[[nodiscard]] Status CheckServeFile(const std::string& path);
 
 /// Parses a mapping of names to values in YAML. Unknown names are refused.
 [[nodiscard]] Result<ServeTexts> ParseServeFile(std::string_view text, std::string_view file_name);

@@ -70,6 +70,26 @@ TEST(ServeOptions, ErrorsOfTheCommandLineNameTheOption) {
               HasSubstr("--drain-timeout: "));
 }
 
+TEST(ServeOptions, AFileIsNotStandardInput) {
+  for (const char* name : {"rules", "limits", "tokens", "tls-key"}) {
+    EXPECT_THAT(MakeServeOptions({{name, "-"}}).error().message, HasSubstr("is standard input"));
+  }
+  EXPECT_THAT(ErrorOfFile("\nrules: '-'\n"),
+              testing::AllOf(HasSubstr("serve.yaml:2"), HasSubstr("is standard input")));
+}
+
+TEST(ServeOptions, ADeletionNeedsALimitsFile) {
+  EXPECT_THAT(MakeServeOptions({{"limits-may-delete", "true"}}).error().message,
+              HasSubstr("limits-may-delete needs limits"));
+  EXPECT_TRUE(MakeServeOptions({{"limits-may-delete", "false"}}));
+  EXPECT_TRUE(MakeServeOptions({{"limits-may-delete", "true"}, {"limits", "l.yaml"}}));
+}
+
+TEST(ServeOptions, ADefaultIsNoGivenNumberOfConnections) {
+  EXPECT_FALSE(MakeServeOptions({})->is_max_connections_given);
+  EXPECT_TRUE(MakeServeOptions({{"max-connections", "20000"}})->is_max_connections_given);
+}
+
 TEST(ServeOptions, AKeyNeedsItsCertificate) {
   EXPECT_FALSE(MakeServeOptions({{"tls-key", "k"}}));
   EXPECT_FALSE(MakeServeOptions({{"tls-client-ca", "c"}}));

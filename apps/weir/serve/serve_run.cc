@@ -151,7 +151,8 @@ class ServiceRun {
     process_.out << fmt::format("serving gRPC on {}", fmt::join(server_.grpc_addresses(), ", "));
     const auto admin = server_.admin_addresses();
     if (!admin.empty()) process_.out << fmt::format("; metrics on {}", fmt::join(admin, ", "));
-    process_.out << fmt::format("; store {}; {} rules\n", backend_.Describe(), rules) << std::flush;
+    process_.out << fmt::format("; store {}; {}\n", backend_.Describe(), CountOfRules(rules))
+                 << std::flush;
     if (rules == 0) WarnOfNoRules();
     if (backend_.Describe().starts_with("memory")) {
       Warn("service.memory_store",
@@ -274,6 +275,10 @@ Result<rules::RuleSet> ReadRules(const ServeOptions& options) {
   return rules::ParseRules(text, options.rules);
 }
 
+std::string CountOfRules(std::size_t rules) {
+  return fmt::format("{} {}", rules, rules == 1 ? "rule" : "rules");
+}
+
 Result<service::AccessTokensPtr> ReadTokens(const ServeOptions& options) {
   if (options.tokens.empty()) return service::AccessTokensPtr();
   WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.tokens));
@@ -284,13 +289,15 @@ Result<service::AccessTokensPtr> ReadTokens(const ServeOptions& options) {
 
 namespace {
 
-// Fewer connections are open than the operator expects.
-void WarnOfBound(std::size_t configured, std::size_t bound, Log& log) {
-  if (configured <= bound) return;
-  const std::array fields = {LogField{"configured", static_cast<std::int64_t>(configured)},
+// Fewer connections are open than the operator expects, or than the default.
+void ReportBound(const ServeOptions& options, std::size_t bound, Log& log) {
+  if (options.max_connections <= bound) return;
+  const auto configured = static_cast<std::int64_t>(options.max_connections);
+  const std::array fields = {LogField{"configured", configured},
                              LogField{"bound", static_cast<std::int64_t>(bound)},
                              LogField{"descriptors", static_cast<std::int64_t>(DescriptorLimit())}};
-  log.Write(LogLevel::kWarning, "service.connections_bounded", fields);
+  const LogLevel level = options.is_max_connections_given ? LogLevel::kWarning : LogLevel::kInfo;
+  log.Write(level, "service.connections_bounded", fields);
 }
 
 }  // namespace
@@ -302,7 +309,7 @@ Result<Exit> RunService(const ServeOptions& options, Context& context, Backend& 
   if (context.process().interrupted()) return Exit::kDone;
   ServiceRun run(options, context, backend, server);
   Status served = run.Start();
-  if (served) WarnOfBound(options.max_connections, server.grpc.max_connections, context.log());
+  if (served) ReportBound(options, server.grpc.max_connections, context.log());
   if (served) served = run.RunUntilSignal();
   if (served) served = run.Drain();
   if (served) return Exit::kDone;

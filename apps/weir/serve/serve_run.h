@@ -1,6 +1,9 @@
 // Runs the service until a signal comes.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "apps/weir/context.h"
 #include "apps/weir/serve/serve_options.h"
 #include "weir/rules/rule_set.h"
@@ -11,6 +14,9 @@ namespace weir::app {
 
 /// Returns the rules of the file, or none if the options name no file.
 [[nodiscard]] Result<rules::RuleSet> ReadRules(const ServeOptions& options);
+
+/// Returns "1 rule", "2 rules" and the like.
+[[nodiscard]] std::string CountOfRules(std::size_t rules);
 
 /// Returns the tokens of the file, or null if the options name no file.
 [[nodiscard]] Result<service::AccessTokensPtr> ReadTokens(const ServeOptions& options);

@@ -7,6 +7,7 @@ usage: operations_test.py WEIR [UNITTEST_ARGUMENT...]
 import os
 import pathlib
 import queue
+import shlex
 import signal
 import sys
 import tempfile
@@ -103,6 +104,21 @@ class Reload(unittest.TestCase):
             service.rules_file.write_text(rules(10))
             self.wait_for(service, 10)
             self.assertEqual(call(request(0, user="a"), timeout=5).statuses[0].limit_remaining, 6)
+
+
+class Connections(unittest.TestCase):
+    def test_only_a_given_number_that_does_not_fit_is_a_warning(self):
+        with tempfile.TemporaryDirectory() as folder:
+            few = pathlib.Path(folder) / "weir"
+            few.write_text(f'#!/bin/sh\nulimit -n 1024\nexec {shlex.quote(WEIR)} "$@"\n')
+            few.chmod(0o755)
+            self.check(few)
+
+    def check(self, weir):
+        for options, expected in ((("--max-connections", "20000"), "warning"), ((), "info")):
+            with self.subTest(expected), Served(weir, rules(5), *options) as service:
+                text = f"{expected} service.connections_bounded"
+                engine.wait_until(lambda: text in service.log(), f"the log has {text}", 5)
 
 
 class SlowStore(unittest.TestCase):
