@@ -27,6 +27,7 @@ const RefusedFile kRefusedFiles[] = {
     // Texts that are no limits file at all.
     {"Empty", 1, "the file is empty", "namespace: NAME", ""},
     {"OnlyComments", 1, "the file is empty", "namespace: NAME", "# nothing\n"},
+    {"OnlyADirective", 2, "not YAML: a line with '%'", "lines of 'key: value'", "# a\n% nonsense"},
     {"List", 1, "the file is a list", "a mapping with namespace, system", "- namespace: n\n"},
     {"Word", 2, "the file is a single value", "a mapping with namespace", "\nhello\n"},
     {"Null", 2, "the file is empty", "a mapping with namespace", "---\n...\n"},

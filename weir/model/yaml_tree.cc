@@ -215,6 +215,20 @@ Status CheckLastQuote(std::string_view text, const TreeBuilder& builder,
                   "not YAML: a quote is never closed; expected the same quote after the value");
 }
 
+// yaml-cpp accepts directives without a document. Every other line of a text without nodes is a
+// comment or blank.
+Status CheckDirectives(std::string_view text, std::string_view file_name) {
+  for (int line = 1; !text.empty(); ++line) {
+    if (text.starts_with('%')) {
+      return RefuseAt(file_name, line,
+                      "not YAML: a line with '%' at its beginning is a directive, and no document "
+                      "follows it; expected lines of 'key: value'");
+    }
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return {};
+}
+
 std::string_view HintFor(const YAML::Exception& error) {
   const bool is_second_colon = error.msg == YAML::ErrorMsg::MAP_VALUE;
   return is_second_colon ? ", and quotes around a value with a colon at its end or before a space"
@@ -251,6 +265,7 @@ Result<YamlTree> ParseYaml(std::string_view text, std::string_view file_name) {
   Status status = BuildTree(source, builder, file_name);
   // After an early end, other errors are only its consequences.
   if (source.ended_early()) return RefuseAt(file_name, builder.last_line(), kSilence);
+  if (status && tree.root == nullptr) status = CheckDirectives(text, file_name);
   if (!status) return Fail(std::move(status.error()));
   return tree;
 }
