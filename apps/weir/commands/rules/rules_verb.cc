@@ -3,7 +3,9 @@
 
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "apps/weir/commands/rules/rules_view.h"
 #include "apps/weir/files.h"
 #include "apps/weir/options.h"
+#include "weir/model/nearest_key.h"
 #include "weir/model/quoted.h"
 #include "weir/model/yaml_source.h"
 #include "weir/rules/rules_file.h"
@@ -20,6 +23,8 @@ namespace {
 
 /// Rules that do not match, in the output of `rules try`.
 constexpr std::size_t kListedRules = 20;
+/// Domains in the message about an unknown one.
+constexpr std::size_t kListedDomains = 20;
 
 using OwnedEntries = std::vector<std::pair<std::string, std::string>>;
 
@@ -46,11 +51,23 @@ Result<Exit> CheckRules(const RulesOptions& options, Context& context) {
   return Exit::kDone;
 }
 
+/// Returns the domain whose name is like `domain`, or the names of all, if they are few.
+std::string DomainsOf(const rules::RuleSet& set, std::string_view domain) {
+  std::set<std::string> names;
+  for (const rules::Rule& rule : set.rules()) names.insert(Printable(rule.domain));
+  if (names.empty()) return "a file with rules";
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  std::string nearest = NearestKey(domain, known);
+  const bool is_long = known.size() > kListedDomains && nearest.starts_with("one of");
+  return is_long ? fmt::format("one of its {} domains", known.size()) : nearest;
+}
+
 Result<Exit> TryRules(const RulesOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const rules::RuleSet set, ReadRulesFile(options, context));
   if (!set.HasDomain(options.domain)) {
-    return Fail(Code::kNotFound, fmt::format("{} has no rules of the domain {}",
-                                             NameOfInput(options.file), Quoted(options.domain)));
+    return Fail(Code::kNotFound, fmt::format("{} has no rules of the domain {}; expected {}",
+                                             NameOfInput(options.file), Quoted(options.domain),
+                                             DomainsOf(set, options.domain)));
   }
   std::vector<rules::DescriptorEntry> entries;
   for (const auto& [key, value] : options.entries) entries.push_back({key, value});
