@@ -80,7 +80,8 @@ struct AcquireRequest {
   /// that does not wait.
   std::stop_token stop{};
   /// Replaces the configured limits for this request. Only the entity's own bucket is then charged.
-  /// Their allowances have no effect.
+  /// A configured limit of the same name keeps its stored rate; an allowance must not be given with
+  /// a smaller rate than that, since it sets aside too little then (docs/design/allowances.md).
   std::optional<std::vector<Limit>> limits = std::nullopt;
   /// The policy for an unavailable store; overrides the system level and the options.
   std::optional<OnUnavailable> on_unavailable = std::nullopt;

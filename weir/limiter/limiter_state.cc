@@ -7,21 +7,18 @@
 #include "weir/limiter/charges/charges.h"
 #include "weir/limiter/charges/refusals.h"
 #include "weir/model/identifier.h"
+#include "weir/model/reserved_allowance.h"
 #include "weir/runtime/add_saturated.h"
 
 namespace weir {
 namespace {
 
-// Without allowances: a bucket keeps its stored rates under the limits of a request, and an
-// allowance of another rate would hold more tokens than the bucket sets aside.
 Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
   WEIR_RETURN_IF_ERROR(CheckEntityId(request.entity));
   WEIR_RETURN_IF_ERROR(CheckResource(request.resource));
   WEIR_RETURN_IF_ERROR(Validate(*request.limits));
   BucketKey key{.entity = std::string(request.entity), .resource = std::string(request.resource)};
-  std::vector<Limit> limits = *request.limits;
-  for (Limit& limit : limits) limit.allowance = milliseconds(0);
-  return MakeTarget(std::move(key), std::move(limits), LimitSource::kOverride);
+  return MakeTarget(std::move(key), ReserveAllowance(*request.limits), LimitSource::kOverride);
 }
 
 }  // namespace

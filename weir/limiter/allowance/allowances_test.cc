@@ -131,22 +131,6 @@ TEST_F(AllowancesTest, ARefusalTellsWhenToAskAgain) {
   EXPECT_TRUE(Take(1));
 }
 
-// A bucket keeps its stored rates under the limits of a request. Fails if: an allowance at the rate
-// of the request is set aside for a bucket that refills faster.
-TEST_F(AllowancesTest, LimitsOfARequestHaveNoAllowance) {
-  AcquireRequest request = Request({{"rps", 1}});
-  request.limits = std::vector<Limit>{{"rps", PerSecond(10).Burst(300), milliseconds(10'000)}};
-  int admitted = 0;
-  for (int i = 0; i < 400; ++i) {
-    limiter_->Acquire(request, Deadline::Never(), [&](const Result<Outcome>& outcome) {
-      ASSERT_TRUE(outcome) << outcome.error().message;
-      admitted += outcome->admitted() ? 1 : 0;
-    });
-  }
-  EXPECT_EQ(admitted, 300);
-  EXPECT_EQ(stats().decisions, 0U);
-}
-
 // Fails if: an allowance that was replaced is kept until its next wake-up: requests that alternate
 // between limits would pile them up.
 TEST_F(AllowancesTest, AnAllowanceThatWasReplacedIsFreed) {
