@@ -14,6 +14,7 @@ Status ShardReadings::OnListed(const std::vector<ReadShard>& shards, Instant now
     WEIR_RETURN_IF_ERROR(CheckReadable(shard));
     Add(shard, now);
   }
+  for (const ReadShard& shard : shards) CloseParentsOf(shard, now);
   is_listed_ = true;
   if (options_.only && readings_.empty()) {
     return Fail(Code::kNotFound,
@@ -29,6 +30,15 @@ Status ShardReadings::CheckReadable(const ReadShard& shard) const {
               fmt::format("shard {} is listed, but the service knows no such shard: the stream was "
                           "deleted and created again, or it is about to be deleted",
                           FormatShardId(shard.id)));
+}
+
+// Pages of a listing are read at different times, so a shard may be listed as open next to its
+// child. Read to its end as an open shard, it would hold up the child for ever.
+void ShardReadings::CloseParentsOf(const ReadShard& child, Instant now) {
+  for (const ShardId parent : child.parents) {
+    const auto at = readings_.find(parent);
+    if (at != readings_.end() && parent < child.id) MarkClosed(at->second, now);
+  }
 }
 
 void ShardReadings::Add(const ReadShard& shard, Instant now) {

@@ -82,6 +82,8 @@ class ShardReadings {
   Status CheckReadable(const ReadShard& shard) const;
   /// Adds a listed shard, or notes that it is closed.
   void Add(const ReadShard& shard, Instant now);
+  /// Marks the known parents of a listed shard as closed.
+  void CloseParentsOf(const ReadShard& child, Instant now);
   /// Notes that a shard takes no more records. If it was read to its end, it must be read once
   /// more.
   void MarkClosed(ShardReading& reading, Instant now);

@@ -96,6 +96,17 @@ TEST(ShardReadings, AShardThatIsClosedAfterItWasReadIsReadOnceMore) {
   EXPECT_EQ(readings.at({1}).stage, Stage::kReads);
 }
 
+// Fails if: a parent that was listed before it was divided counts as an open shard: it is read to
+// its end once, and its children never begin.
+TEST(ShardReadings, AShardWithAListedChildIsClosed) {
+  ShardReadings readings = ReadingsOf();
+  ASSERT_TRUE(readings.OnListed({ListedShard(1), ListedShard(2, {{1}})}, kStart));
+  EXPECT_TRUE(readings.at({1}).shard.closed);
+  EXPECT_FALSE(readings.at({2}).shard.closed);
+  ASSERT_TRUE(readings.OnListed({ListedShard(4, {{5}}), ListedShard(5)}, kStart));
+  EXPECT_FALSE(readings.at({5}).shard.closed) << "no shard has a younger parent";
+}
+
 TEST(ShardReadings, OnlyOneShardIsRead) {
   ShardReadings readings = ReadingsOf(ShardId{2});
   ASSERT_TRUE(readings.OnListed({ListedShard(1), ListedShard(2)}, kStart));
