@@ -330,12 +330,34 @@ TEST_F(EmbeddedTest, AFileThatWasMovedFailsItsCommitsUntilItIsBack) {
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
   EXPECT_THAT(refused.error().message,
               HasSubstr(client_.path() + ": was deleted, moved or replaced"));
+  EXPECT_EQ(std::filesystem::file_size(client_.path() + "-wal"), 0U)
+      << "it would be applied to a file that is put in its place";
   std::filesystem::rename(folder_ / "moved.db", client_.path());
   client_.Commit();
   EXPECT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
   ASSERT_TRUE(client_.Close());
   ASSERT_TRUE(client_.Open());
   EXPECT_EQ(client_.Balance(acme), 6000);
+}
+
+// Fails if: a file is taken for moved because its path cannot be looked up for a while.
+TEST_F(EmbeddedTest, AFileWhosePathCannotBeLookedUpIsStillWritten) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  client_.Commit();
+  const std::filesystem::path folder = std::filesystem::path(client_.path()).parent_path();
+  const std::filesystem::path aside = folder.string() + ".aside";
+  std::filesystem::rename(folder, aside);
+  std::filesystem::create_symlink(folder, folder);  // stat fails with ELOOP
+  ASSERT_TRUE(client_.Acquire({Take(acme, 2)})->admitted);
+  client_.Commit();
+  EXPECT_EQ(client_.backend().stats().commit_failures, 0U);
+  std::filesystem::remove(folder);
+  std::filesystem::rename(aside, folder);
+  ASSERT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme), 7000);
 }
 
 // Fails if: the owner of a deleted file removes the lock or the write-ahead log of its successor.

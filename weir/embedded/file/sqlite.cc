@@ -1,7 +1,9 @@
 #include "weir/embedded/file/sqlite.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
@@ -90,6 +92,13 @@ bool IsEmptyOrAbsent(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   return error || size == 0;
+}
+
+// Returns nothing, and errno says why, if the path leads to no file.
+std::optional<FileId> FileAt(const std::string& path) {
+  struct stat found = {};
+  if (stat(path.c_str(), &found) != 0) return std::nullopt;
+  return FileId{found.st_dev, found.st_ino};
 }
 
 int NoteWalPages(void* pages, sqlite3*, const char*, int count) {
@@ -221,6 +230,8 @@ Result<Connection> Connection::OpenNamed(const std::string& name, const std::str
   // The backend makes the checkpoints, because SQLite ignores errors of its automatic checkpoints.
   sqlite3_wal_autocheckpoint(state->handle, 0);
   sqlite3_wal_hook(state->handle, NoteWalPages, &state->wal_pages);
+  state->path = path;
+  if (!path.empty()) state->file = FileAt(path);
   return Connection(std::move(state));
 }
 
@@ -255,14 +266,24 @@ Result<std::string> Connection::QueryText(std::string_view sql) {
   return value;
 }
 
+// Not by SQLITE_FCNTL_HAS_MOVED, to which each error of stat is a move, and to which the files of
+// two volumes are one if their inodes have the same number.
 Status Connection::CheckInPlace() const {
-  int has_moved = 0;  // stays 0 for a database in memory
-  sqlite3_file_control(state_->handle, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
-  if (has_moved == 0) return {};
+  if (!state_->file) return {};
+  const std::optional<FileId> found = FileAt(state_->path);
+  const bool is_unknown = !found && errno != ENOENT && errno != ENOTDIR;
+  if (is_unknown || found == state_->file) return {};
   return Fail(Code::kUnavailable,
               fmt::format("{}: was deleted, moved or replaced while it is open; put it back, or "
-                          "restart this process",
+                          "stop this process with SIGTERM and start it again",
                           name()));
+}
+
+Status Connection::PrepareWrite() {
+  Status in_place = CheckInPlace();
+  if (!in_place && !state_->is_displaced) (void)Checkpoint(/*truncate=*/true);
+  state_->is_displaced = !in_place;
+  return in_place;
 }
 
 void Connection::WaitForOthers(std::chrono::milliseconds wait) {

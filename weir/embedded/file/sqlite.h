@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,14 @@ class Statement {
   int bind_error_ = SQLITE_OK;
 };
 
+/// Identifies a file among all that are mounted.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+
 /// One open file. Not thread-safe. Errors name the file and SQLite's reason: kResourceExhausted (no
 /// space), kDataLoss (damaged), kFailedPrecondition (not a database), kPermissionDenied, kNotFound
 /// (no such folder), kUnavailable (in use, or an input or output error).
@@ -82,7 +91,7 @@ class Connection {
   /// writes meanwhile. Returns the error of CheckInPlace, if any, and runs nothing then.
   template <class Body>
   [[nodiscard]] Status InTransaction(Body&& body) {
-    WEIR_RETURN_IF_ERROR(CheckInPlace());
+    WEIR_RETURN_IF_ERROR(PrepareWrite());
     return Within("BEGIN IMMEDIATE", std::forward<Body>(body));
   }
   /// Runs `body`, which only reads and sees the file as of one moment.
@@ -91,8 +100,10 @@ class Connection {
     return Within("BEGIN", std::forward<Body>(body));
   }
 
-  /// Returns kUnavailable if the path no longer leads to the file, which was deleted, moved or
-  /// replaced: its next opener would not find what is written to it.
+  /// Returns kUnavailable if the path with which the file was opened no longer leads to it, so that
+  /// the next opener would not find what is written: the file was deleted, moved or replaced.
+  /// Returns no error if the path cannot be looked up for another reason, as in a folder that was
+  /// closed to this user.
   [[nodiscard]] Status CheckInPlace() const;
 
   /// Sets how long to wait for other connections to the file. Initially there is no wait.
@@ -122,10 +133,16 @@ class Connection {
 
     sqlite3* handle = nullptr;
     int wal_pages = 0;
+    std::string path{};  // empty: a database in memory
+    std::optional<FileId> file{};
+    bool is_displaced = false;  // CheckInPlace has failed last
   };
   explicit Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
   static Result<Connection> OpenNamed(const std::string& name, const std::string& path, int flags,
                                       const std::string& vfs);
+  /// Returns the error of CheckInPlace. At its first, empties the write-ahead log, which would be
+  /// applied to the file that has taken the place of this one, if the process is killed.
+  Status PrepareWrite();
   void RollBack();
   template <class Body>
   Status Within(const char* begin, Body&& body) {

@@ -147,6 +147,7 @@ Result<std::optional<EntryPattern>> EnvoyReader::ReadEnvoyEntry(const YamlNode& 
 void EnvoyReader::LeaveOutDescriptors(int line, std::string what,
                                       std::vector<const YamlNode*> descriptors) {
   std::size_t limits = 0;
+  bool is_complete = true;
   while (!descriptors.empty() && visited_left_out_ < kMaxRules) {
     ++visited_left_out_;
     const YamlNode& node = *descriptors.back();
@@ -155,9 +156,12 @@ void EnvoyReader::LeaveOutDescriptors(int line, std::string what,
     const YamlEntry* const below = Find(node, "descriptors");
     if (below == nullptr) continue;
     for (const YamlNode* one : below->value->elements) {
+      is_complete &= descriptors.size() < kMaxRules;
       if (descriptors.size() < kMaxRules) descriptors.push_back(one);
     }
   }
+  is_complete &= descriptors.empty();
+  if (!is_complete) what += ", with more limits below it than are counted";
   if (limits == 0) return out_.LeaveOut(line, std::move(what));
   if (limits > 1) what += fmt::format(" ({} limits in all)", limits);
   out_.CountLimits(limits);

@@ -29,8 +29,8 @@ tl::unexpected<Error> OrRecoverable(Error error, std::string_view name,
   }
   if (latest == nullptr) return Fail(std::move(error));
   return Fail(Code::kNotFound,
-              fmt::format("namespace {} is deleted: 'weir namespace recover {}' restores it", name,
-                          latest->id));
+              fmt::format("namespace {} is deleted: 'weir namespace recover {}{}' restores it",
+                          name, latest->id.starts_with('-') ? "-- " : "", latest->id));
 }
 
 tl::unexpected<Error> NotYetDeleted(const Namespace& space) {
