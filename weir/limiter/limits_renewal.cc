@@ -100,6 +100,7 @@ void LimitsRenewal::RenewGroup(CallPtr call) {
 // limits have changed, or for any pair if none has changed.
 void LimitsRenewal::TryRenewedGroup(CallPtr call, PairResults pairs) {
   PendingGroup& group = *call->group;
+  call->policy.reset();  // the one that was read last applies
   if (auto failed = TakeResults(group.parts, std::move(pairs))) {
     return end_.OnStoreError(std::move(call), std::move(failed->error), failed->entity,
                              failed->resource);

@@ -1,6 +1,7 @@
 #include "weir/runtime/loop.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <optional>
 #include <thread>
@@ -13,12 +14,10 @@
 namespace weir {
 namespace {
 
+using SteadyTime = std::chrono::steady_clock::time_point;
+
 /// Bounds a sleep, so that an instant that is never reached does not overflow the arithmetic.
 constexpr nanoseconds kLongestSleep = std::chrono::hours(24 * 365);
-
-std::chrono::steady_clock::time_point WakeAt(nanoseconds from_now) {
-  return std::chrono::steady_clock::now() + std::min(from_now, kLongestSleep);
-}
 
 }  // namespace
 
@@ -42,6 +41,9 @@ class Loop::State {
   void Sleep() WEIR_REQUIRES(mutex_);
   /// Wakes the thread if it sleeps beyond `when`.
   void WakeFor(Instant when) WEIR_REQUIRES(mutex_);
+  SteadyTime SteadyAt(Instant when) const {
+    return std::chrono::steady_clock::now() + std::min(when - clock_.Now(), kLongestSleep);
+  }
 
   // Constant after construction.
   const Clock& clock_;
@@ -49,8 +51,9 @@ class Loop::State {
   Mutex mutex_;
   std::condition_variable_any wake_;
   TaskQueue tasks_ WEIR_GUARDED_BY(mutex_);
-  /// Set while the thread sleeps: the instant at which it wakes.
-  std::optional<Instant> asleep_until_ WEIR_GUARDED_BY(mutex_);
+  /// Set while the thread sleeps: when it wakes. Not an Instant: sleeping does not count the time
+  /// of a suspension, and Instants do.
+  std::optional<SteadyTime> asleep_until_ WEIR_GUARDED_BY(mutex_);
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
 
   // The last member, because the thread uses all of the above as soon as it starts.
@@ -108,14 +111,14 @@ std::optional<Task> Loop::State::Take() {
 }
 
 void Loop::State::Sleep() {
-  const Instant until = tasks_.first_due();
+  const SteadyTime until = SteadyAt(tasks_.first_due());
   asleep_until_ = until;
-  wake_.wait_until(mutex_, WakeAt(until - clock_.Now()));
+  wake_.wait_until(mutex_, until);
   asleep_until_.reset();
 }
 
 void Loop::State::WakeFor(Instant when) {
-  if (asleep_until_ && when < *asleep_until_) wake_.notify_one();
+  if (asleep_until_ && SteadyAt(when) < *asleep_until_) wake_.notify_one();
 }
 
 Loop::Loop(const Clock& clock) : state_(std::make_unique<State>(clock)) {}

@@ -146,6 +146,21 @@ TEST_F(LoopTest, AnEarlierTaskWakesALoopThatSleepsForALaterOne) {
   }
 }
 
+// Fails if: a loop that slept through a suspension sleeps on, whatever comes.
+TEST_F(LoopTest, ATaskWakesALoopWhoseClockHasJumped) {
+  for (const bool is_posted : {true, false}) {
+    JumpingClock clock;
+    Loop loop(clock);
+    RunOn(loop, [&] { loop.At(clock.Now() + std::chrono::hours(1), [] {}); });
+    std::this_thread::yield();  // it goes to sleep
+    clock.jump = std::chrono::hours(2);
+    std::promise<void> ran;
+    const auto run = [&ran] { ran.set_value(); };
+    is_posted ? loop.Post(run) : (void)loop.At(clock.Now() + milliseconds(1), run);
+    ran.get_future().wait();
+  }
+}
+
 TEST_F(LoopTest, TasksThatKeepPostingDoNotHoldATimerUp) {
   Loop loop(clock_);
   const Instant when = clock_.Now() + milliseconds(1);

@@ -13,9 +13,22 @@
 #include <vector>
 
 #include "weir/base/rng.h"
+#include "weir/base/time.h"
 #include "weir/runtime/scheduler.h"
 
 namespace weir {
+
+/// The machine's clock, as after a suspension of `jump`.
+class JumpingClock final : public Clock {
+ public:
+  Instant Now() const override { return machine_.Now() + jump.load(); }
+  UnixMillis WallNow() const override { return machine_.WallNow(); }
+
+  std::atomic<nanoseconds> jump{};
+
+ private:
+  SystemClock machine_;
+};
 
 /// A scheduler under test, and a way to run its tasks.
 class SchedulerHarness {

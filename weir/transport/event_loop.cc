@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -23,7 +25,10 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kTasksInARow = 64;
-constexpr Instant kNoAlarm{INT64_MAX};
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+constexpr Instant kNoTask{INT64_MAX};
+constexpr SteadyTime kNoAlarm = SteadyTime::max();
 /// Bounds a sleep, so that an instant that is never reached does not overflow the arithmetic.
 constexpr nanoseconds kLongestAlarm = std::chrono::hours(24 * 365);
 
@@ -56,15 +61,20 @@ class EventLoop::State {
   void WakeFor(Instant when) WEIR_REQUIRES(mutex_);
   /// Sets the alarm, unless it rings early enough already. On the loop's thread only.
   void SetAlarm(Instant first);
+  SteadyTime SteadyAt(Instant when) const {
+    return std::chrono::steady_clock::now() + std::min(when - clock.Now(), kLongestAlarm);
+  }
 
   asio::executor_work_guard<asio::io_context::executor_type> work_{io.get_executor()};
   asio::steady_timer alarm_{io};
-  Instant alarm_at_ = kNoAlarm;  ///< used on the loop's thread only
+  /// When the alarm rings; set on the loop's thread only. Not an Instant: the alarm does not count
+  /// the time of a suspension, and Instants do.
+  std::atomic<SteadyTime> alarm_at_ = kNoAlarm;
 
   Mutex mutex_;
   TaskQueue tasks_ WEIR_GUARDED_BY(mutex_);
-  /// Set while the thread may be asleep and was not woken: the time of its next task.
-  std::optional<Instant> asleep_until_ WEIR_GUARDED_BY(mutex_);
+  /// The thread may be asleep, until the alarm, and was not woken.
+  bool may_sleep_ WEIR_GUARDED_BY(mutex_) = false;
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
 
   std::thread thread_;
@@ -108,8 +118,8 @@ void EventLoop::State::Stop() {
 
 // The loop's own thread looks for tasks after each handler, so it needs no waking.
 void EventLoop::State::WakeFor(Instant when) {
-  if (!asleep_until_ || (when >= *asleep_until_ && when > clock.Now()) || InLoopThread()) return;
-  asleep_until_.reset();
+  if (!may_sleep_ || InLoopThread() || SteadyAt(when) >= alarm_at_) return;
+  may_sleep_ = false;
   asio::post(io, [] {});
 }
 
@@ -133,13 +143,13 @@ bool EventLoop::State::RunTasks() {
 }
 
 std::optional<Task> EventLoop::State::Take() {
-  Instant first = kNoAlarm;
+  Instant first = kNoTask;
   {
     const MutexLock lock(mutex_);
     if (stopping_) return std::nullopt;
     if (std::optional<Task> task = tasks_.TakeDue(clock)) return task;
     first = tasks_.first_due();
-    asleep_until_ = first;
+    may_sleep_ = true;
   }
   SetAlarm(first);
   return std::nullopt;
@@ -148,9 +158,10 @@ std::optional<Task> EventLoop::State::Take() {
 // An alarm that rings too early is set again. Each request postpones timers of its connection, so
 // this is cheaper than postponing the alarm each time.
 void EventLoop::State::SetAlarm(Instant first) {
-  if (first >= alarm_at_) return;
-  alarm_at_ = first;
-  alarm_.expires_after(std::min(first - clock.Now(), kLongestAlarm));
+  const SteadyTime at = first == kNoTask ? kNoAlarm : SteadyAt(first);
+  if (at >= alarm_at_) return;
+  alarm_at_ = at;
+  alarm_.expires_at(at);
   alarm_.async_wait([this](const boost::system::error_code& error) {
     if (!error) alarm_at_ = kNoAlarm;
   });

@@ -90,6 +90,22 @@ TEST(EventLoopOnARealClock, AnEarlierTaskWakesALoopThatSleepsForALaterOne) {
   }
 }
 
+// Fails if: a loop that slept through a suspension sleeps on, whatever comes.
+TEST(EventLoopOnARealClock, ATaskWakesALoopWhoseClockHasJumped) {
+  for (const bool is_posted : {true, false}) {
+    JumpingClock clock;
+    const auto loop = *EventLoop::Start(clock);
+    loop->RunAndWait([&] { loop->At(clock.Now() + std::chrono::hours(1), [] {}); });
+    loop->RunAndWait([] {});
+    std::this_thread::yield();  // it goes to sleep
+    clock.jump = std::chrono::hours(2);
+    std::promise<void> ran;
+    const auto run = [&ran] { ran.set_value(); };
+    is_posted ? loop->Post(run) : (void)loop->At(clock.Now() + milliseconds(1), run);
+    ran.get_future().wait();
+  }
+}
+
 TEST(EventLoopOnARealClock, WithoutDescriptorsThereIsNoLoop) {
   const SystemClock clock;
   const NoMoreDescriptors none;

@@ -35,8 +35,10 @@ DeliveryCheck CheckDelivery(const KinesisRecord& record, const Attempt& attempt,
   if (HasOneHash(record)) return delivery;
   if (map.WasMissingSince(attempt.began)) {
     delivery.verdict = kNeverKnown;
-  } else if (!range || (delivery.doubt && map.WasListedBefore(attempt.began))) {
+  } else if (!range || (map.WasListedBefore(attempt.began) &&
+                        map.ShardOf(record.records.front().hash) != actual)) {
     delivery.verdict = kUnknown;
+    delivery.doubt = true;
   } else if (!IsInside(record, *range)) {
     delivery.verdict = kMixed;
     delivery.doubt = true;

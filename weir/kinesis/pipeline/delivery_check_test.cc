@@ -99,6 +99,9 @@ TEST(Verdict, AResponseThatContradictsAnEarlierListingIsNotJudgedByIt) {
   EXPECT_TRUE(contradicts.doubt);
   EXPECT_EQ(CheckDelivery(RecordOfHashes({1, 1}, ShardId{4}), StoredBy(0, kStart), map).verdict,
             Verdict::kStored);
+  EXPECT_EQ(CheckDelivery(RecordOfHashes({1, 2}, ShardId{0}), StoredBy(4, kStart), map).verdict,
+            Verdict::kStored)
+      << "it was framed before the listing, and sent after it";
 }
 
 // Fails if: the ranges of the new stream decide about an aggregate that the deleted one stored.

@@ -118,10 +118,10 @@ std::optional<Millis> AllowanceEntry::NeedOf(const std::vector<Charge>& charges)
     if (next == charges.size() || !SameBucket(*charges[next].target, *target)) continue;
     const Charge& charge = charges[next++];
     if (charge.target != target) {
-      const bool is_same =
-          charge.target->limits == target->limits && charge.target->source == target->source;
-      if (!is_same) return std::nullopt;
-      target = charge.target;  // resolved again, with the same limits
+      if (charge.target->limits != target->limits) return std::nullopt;
+      // Resolved again, with the same limits. Those of a request do not replace them: their debits
+      // would store nothing, and could not be resolved again.
+      if (charge.target->source == LimitSource::kConfigured) target = charge.target;
     }
     std::ranges::copy(charge.amounts, need.begin() + static_cast<std::ptrdiff_t>(first));
   }

@@ -131,6 +131,20 @@ TEST_F(AllowancesTest, ARefusalTellsWhenToAskAgain) {
   EXPECT_TRUE(Take(1));
 }
 
+// Fails if: requests with limits of their own, and those with equal limits of the configuration,
+// replace each other's allowance.
+TEST_F(AllowancesTest, EqualLimitsOfARequestShareTheAllowance) {
+  AcquireRequest own = Request({{"rps", 1}});
+  own.limits = std::vector<Limit>{Rps()};
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(Take(1));
+    limiter_->Acquire(own, Deadline::Never(), [](const Result<Outcome>& outcome) {
+      ASSERT_TRUE(outcome && outcome->admitted());
+    });
+  }
+  EXPECT_LE(store_.acquires.size(), 20U);
+}
+
 // Fails if: an allowance that was replaced is kept until its next wake-up: requests that alternate
 // between limits would pile them up.
 TEST_F(AllowancesTest, AnAllowanceThatWasReplacedIsFreed) {

@@ -76,7 +76,8 @@ struct Part {
   /// For a take whose caller has its result: the request was admitted, so the take stays charged.
   bool caller_keeps_tokens = false;
   bool repeated = false;  ///< an earlier write with it may have been applied, which is never known
-  int lost = 0;           ///< writes with it that failed, mostly because of other processes
+  std::int64_t returns = 1;  ///< of a kGiveBack: the returns that it is the sum of
+  int lost = 0;              ///< writes with it that failed, mostly because of other processes
   /// The available tokens of each limit before the part, in the latest plan.
   LimitAmounts available{};
 };

@@ -105,6 +105,7 @@ bool PendingParts::AddToPendingReturn(const Part& part, Instant now) {
   for (std::size_t i = 0; i < sum.amounts.size(); ++i) {
     sum.amounts[i] = std::clamp(sum.amounts[i] + part.amounts[i], -kMaxDebt, kMaxDebt);
   }
+  ++sum.returns;
   sum.id = ++last_part_;  // PartQueue is in the order of the ids
   queue_.Add(std::move(sum));
   return true;
@@ -267,7 +268,7 @@ void PendingParts::End(PartId id, PartOutcome outcome, PartReports& reports) {
       part.kind == Part::Kind::kGiveBack || part.reported || outcome.in_doubt;
   const bool is_lost = outcome.kind != PartOutcome::Kind::kApplied && part.repetition_of == 0;
   // No caller learns for certain that the tokens were not adjusted.
-  if (part.is_adjust() && is_lost && has_no_caller) ++reports.forfeits;
+  if (part.is_adjust() && is_lost && has_no_caller) reports.forfeits += part.returns;
   for (const Part& other : std::vector<Part>(queue_.RepeatsOf(id))) {
     queue_.Remove(other.id);
     Report(other, outcome, reports);

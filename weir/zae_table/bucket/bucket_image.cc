@@ -244,7 +244,10 @@ Result<BucketImage> ReadImage(const Item& item) {
   ReadAdjusts(item, image);
   image.slots = ReadSlots(item);
   if (const auto* extras = GetText(item, kExtras)) image.extras = *extras;
-  if (const auto* gone = GetText(item, kGone)) image.evicted = ReadTimes<EvictedLimits>(*gone);
+  if (const auto* gone = GetText(item, kGone)) {
+    image.evicted = ReadTimes<EvictedLimits>(*gone);
+    image.stored_gone = *gone;
+  }
   if (const auto ahead = item.find(kAhead); ahead != item.end()) image.stored_ahead = ahead->second;
   if (const auto* ahead = GetText(item, kAhead)) image.ahead = ReadTimes<AheadMark>(*ahead);
   if (const auto back = GetNumber(item, kLastSetBack)) image.last_set_back = UnixMillis{*back};

@@ -74,6 +74,7 @@ struct BucketImage {
   FenceSlots slots;                                           ///< attributes w_0 to w_f
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EvictedLimits> evicted;                       ///< attribute w_gone
+  std::optional<std::string> stored_gone;                     ///< its text, for conditions
   std::optional<AheadMark> ahead;           ///< attribute w_ahead; nothing if it is malformed
   std::optional<Value> stored_ahead;        ///< attribute w_ahead as it is stored
   std::optional<UnixMillis> last_set_back;  ///< attribute w_back: when rf was last set back

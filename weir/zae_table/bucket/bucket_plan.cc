@@ -165,7 +165,7 @@ class Planner {
     if (joins) e().Add(kJoins, 1);
     if (!joins && gone == image_.evicted) return;
     e().RequireSame(kGone,
-                    image_.evicted ? std::optional(Of(FormatGone(*image_.evicted))) : std::nullopt);
+                    image_.stored_gone ? std::optional(Of(*image_.stored_gone)) : std::nullopt);
     if (gone == image_.evicted) return;
     if (gone) {
       e().Set(kGone, Of(FormatGone(*gone)));

@@ -192,6 +192,25 @@ TEST_F(ExtraLimits, ALimitThatOthersTakeFromMeanwhileIsNotRemoved) {
 }
 
 // Fails if: the last limit that left determines alone how long all of those are remembered.
+// Fails if: a damaged time in w_gone is a condition as it was read, not as it is stored: no write
+// that refills would ever pass.
+TEST_F(ExtraLimits, ADamagedTimeOfWhatLeftDoesNotBlockTheBucket) {
+  const TargetPtr target = Configured({PlainLimit("rpm", 10)});
+  ASSERT_TRUE(Takes(target, {10}));
+  for (const auto* gone : {"-5;-3", "junk"}) {
+    Item item = Stored();
+    item.insert_or_assign("w_gone", Of(gone));
+    table_.Put(std::move(item));
+    Process other(table_);
+    const std::vector<Charge> charges{{target, {5 * kMillitokens}}};
+    const UnixMillis later{GetNumber(Stored(), "rf").value_or(0) + 20'000};
+    const auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
+      other.store.Acquire(charges, later, Deadline::Never(), std::move(done));
+    });
+    EXPECT_TRUE(decision && decision->admitted) << gone;
+  }
+}
+
 // Fails if: a limit that looks full by the parameters that were seen is removed, although another
 // process has replaced them and taken tokens since. (Its time is behind, so that rf stays.)
 TEST_F(ExtraLimits, ALimitWhoseParametersWereReplacedIsNotRemoved) {

@@ -50,8 +50,9 @@ milliseconds FillTime(const BucketImage& image) {
 
 // Limits that were removed at a time far ahead are recorded as removed at the new rf. The time that
 // they need to be full stays the same.
-void SetBackGone(Expression& e, const EvictedLimits& gone, UnixMillis rf) {
-  e.RequireEqual(kGone, Of(FormatGone(gone)));
+void SetBackGone(Expression& e, const BucketImage& image, UnixMillis rf) {
+  const EvictedLimits& gone = *image.evicted;
+  e.RequireEqual(kGone, Of(*image.stored_gone));
   const bool is_over = gone.left_full <= gone.last_left;
   const milliseconds until_full =
       is_over ? milliseconds(0) : std::min(gone.left_full - gone.last_left, kLongAgo);
@@ -63,8 +64,7 @@ void SetBackGone(Expression& e, const EvictedLimits& gone, UnixMillis rf) {
 // filled.
 void SetBack(Expression& e, const BucketImage& image, UnixMillis rf, UnixMillis now) {
   e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders).Set(kLastSetBack, Of(now.value));
-  if (image.evicted && IsFarAhead(image.evicted->last_left, now))
-    SetBackGone(e, *image.evicted, rf);
+  if (image.evicted && IsFarAhead(image.evicted->last_left, now)) SetBackGone(e, image, rf);
   if (image.wcu) e.Set(LimitAttribute(kWriteLimit, "tk"), Of(image.wcu->quota.capacity));
 }
 

@@ -75,6 +75,7 @@ TEST(TimeAhead, AMarkIsReadAsItIsWritten) {
 TEST(TimeAhead, LimitsThatLeftEarlyAreSetBackToo) {
   BucketImage image = BucketMarkedAt(kPresent - minutes(1));
   image.evicted = EvictedLimits{.last_left = kFarAhead, .left_full = kFarAhead + minutes(5)};
+  image.stored_gone = FormatGone(*image.evicted);
   const BucketPlan plan = PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kPresent});
   EXPECT_THAT(TextOfFirstWrite(plan), HasSubstr(FormatGone({kPresent, kPresent + minutes(5)})));
   EXPECT_EQ(plan.set_back, hours(1));
@@ -109,6 +110,7 @@ TEST(TimeAhead, DamagedTimesAreNoMarks) {
   }
   BucketImage image = BucketMarkedAt(kPresent - minutes(1));
   image.evicted = EvictedLimits{.last_left = {INT64_MAX}, .left_full = {INT64_MIN}};
+  image.stored_gone = FormatGone(*image.evicted);
   EXPECT_THAT(TextOfFirstWrite(PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kPresent})),
               HasSubstr(FormatGone({kPresent, kPresent})));
 }
