@@ -118,7 +118,7 @@ void EventLoop::State::Stop() {
 
 // The loop's own thread looks for tasks after each handler, so it needs no waking.
 void EventLoop::State::WakeFor(Instant when) {
-  if (!may_sleep_ || InLoopThread() || SteadyAt(when) >= alarm_at_) return;
+  if (!may_sleep_ || InLoopThread() || SteadyAt(when) >= alarm_at_.load()) return;
   may_sleep_ = false;
   asio::post(io, [] {});
 }
@@ -159,7 +159,7 @@ std::optional<Task> EventLoop::State::Take() {
 // this is cheaper than postponing the alarm each time.
 void EventLoop::State::SetAlarm(Instant first) {
   const SteadyTime at = first == kNoTask ? kNoAlarm : SteadyAt(first);
-  if (at >= alarm_at_) return;
+  if (at >= alarm_at_.load()) return;
   alarm_at_ = at;
   alarm_.expires_at(at);
   alarm_.async_wait([this](const boost::system::error_code& error) {
