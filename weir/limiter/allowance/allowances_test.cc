@@ -136,7 +136,7 @@ TEST_F(AllowancesTest, ARefusalTellsWhenToAskAgain) {
 TEST_F(AllowancesTest, EqualLimitsOfARequestShareTheAllowance) {
   AcquireRequest own = Request({{"rps", 1}});
   own.limits = std::vector<Limit>{Rps()};
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(Take(1));
     limiter_->Acquire(own, Deadline::Never(), [](const Result<Outcome>& outcome) {
       ASSERT_TRUE(outcome && outcome->admitted());
