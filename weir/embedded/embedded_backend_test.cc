@@ -360,6 +360,22 @@ TEST_F(EmbeddedTest, AFileWhosePathCannotBeLookedUpIsStillWritten) {
   EXPECT_EQ(client_.Balance(acme), 7000);
 }
 
+// Fails if: a file that was opened by a relative path is looked up in another working directory.
+TEST_F(EmbeddedTest, AFileWithARelativePathIsWrittenFromAnotherDirectory) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const std::filesystem::path folder = std::filesystem::path(client_.path()).parent_path();
+  std::filesystem::current_path(folder);
+  EmbeddedClient relative("relative.db");
+  ASSERT_TRUE(relative.Open());
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(relative.Acquire({Take(StillTarget("acme", 10), 1)})->admitted);
+  relative.Commit();
+  EXPECT_EQ(relative.backend().stats().commit_failures, 0U);
+  std::filesystem::current_path(folder);
+  EXPECT_TRUE(relative.Close());
+  std::filesystem::current_path(before);
+}
+
 // Fails if: the owner of a deleted file removes the lock or the write-ahead log of its successor.
 TEST_F(EmbeddedTest, TheOwnerOfADeletedFileLeavesItsSuccessorAlone) {
   const TargetPtr acme = StillTarget("acme", 10);

@@ -52,7 +52,7 @@ struct PendingAcquire {
   std::vector<Charge> charges{};
   std::vector<Charge> uncharged{};            ///< MakeUncharged; for the lease, not for the store
   std::optional<OnUnavailable> own_policy{};  ///< of the request; takes precedence
-  std::optional<OnUnavailable> policy{};      ///< as read with the limits
+  std::optional<OnUnavailable> policy{};      ///< read with the limits, or applied to the last try
   /// Keeps the state of the Limiter alive: the Limiter may be destroyed during the call. Set if
   /// AcquireRequest::wait is true, even if `wait` is null because the time to wait was already
   /// over. Destroyed after `wait`, whose stop callback uses this state.

@@ -12,14 +12,7 @@
 #include "weir/runtime/task_queue.h"
 
 namespace weir {
-namespace {
-
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-/// Bounds a sleep, so that an instant that is never reached does not overflow the arithmetic.
-constexpr nanoseconds kLongestSleep = std::chrono::hours(24 * 365);
-
-}  // namespace
+namespace {}  // namespace
 
 class Loop::State {
  public:
@@ -41,9 +34,6 @@ class Loop::State {
   void Sleep() WEIR_REQUIRES(mutex_);
   /// Wakes the thread if it sleeps beyond `when`.
   void WakeFor(Instant when) WEIR_REQUIRES(mutex_);
-  SteadyTime SteadyAt(Instant when) const {
-    return std::chrono::steady_clock::now() + std::min(when - clock_.Now(), kLongestSleep);
-  }
 
   // Constant after construction.
   const Clock& clock_;
@@ -51,8 +41,7 @@ class Loop::State {
   Mutex mutex_;
   std::condition_variable_any wake_;
   TaskQueue tasks_ WEIR_GUARDED_BY(mutex_);
-  /// Set while the thread sleeps: when it wakes. Not an Instant: sleeping does not count the time
-  /// of a suspension, and Instants do.
+  /// Set while the thread sleeps: when it wakes.
   std::optional<SteadyTime> asleep_until_ WEIR_GUARDED_BY(mutex_);
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
 
@@ -111,14 +100,14 @@ std::optional<Task> Loop::State::Take() {
 }
 
 void Loop::State::Sleep() {
-  const SteadyTime until = SteadyAt(tasks_.first_due());
+  const SteadyTime until = WakeTime(clock_, tasks_.first_due());
   asleep_until_ = until;
   wake_.wait_until(mutex_, until);
   asleep_until_.reset();
 }
 
 void Loop::State::WakeFor(Instant when) {
-  if (asleep_until_ && SteadyAt(when) < *asleep_until_) wake_.notify_one();
+  if (asleep_until_ && WakeTime(clock_, when) < *asleep_until_) wake_.notify_one();
 }
 
 Loop::Loop(const Clock& clock) : state_(std::make_unique<State>(clock)) {}

@@ -4,6 +4,14 @@
 
 namespace weir {
 
+SteadyTime WakeTime(const Clock& clock, Instant when) {
+  // Bounds a sleep, so that an instant that is never reached does not overflow the arithmetic.
+  constexpr nanoseconds kLongestSleep = std::chrono::hours(24 * 365);
+  const Instant now = clock.Now();
+  const nanoseconds left = when > now ? std::min(when - now, kLongestSleep) : nanoseconds(0);
+  return std::chrono::steady_clock::now() + left;
+}
+
 void TaskQueue::Post(Instant now, Task task) {
   posts_.emplace_back(Key(now, next_id_++), std::move(task));
 }

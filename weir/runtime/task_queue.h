@@ -1,6 +1,7 @@
 // The pending tasks of a Scheduler.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -11,6 +12,12 @@
 #include "weir/runtime/scheduler.h"
 
 namespace weir {
+
+/// A time of the clock by which threads sleep. It does not count a suspension, and Instants do.
+using SteadyTime = std::chrono::steady_clock::time_point;
+/// Returns when a thread must wake for a task that is due at `when`: at most a year from now, and
+/// not before now.
+SteadyTime WakeTime(const Clock& clock, Instant when);
 
 /// Stores posted tasks and timers in the order that Scheduler promises. Not thread-safe: a
 /// scheduler calls it under its lock, and runs and destroys the tasks outside it.

@@ -25,12 +25,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kTasksInARow = 64;
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-constexpr Instant kNoTask{INT64_MAX};
 constexpr SteadyTime kNoAlarm = SteadyTime::max();
-/// Bounds a sleep, so that an instant that is never reached does not overflow the arithmetic.
-constexpr nanoseconds kLongestAlarm = std::chrono::hours(24 * 365);
 
 }  // namespace
 
@@ -61,14 +56,10 @@ class EventLoop::State {
   void WakeFor(Instant when) WEIR_REQUIRES(mutex_);
   /// Sets the alarm, unless it rings early enough already. On the loop's thread only.
   void SetAlarm(Instant first);
-  SteadyTime SteadyAt(Instant when) const {
-    return std::chrono::steady_clock::now() + std::min(when - clock.Now(), kLongestAlarm);
-  }
 
   asio::executor_work_guard<asio::io_context::executor_type> work_{io.get_executor()};
   asio::steady_timer alarm_{io};
-  /// When the alarm rings; set on the loop's thread only. Not an Instant: the alarm does not count
-  /// the time of a suspension, and Instants do.
+  /// When the alarm rings; set on the loop's thread only.
   std::atomic<SteadyTime> alarm_at_ = kNoAlarm;
 
   Mutex mutex_;
@@ -118,7 +109,7 @@ void EventLoop::State::Stop() {
 
 // The loop's own thread looks for tasks after each handler, so it needs no waking.
 void EventLoop::State::WakeFor(Instant when) {
-  if (!may_sleep_ || InLoopThread() || SteadyAt(when) >= alarm_at_.load()) return;
+  if (!may_sleep_ || InLoopThread() || WakeTime(clock, when) >= alarm_at_.load()) return;
   may_sleep_ = false;
   asio::post(io, [] {});
 }
@@ -143,7 +134,7 @@ bool EventLoop::State::RunTasks() {
 }
 
 std::optional<Task> EventLoop::State::Take() {
-  Instant first = kNoTask;
+  Instant first;
   {
     const MutexLock lock(mutex_);
     if (stopping_) return std::nullopt;
@@ -158,7 +149,7 @@ std::optional<Task> EventLoop::State::Take() {
 // An alarm that rings too early is set again. Each request postpones timers of its connection, so
 // this is cheaper than postponing the alarm each time.
 void EventLoop::State::SetAlarm(Instant first) {
-  const SteadyTime at = first == kNoTask ? kNoAlarm : SteadyAt(first);
+  const SteadyTime at = WakeTime(clock, first);
   if (at >= alarm_at_.load()) return;
   alarm_at_ = at;
   alarm_.expires_at(at);

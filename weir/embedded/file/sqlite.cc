@@ -94,10 +94,12 @@ bool IsEmptyOrAbsent(const std::string& path) {
   return error || size == 0;
 }
 
-// Returns nothing, and errno says why, if the path leads to no file.
-std::optional<FileId> FileAt(const std::string& path) {
+// Looks up the path that the file had when it was opened: absolute, and without links. Returns
+// nothing, and errno says why, if it leads to no file; nothing for a database in memory, too.
+std::optional<FileId> FileAtPathOf(sqlite3* handle) {
+  const char* path = sqlite3_db_filename(handle, "main");
   struct stat found = {};
-  if (stat(path.c_str(), &found) != 0) return std::nullopt;
+  if (path == nullptr || stat(path, &found) != 0) return std::nullopt;
   return FileId{found.st_dev, found.st_ino};
 }
 
@@ -230,8 +232,7 @@ Result<Connection> Connection::OpenNamed(const std::string& name, const std::str
   // The backend makes the checkpoints, because SQLite ignores errors of its automatic checkpoints.
   sqlite3_wal_autocheckpoint(state->handle, 0);
   sqlite3_wal_hook(state->handle, NoteWalPages, &state->wal_pages);
-  state->path = path;
-  if (!path.empty()) state->file = FileAt(path);
+  state->file = FileAtPathOf(state->handle);
   return Connection(std::move(state));
 }
 
@@ -270,7 +271,7 @@ Result<std::string> Connection::QueryText(std::string_view sql) {
 // two volumes are one if their inodes have the same number.
 Status Connection::CheckInPlace() const {
   if (!state_->file) return {};
-  const std::optional<FileId> found = FileAt(state_->path);
+  const std::optional<FileId> found = FileAtPathOf(state_->handle);
   const bool is_unknown = !found && errno != ENOENT && errno != ENOTDIR;
   if (is_unknown || found == state_->file) return {};
   return Fail(Code::kUnavailable,

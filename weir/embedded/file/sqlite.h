@@ -133,15 +133,14 @@ class Connection {
 
     sqlite3* handle = nullptr;
     int wal_pages = 0;
-    std::string path{};  // empty: a database in memory
-    std::optional<FileId> file{};
-    bool is_displaced = false;  // CheckInPlace has failed last
+    std::optional<FileId> file{};  // nothing: a database in memory
+    bool is_displaced = false;     // the last CheckInPlace of PrepareWrite has failed
   };
   explicit Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
   static Result<Connection> OpenNamed(const std::string& name, const std::string& path, int flags,
                                       const std::string& vfs);
-  /// Returns the error of CheckInPlace. At its first, empties the write-ahead log, which would be
-  /// applied to the file that has taken the place of this one, if the process is killed.
+  /// Returns the error of CheckInPlace. When it fails for the first time, empties the write-ahead
+  /// log: if the process were killed, SQLite would apply the log to the file at the path.
   Status PrepareWrite();
   void RollBack();
   template <class Body>

@@ -19,11 +19,11 @@ struct DeliveryCheck {
   bool doubt = false;  ///< the shard map may be out of date: call ShardMap::Doubt
 };
 
-/// Checks a record that a shard has stored. A consumer drops an aggregate as a whole if
-/// one hash in it is outside of the range of the shard that it was read from (deaggregate.h), so
-/// the verdict is the same for all of its user records: kStored if every hash is inside, kMixed if
-/// one is not. A record with only one hash is stored whichever shard it landed on, since that shard
-/// held the hash.
+/// Checks a record that a shard has stored. A consumer drops an aggregate as a whole if one hash in
+/// it is outside of the range of the shard that it was read from (deaggregate.h), so the verdict is
+/// the same for all of its user records: kStored if every hash is inside, kMixed if one is not. A
+/// record with only one hash is stored whichever shard it landed on, since that shard held the
+/// hash.
 ///
 /// If a request that began after the listing has a response that contradicts the map, the stream
 /// may be another one, whose shards have other ranges: the verdict on an aggregate is kUnknown.

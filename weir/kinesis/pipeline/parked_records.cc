@@ -18,13 +18,10 @@ StoredDecision DecideStored(const ParkedRecord& stored, const ShardMap& map, int
   if (delivery.verdict == Verdict::kMixed) {
     decision.next = StoredDecision::Next::kSendAgain;
     decision.message = fmt::format("{} does not hold all of its hash keys", FormatShardId(*shard));
-  } else if (delivery.verdict == Verdict::kNeverKnown) {
+  } else if (delivery.verdict == Verdict::kUnknown && stored.listings < max_listings) {
+    decision.next = StoredDecision::Next::kPark;
+  } else if (delivery.verdict != Verdict::kStored) {
     decision = DecideUnlisted(stored);
-  } else if (delivery.verdict == Verdict::kUnknown) {
-    if (stored.listings >= max_listings)
-      decision = DecideUnlisted(stored);
-    else
-      decision.next = StoredDecision::Next::kPark;
   }
   // If the range is unknown, a listing that has begun since the attempt did not return it either.
   // So a new listing is needed.

@@ -246,7 +246,8 @@ void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& f
       .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
   if (IsUnsent(failure)) requests_.OnUnsent(flight.records.size());
   if (IsStreamMissing(failure.code) && map_.OnStreamMissing(now)) {
-    // Records that are put from now on have no shard: those of an open batch must not be behind.
+    // Records that are put from now on have no shard, and share no batch with earlier ones: the
+    // open batches must leave first.
     framer_.FrameAll();
     ReframeUnplaced(now);
   }

@@ -510,17 +510,22 @@ TEST(Pipeline, K13WhatIsGoodIsStoredAfterManyThatAreNot) {
   }
 }
 
+/// Puts two records with different keys, which wait for a second to be sent in one aggregate.
+void PutTwo(Pipeline& pipeline, std::uint64_t first, Instant now) {
+  for (std::uint64_t number = first; number < first + 2; ++number) {
+    UserRecord record = Numbered(number);
+    record.hash = number;
+    record.deadline = now + seconds(1);
+    (void)pipeline.Put(std::move(record), now);
+  }
+}
+
 /// Puts two records in an aggregate, to be stored on a shard that no listing has returned. Returns
 /// the id of their request.
 std::uint64_t ParkTwo(Pipeline& pipeline) {
   EXPECT_TRUE(pipeline.OnWake(kStart).list);
   (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, kStart);
-  for (std::uint64_t i = 0; i < 2; ++i) {
-    UserRecord record = Numbered(i);
-    record.hash = i;
-    record.deadline = kStart + seconds(1);
-    (void)pipeline.Put(std::move(record), kStart);
-  }
+  PutTwo(pipeline, 0, kStart);
   const PipelineStep step = pipeline.Flush(kStart);
   EXPECT_THAT(step.sends, SizeIs(1));
   return step.sends.front().id;
@@ -566,12 +571,7 @@ TEST(Pipeline, AnAggregateOfBeforeTheStreamWasMissingIsSentAgain) {
   const std::uint64_t first = ParkTwo(pipeline);
   pipeline.EndFlush();
   Instant now = kStart + milliseconds(10);
-  for (std::uint64_t i = 2; i < 4; ++i) {
-    UserRecord record = Numbered(i);
-    record.hash = i;
-    record.deadline = now + seconds(1);
-    (void)pipeline.Put(std::move(record), now);
-  }
+  PutTwo(pipeline, 2, now);
   const PipelineStep second = pipeline.Flush(now);
   ASSERT_THAT(second.sends, SizeIs(1));
   (void)pipeline.OnAnswer(first, StreamIsMissing(), now);
@@ -583,8 +583,8 @@ TEST(Pipeline, AnAggregateOfBeforeTheStreamWasMissingIsSentAgain) {
   EXPECT_EQ(pipeline.pending(), 4U);
 }
 
-/// A pipeline with one request in flight to shard 0, which holds all keys, and two records in an
-/// open batch, to which shards 1 and 2 come instead while they wait.
+/// Divides shard 0, which holds all keys, into shards 1 and 2: the response to the request names
+/// shard 1, and the listing that follows shows both.
 void Divide(Pipeline& pipeline, std::uint64_t request, Instant& now) {
   PipelineStep step = pipeline.OnAnswer(
       request, std::vector<EntryAnswer>{{.shard = "shardId-000000000001", .sequence_number = "1"}},

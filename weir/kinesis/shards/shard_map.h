@@ -126,8 +126,8 @@ class ShardMap {
   /// By shard number: open shards and those closed lately.
   absl::flat_hash_map<std::uint64_t, Known> known_;
 
-  Instant missing_{
-      INT64_MIN};  ///< a listing that began before this time may be of a deleted stream
+  /// The stream was missing at this time: a listing that began before may be of a deleted one.
+  Instant missing_{INT64_MIN};
 
   bool wanted_ = true;            ///< a listing is to begin
   bool asked_ = false;            // a page is in flight

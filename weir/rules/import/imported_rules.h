@@ -43,8 +43,8 @@ class ImportCollector {
   void Remark(int line, std::string what) { AddNote({line, false, std::move(what)}); }
 
   /// Adds a rule, or reports why a rules file cannot have it. Add completes the rule's name,
-  /// amounts and bucket. `limits` are the limits of the file that the rule stands for. REQUIRES: no
-  /// prefix of the pattern has a '*'.
+  /// amounts and bucket. `limits` is the number of limits of the file that become this rule.
+  /// REQUIRES: no prefix of the pattern has a '*'.
   void Add(Rule rule, std::size_t limits);
   /// Returns the rules; callers may change their limits.
   std::vector<Rule>& rules() { return imported_.rules; }

@@ -71,6 +71,18 @@ TEST_F(KeptTake, RequestsToASilentTableDoNotFillTheQueue) {
   EXPECT_EQ(contended, 0);
 }
 
+// Fails if: the sum of debits that share a part is not that of the requests.
+TEST_F(KeptTake, AllRequestsThatASilentTableDidNotAnswerAreCharged) {
+  const std::int64_t before = Taken("child");
+  for (int i = 0; i < 7; ++i) (void)Keep({{"child", 1}}, kPatience);
+  Wait(kPatience);
+  for (int i = 0; i < 1'000; ++i) {
+    while (Writes("child") > 0) Apply(Next("child"));
+    Wait(milliseconds(1));
+  }
+  EXPECT_EQ(Taken("child") - before, 7);
+}
+
 // Fails if: the part that a write still carried stays taken although its request was refused.
 TEST_F(KeptTake, IfItIsRefusedThePartThatIsAppliedLaterIsGivenBack) {
   const Request parent = BeginAndBeRefused();

@@ -104,7 +104,7 @@ TEST_F(SharedReadsTest, D12OneReadAnswersAllThatCameMeanwhile) {
   EXPECT_EQ(answers_.back(), "UNAVAILABLE");
 }
 
-// Fails if: a caller with time left is told that its deadline has passed.
+// Fails if: a caller with time left gets the error of an earlier deadline.
 TEST_F(SharedReadsTest, OneWithMoreTimeThanTheReadHadReadsAgain) {
   EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst);
   EXPECT_EQ(JoinRead(milliseconds(20)), SharedReads::Share::kShared);

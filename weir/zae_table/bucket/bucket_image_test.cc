@@ -54,6 +54,21 @@ TEST(BucketImage, HasTheLimitsOfTheItemButNotTheInternalOne) {
   EXPECT_FALSE(image.ttl_seconds.has_value());
 }
 
+// Fails if: sums and differences with a damaged number overflow.
+TEST(BucketImage, DamagedNumbersAreReadAsNumbersThatFit) {
+  Item item = PlainItem();
+  item["b_wcu_tk"] = Of(INT64_MIN);
+  item["w_gone"] = Of("-9223372036854775808;9223372036854775807");
+  item["w_t_" + std::string(32, '0')] = Of(INT64_MIN);
+  const BucketImage image = Read(item);
+  EXPECT_EQ(image.wcu->tokens, -kMaxDebt);
+  ASSERT_TRUE(image.evicted);
+  EXPECT_EQ(image.evicted->last_left, UnixMillis{0});
+  EXPECT_EQ(image.evicted->left_full, UnixMillis{253'402'300'799'999});
+  ASSERT_EQ(image.adjusts.size(), 1U);
+  EXPECT_EQ(image.adjusts.front().second, 0);
+}
+
 TEST(BucketImage, OneOfSeveralShardsHasItsPart) {
   Item item = PlainItem();
   item["shard_count"] = Of(8);
