@@ -57,7 +57,7 @@ RC_GTEST_PROP(JsonMembersProperty, AreWhatAnotherReads, (const std::vector<bool>
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   Texts expected;
   for (std::size_t i = 0; i < nulls.size(); ++i) {
-    const std::string name = *text + std::to_string(i);
+    const std::string name = std::to_string(i) + "." + *text;  // each name once
     expected.emplace_back(name, nulls[i] ? "" : *text);
     if (!nulls[i]) object[name] = expected.back().second;
     if (nulls[i]) object[name] = nullptr;
