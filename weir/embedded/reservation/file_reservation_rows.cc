@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "weir/base/bucket_time.h"
 #include "weir/embedded/file/errno_code.h"
 #include "weir/embedded/rows/bucket_codec.h"
 #include "weir/embedded/rows/clock_rows.h"
@@ -290,10 +291,10 @@ Status FileReservationRows::PutBucket(const AccountKey& key, const Bucket& bucke
 }
 
 Status FileReservationRows::Sweep(UnixMillis now) {
-  for (const std::string_view sweep : {kSweepSlots, kSweepEnded, kSweepBuckets}) {
+  for (const std::string_view sweep : {kSweepSlots, kSweepEnded}) {
     WEIR_RETURN_IF_ERROR(Run(sweep, {now.value}));
   }
-  return {};
+  return Run(kSweepBuckets, {(now - kMaxAhead).value});
 }
 
 }  // namespace weir

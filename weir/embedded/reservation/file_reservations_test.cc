@@ -398,7 +398,7 @@ TEST_F(FileReservations, TheFileDoesNotGrow) {
   Open();
   UnixMillis now = kStart;
   for (int i = 0; i < 500; ++i) {
-    now = now + 100ms;
+    now = now + 1s;
     const AccountKey key{.resource = "emr", .account = std::to_string(i)};
     SlotClaim claim{.slot = {.key = key, .id = "w"}, .limit = 1, .ttl = 1s};
     ASSERT_TRUE(client_->Claim(claim, now)->slot);
@@ -410,7 +410,7 @@ TEST_F(FileReservations, TheFileDoesNotGrow) {
   Close();
   for (const char* table : {"slot", "account_bucket", "ended"}) {
     const auto count = RunSql(file_, std::string("SELECT count(*) FROM ") + table);
-    EXPECT_LE(std::stoi(count.at(0)), 20) << table;
+    EXPECT_LE(std::stoi(count.at(0)), 70) << table << ": a full bucket stays for kMaxAhead";
   }
 }
 

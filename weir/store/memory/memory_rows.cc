@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "weir/base/bucket_time.h"
+
 namespace weir {
 namespace {
 
@@ -173,7 +175,8 @@ Status MemoryRows::Sweep(UnixMillis now) {
     return slots.by_id.empty();
   });
   SweepNext(ended_, swept_ended_, [&](const EndedResource& e) { return e.remember_until <= now; });
-  SweepNext(buckets_, swept_buckets_, [&](const Bucket& bucket) { return IsFull(bucket, now); });
+  SweepNext(buckets_, swept_buckets_,
+            [&](const Bucket& bucket) { return IsFull(bucket, now - kMaxAhead); });
   return {};
 }
 

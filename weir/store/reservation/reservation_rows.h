@@ -63,8 +63,10 @@ class ReservationRows {
   virtual Status PutBucket(const AccountKey& key, const Bucket& bucket) = 0;
 
   /// Removes a few rows that have no effect any more: expired slots, ends that need not be
-  /// remembered, full buckets. It is called with each new row, so that the number of rows stays
-  /// bounded.
+  /// remembered, and buckets that have been full for kMaxAhead. (A call that waited for the rows
+  /// has an earlier `now` than the sweeps before it: if they had removed its bucket as soon as it
+  /// was full, the call would find a full bucket at its own time, and the refill since then would
+  /// count twice.) It is called with each new row, so that the number of rows stays bounded.
   virtual Status Sweep(UnixMillis now) = 0;
 };
 

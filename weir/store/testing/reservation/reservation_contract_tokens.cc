@@ -71,6 +71,18 @@ TEST_P(TokenContract, TimeThatRunsBackwardsGivesNothing) {
   EXPECT_EQ(Take(key, kTen, 1, start_ + 1s).available, 0);
 }
 
+// Fails if: a store forgets a full bucket while a call waits that began when the bucket was empty.
+TEST_P(TokenContract, ATakeThatWaitedGetsNoTokensTwice) {
+  const AccountLimit ten{.limit = 10, .window = 1s};
+  const AccountKey key = FreshKey();
+  ASSERT_TRUE(Take(key, ten, 10, start_).taken);
+  const UnixMillis later = start_ + 1'050ms;
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(Take(FreshKey(), ten, 10, later).taken);
+  EXPECT_FALSE(Take(key, ten, 10, start_ + 50ms).taken);
+  EXPECT_TRUE(Take(key, ten, 10, later).taken);
+  EXPECT_FALSE(Take(key, ten, 1, later).taken);
+}
+
 // Fails if: lowering and raising a limit adds tokens.
 TEST_P(TokenContract, AnotherLimitKeepsWhatIsUsed) {
   const AccountKey key = FreshKey();
