@@ -7,7 +7,6 @@
 
 #include "weir/bucket/key_hash.h"
 #include "weir/dynamodb/paging.h"
-#include "weir/model/quoted.h"
 #include "weir/rate_limiter_py/slots/release_resource_call.h"
 #include "weir/rate_limiter_py/slots/slot_call.h"
 #include "weir/store/reservation/reservation_checks.h"
@@ -24,16 +23,9 @@ Status CheckOurs(const SlotClaim& claim) {
 }
 
 Status CheckMove(const SlotMove& move) {
-  WEIR_RETURN_IF_ERROR(Check(move.slot));
-  WEIR_RETURN_IF_ERROR(CheckSlotLife(move.slot.key, move.ttl));
-  if (!move.resource_id) return {};
-  WEIR_RETURN_IF_ERROR(CheckResourceId(*move.resource_id));
-  if (*move.resource_id != move.slot.id) return {};
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("resource id {}: it is the slot's own, which means none; give the id of the "
-                  "thing that the slot became",
-                  Quoted(move.slot.id)));
+  WEIR_RETURN_IF_ERROR(move.resource_id ? CheckBinding(move.slot, *move.resource_id)
+                                        : Check(move.slot));
+  return CheckSlotLife(move.slot.key, move.ttl);
 }
 
 // Returns the id after which the page begins.

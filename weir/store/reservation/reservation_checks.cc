@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "weir/model/quoted.h"
 #include "weir/model/stored_text.h"
 #include "weir/store/listing.h"
 
@@ -53,6 +54,17 @@ Status Check(const SlotClaim& claim) {
 
 Status CheckResourceId(std::string_view resource_id) {
   return CheckText({.what = "resource id", .longest = kMaxResourceIdBytes}, resource_id);
+}
+
+Status CheckBinding(const SlotRef& slot, std::string_view resource_id) {
+  WEIR_RETURN_IF_ERROR(Check(slot));
+  WEIR_RETURN_IF_ERROR(CheckResourceId(resource_id));
+  if (resource_id != slot.id) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("resource id {}: it is the id of the slot itself, which marks a slot that "
+                  "is not bound; expected the id of the resource that the slot is for",
+                  Quoted(slot.id)));
 }
 
 Status CheckService(std::string_view service) {

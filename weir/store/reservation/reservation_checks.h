@@ -25,6 +25,9 @@ inline constexpr milliseconds kLongestSlotLife{366LL * 24 * 3600 * 1000};
 inline constexpr std::size_t kMaxResourceIdBytes = 1024;
 /// The id must have 1 to kMaxResourceIdBytes bytes.
 [[nodiscard]] Status CheckResourceId(std::string_view resource_id);
+/// Checks the arguments of ReservationStore::Bind except the life. The slot's own id is refused as
+/// a resource id: it marks a slot that is not bound (HeldSlot::bound).
+[[nodiscard]] Status CheckBinding(const SlotRef& slot, std::string_view resource_id);
 
 /// A service must have 1 to 2048 bytes. (A row may also have an empty service, which is not checked
 /// here.)

@@ -118,7 +118,8 @@ class WEIR_API ReservationStore {
   /// Binds the slot to the resource that was created for it, and sets its expiry to `ttl` from now.
   /// Fails with kNotFound if the slot is not held any more. Fails with kFailedPrecondition if the
   /// slot is bound to another resource. If ReleaseResource has reported the end of this resource,
-  /// releases the slot and fails with kFailedPrecondition too.
+  /// releases the slot and fails with kFailedPrecondition too. Fails with kInvalidArgument if
+  /// `resource_id` is the id of the slot itself.
   virtual void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl,
                     UnixMillis now, Deadline deadline, Done<HeldSlot> done) = 0;
 

@@ -44,8 +44,7 @@ class RowSlots final : public ReservationStore {
     const auto bind = [&](ReservationRows& rows) {
       return BindSlot(rows, {.slot = slot, .resource_id = resource_id, .ttl = ttl}, now);
     };
-    done(Check(slot)
-             .and_then([&] { return CheckResourceId(resource_id); })
+    done(CheckBinding(slot, resource_id)
              .and_then([&] { return CheckSlotLife(slot.key, ttl); })
              .and_then([&] { return Write<HeldSlot>(place_, deadline, bind); }));
   }

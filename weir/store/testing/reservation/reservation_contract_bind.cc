@@ -94,6 +94,7 @@ TEST_P(ReservationContract, BadBindingsAreRefusedAndChangeNothing) {
     return ErrorOf(store_.Bind(ref, resource_id, kSlotLife, start_ + 1s)).code;
   };
   EXPECT_EQ(code(good, ""), Code::kInvalidArgument);
+  EXPECT_EQ(code(good, slot.id), Code::kInvalidArgument) << "this would mark the slot as unbound";
   EXPECT_EQ(code({.key = key, .id = ""}, cluster), Code::kInvalidArgument);
   EXPECT_EQ(code({.key = {.resource = "", .account = "a"}, .id = slot.id}, cluster),
             Code::kInvalidArgument);
