@@ -72,8 +72,8 @@ class alignas(64) AtomicBucket {
     }
   }
 
-  /// Gives back n tokens that were taken and not used; the balance stops at the capacity. REQUIRES:
-  /// n >= 0.
+  /// Gives back n tokens that were taken and not used; the balance stops at the capacity. No effect
+  /// if n <= 0.
   void Return(std::int64_t n) {
     const std::uint64_t now = Now();
     std::uint64_t word = word_.load(std::memory_order_relaxed);

@@ -86,6 +86,8 @@ TEST(AtomicBucket, GivesBackUpToTheCapacity) {
   EXPECT_TRUE(calls.TryTake(4));
   calls.Return(2);
   EXPECT_EQ(calls.Available(), 3);
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN}) calls.Return(n);
+  EXPECT_EQ(calls.Available(), 3) << "more was used than was reserved";
   calls.Return(INT64_MAX);
   EXPECT_EQ(calls.Available(), 5);
   EXPECT_FALSE(calls.TryTake(6));

@@ -41,8 +41,10 @@ struct Bucket {
   friend bool operator==(const Bucket&, const Bucket&) = default;
 };
 
-/// The largest debt: a balance is never below -kMaxDebt.
+/// The largest debt that an adjust may leave.
 inline constexpr std::int64_t kMaxDebt = 4'000'000'000'000'000'000;
+/// No balance is lower. ChangeQuota may lower one below -kMaxDebt, by less than the old capacity.
+inline constexpr std::int64_t kLowestBalance = -(kMaxDebt + kMaxMillitokens);
 
 /// The longest wait that is returned (31,000 years); longer waits are cut to this.
 inline constexpr milliseconds kLongestWait{1'000'000'000'000'000};

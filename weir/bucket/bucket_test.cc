@@ -27,6 +27,16 @@ TEST(Quota, NamesTheFieldThatIsOutOfRange) {
   EXPECT_FALSE(Validate({1, 1, 0}).has_value());
 }
 
+// Fails if: a number that does not fit becomes a small or negative limit.
+TEST(Quota, ANumberOfTokensThatDoesNotFitIsRefused) {
+  for (const std::int64_t tokens : {INT64_MAX, INT64_MAX / 1000 + 1, std::int64_t{1} << 62}) {
+    EXPECT_EQ(Validate(PerSecond(tokens)).error().message,
+              "capacity is 9223372036854775807 millitokens, allowed are 1 to 10000000000000000");
+    EXPECT_FALSE(Validate(PerSecond(1).Burst(tokens)).has_value());
+    EXPECT_FALSE(Validate(PerSecond(-tokens)).has_value());
+  }
+}
+
 TEST(Quota, BurstChangesTheCapacityAlone) {
   EXPECT_EQ(PerMinute(60), (Quota{60'000, 60'000, 60'000}));
   EXPECT_EQ(PerSecond(1000).Burst(100), (Quota{100'000, 1'000'000, 1000}));
@@ -95,6 +105,7 @@ TEST(Bucket, AGiveBackIsAlwaysPossible) {
   Adjust(meter, kMaxDebt + kMaxMillitokens);
   ChangeQuota(meter, Quota{1, 1, 1});
   ASSERT_LT(meter.tokens, -kMaxDebt);
+  EXPECT_GT(meter.tokens, kLowestBalance);
   EXPECT_FALSE(CanAdjust(meter, 1));
   EXPECT_TRUE(CanAdjust(meter, 0));
   EXPECT_TRUE(CanAdjust(meter, -1));

@@ -99,7 +99,7 @@ class alignas(64) CreditBucket<C>::Handle {
   }
 
   /// Gives back n tokens that were taken and not used; the balance stops at the capacity. They go
-  /// to the kernel, not to this handle. REQUIRES: n >= 0.
+  /// to the kernel, not to this handle. No effect if n <= 0.
   void Return(std::int64_t n) { bucket_->kernel_.Return(n); }
 
   /// Returns the smallest wait after which TryTake(n) succeeds if no other call changes this or any

@@ -92,9 +92,9 @@ struct WEIR_API Gcra {
     word = std::max(word, now) + static_cast<std::uint64_t>(taken) * cost;
     return taken;
   }
-  /// Gives n tokens back, up to the capacity. REQUIRES: n >= 0.
+  /// Gives n tokens back, up to the capacity. No effect if n <= 0.
   void Return(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
-    if (word <= now) return;
+    if (word <= now || n <= 0) return;
     const bool becomes_full = !CanAdmit(n) || static_cast<std::uint64_t>(n) * cost >= word - now;
     word = becomes_full ? now : word - static_cast<std::uint64_t>(n) * cost;
   }

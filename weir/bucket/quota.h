@@ -17,6 +17,14 @@ inline constexpr std::int64_t kMaxMillitokens = 10'000'000'000'000 * kMillitoken
 /// Longest period: 366 days.
 inline constexpr std::int64_t kMaxPeriodMillis = 366LL * 24 * 3600 * 1000;
 
+/// Returns whole tokens in millitokens. A number that does not fit saturates, so that Validate
+/// refuses it.
+constexpr std::int64_t SaturatedMillitokens(std::int64_t tokens) {
+  if (tokens > INT64_MAX / kMillitokens) return INT64_MAX;
+  if (tokens < INT64_MIN / kMillitokens) return INT64_MIN;
+  return tokens * kMillitokens;
+}
+
 /// `amount` millitokens come back in each `period` milliseconds, up to `capacity` millitokens.
 /// Capacity may exceed the amount (burst) or be less.
 struct Quota {
@@ -26,7 +34,7 @@ struct Quota {
 
   /// Returns the same rate with a capacity of `tokens` whole tokens: `PerSecond(1000).Burst(100)`.
   constexpr Quota Burst(std::int64_t tokens) const {
-    return {tokens * kMillitokens, amount, period};
+    return {SaturatedMillitokens(tokens), amount, period};
   }
 
   friend constexpr bool operator==(Quota, Quota) = default;
@@ -35,7 +43,7 @@ struct Quota {
 /// Returns a quota of `tokens` whole tokens in each period. The capacity is `tokens` too; `Burst`
 /// changes it.
 constexpr Quota PerPeriod(std::int64_t tokens, std::chrono::milliseconds period) {
-  return {tokens * kMillitokens, tokens * kMillitokens, period.count()};
+  return {SaturatedMillitokens(tokens), SaturatedMillitokens(tokens), period.count()};
 }
 constexpr Quota PerSecond(std::int64_t tokens) {
   return PerPeriod(tokens, std::chrono::seconds(1));

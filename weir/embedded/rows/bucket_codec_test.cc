@@ -68,7 +68,9 @@ rc::Gen<BucketRecord> AnyRecord() {
     for (int i = 0; i < extras; ++i) {
       record.extras.meters.push_back({"extra\"" + std::to_string(i), *AnyMeter(), {*any_time}});
       record.extras.last_left = {*any_time};
-      record.extras.left_full = {*any_time};
+      record.extras.left_full =
+          UnixMillis{*any_time} +
+          milliseconds(*rc::gen::inRange<std::int64_t>(0, kLongestWait.count() + 1));
     }
     const int count = *rc::gen::inRange(extras > 0 ? 0 : 1, 5);
     for (int i = 0; i < count; ++i) {
@@ -153,6 +155,23 @@ TEST(BucketCodec, RefusesExtraLimitsThatNoBucketHas) {
   EXPECT_EQ(code(R"({"limits":{"a":[5,0,0,10,10,1000,1000]},"left":[0,0]})"), Code::kDataLoss);
   EXPECT_EQ(code(R"({"limits":{"a":[11,0,0,10,10,1000,1000,9]},"left":[0,0]})"), Code::kDataLoss);
   EXPECT_EQ(code(R"({"limits":{"a":[5,-1,0,10,10,1000,1000,9]},"left":[0,0]})"), Code::kDataLoss);
+}
+
+// Fails if: the debt that remains after a limit was lowered counts as damage.
+TEST(BucketCodec, ReadsTheLowestBalance) {
+  BucketRecord record{.key = {"acme", "gpt-4", 0}, .names = {"rpm"}, .bucket = {}};
+  Meter meter = FullMeter({kMaxMillitokens, 1, 1});
+  Adjust(meter, kMaxMillitokens + kMaxDebt);
+  ChangeQuota(meter, PerSecond(1));
+  record.bucket.meters.push_back(meter);
+  ChangeBatch batch;
+  const BucketState state = StateOf(record);
+  batch.Add(record.key, &state);
+  const std::vector<Line> lines = ReadAll(batch);
+  ASSERT_EQ(lines.size(), 1U);
+  BucketRecord read{.key = record.key, .names = {}, .bucket = {}};
+  EXPECT_TRUE(BucketReader().ReadLimits(lines[0].limits, read));
+  EXPECT_EQ(read.bucket.meters.front(), meter);
 }
 
 TEST(BucketCodec, TellsRemovalsApart) {

@@ -35,7 +35,7 @@ Meter ToMeter(const Numbers& n) {
 // Returns whether the invariants of bucket.h hold: other meters would break the arithmetic.
 bool IsSound(const Meter& meter) {
   return Validate(meter.quota).has_value() && meter.tokens <= meter.quota.capacity &&
-         meter.tokens >= -kMaxDebt && meter.remainder >= 0 &&
+         meter.tokens >= kLowestBalance && meter.remainder >= 0 &&
          meter.remainder < meter.remainder_period && meter.remainder_period <= kMaxPeriodMillis;
 }
 
@@ -345,7 +345,7 @@ Status BucketReader::ReadExtras(std::string_view extras, BucketRecord& record) {
   std::array<std::int64_t, 2> left{};
   ondemand::value times;
   if (object["left"].get(times) || ReadNumbers(times, left) != left.size() || !IsTime(left[0]) ||
-      left[1] < 0 || left[1] > kLatestBucketTime.value + kMaxPeriodMillis) {
+      left[1] < 0 || left[1] > (kLatestBucketTime + kLongestWait).value) {
     return Damaged("the times of extra limits that left");
   }
   record.extras.last_left = {left[0]};
