@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/aggregator/usage/usage_write.h"
 #include "weir/codec/iso_time.h"
 #include "weir/runtime/backoff.h"
 
@@ -125,9 +124,12 @@ void Aggregator::Run(const BatchTask& task, AggregatorStep& step) {
 
 void Aggregator::RunUsage(const BatchTask& task, AggregatorStep& step) {
   UsageProgress& progress = usage_[task.index];
-  auto write = PlanUsage(plan_.groups[task.index], progress.seen, terms_.options.retention_days);
-  if (!write) return OnFailure(task, std::move(write.error()), /*is_final=*/true, {});
-  if (*write) return Send(task, **std::move(write), step);
+  auto plan = PlanUsage(plan_.groups[task.index], progress.terms, terms_.options.retention_days);
+  if (!plan) return OnFailure(task, std::move(plan.error()), /*is_final=*/true, {});
+  if (*plan) {
+    progress.is_part = (*plan)->is_part;
+    return Send(task, std::move((*plan)->write), step);
+  }
   progress.settled = true;
   ++counts_.counted;
 }
@@ -150,9 +152,11 @@ AggregatorStep Aggregator::OnWrite(RequestId request,
   const auto task = queue_.Finish(request);
   if (!task) return {};
   if (outcome) {
-    OnApplied(*task);
+    OnWriteApplied(*task, std::move(outcome->item));
   } else if (outcome.error().kind == FailureClass::kConditional) {
     OnConditional(*task, std::move(outcome.error().old_item), moment.at);
+  } else if (outcome.error().kind == FailureClass::kPermanent && MakeFull(*task)) {
+    queue_.Add(*task);
   } else {
     const bool is_final = IsFinal(outcome.error().kind);
     OnFailure(*task, std::move(outcome.error().error), is_final, moment.at);
@@ -180,6 +184,21 @@ Instant Aggregator::wake() const {
   return std::min(queue_.wake(), batch_.deadline.at());
 }
 
+// If the response has no image, the next part's condition fails, and the failure has one.
+void Aggregator::OnWriteApplied(const BatchTask& task, std::optional<Item> item) {
+  if (task.kind != Kind::kUsage || !usage_[task.index].is_part) return OnApplied(task);
+  ++counts_.updates;
+  usage_[task.index].terms.seen = std::move(item);
+  queue_.Add({task.kind, task.index});
+}
+
+// The usual reason why DynamoDB refuses an update of usage for good is an item of 400 KB: it has
+// the counters of many thousand limits. The batch, and with it the shard of the stream, must not
+// stop because of this item.
+bool Aggregator::MakeFull(const BatchTask& task) {
+  return task.kind == Kind::kUsage && !std::exchange(usage_[task.index].terms.is_full, true);
+}
+
 void Aggregator::OnApplied(const BatchTask& task) {
   Settle(task);
   if (task.kind == Kind::kUsage) ++counts_.updates;
@@ -200,7 +219,7 @@ void Aggregator::OnConditional(const BatchTask& task, std::optional<Item> item, 
     return;
   }
   ++counts_.conflicts;
-  if (task.kind == Kind::kUsage) usage_[task.index].seen = std::move(item);
+  if (task.kind == Kind::kUsage) usage_[task.index].terms.seen = std::move(item);
   if (task.tries < kTriesWithoutPause) return queue_.Add(task);
   OnFailure(task, {Code::kAborted, "other processes update the usage of the same bucket"},
             /*is_final=*/false, now);

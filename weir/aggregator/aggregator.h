@@ -15,6 +15,7 @@
 #include "weir/aggregator/lease/aggregator_lease.h"
 #include "weir/aggregator/protocol/aggregator_batch.h"
 #include "weir/aggregator/protocol/batch_plan.h"
+#include "weir/aggregator/usage/usage_write.h"
 #include "weir/base/rng.h"
 #include "weir/telemetry/log.h"
 #include "weir/telemetry/repeated_event.h"
@@ -63,8 +64,9 @@ class Aggregator {
   using Kind = BatchTask::Kind;
   /// The progress of one usage group.
   struct UsageProgress {
-    std::optional<Item> seen;
+    UsageTerms terms;
     bool settled = false;  ///< counted, or failed
+    bool is_part = false;  ///< the update in flight does not count all changes
   };
 
   void Begin(const RecordBatch& batch);
@@ -79,7 +81,12 @@ class Aggregator {
   void RunArchive(const BatchTask& task, AggregatorStep& step);
   void Send(const BatchTask& task, std::variant<Write, ArchiveObject> body, AggregatorStep& step);
 
+  /// Continues with the next part of a usage update that is one; ends any other task.
+  void OnWriteApplied(const BatchTask& task, std::optional<Item> item);
   void OnApplied(const BatchTask& task);
+  /// The service refuses the request for good. Returns true if it may accept an update of the same
+  /// usage that adds no counter of a limit; this is then the task's next request.
+  bool MakeFull(const BatchTask& task);
   void Settle(const BatchTask& task);
   void OnConditional(const BatchTask& task, std::optional<Item> item, Instant now);
   // Retries the task after a pause, unless it is a refill, the failure is final or the task's tries

@@ -206,8 +206,23 @@ TEST_F(AggregatorTest, AnItemThatCannotBeUpdatedFailsTheBatchAtItsRecord) {
   Apply();
   FailWrite(FailureClass::kPermanent);
   Apply();
+  FailWrite(FailureClass::kPermanent);  // and so is the update without further counters
   EXPECT_EQ(Result().failed_at, "2");
   EXPECT_EQ(Counted("e3"), 1);
+}
+
+// Fails if: one entity with very many limits stops the usage of all others.
+TEST_F(AggregatorTest, AnItemWithoutSpaceForALimitCountsItWithTheOthers) {
+  const TableKey full{"ns/ENTITY#acme", "#USAGE#api#2026-01-01T05:00:00Z"};
+  Item item = ToItem(full);
+  item["filler"] = Of(std::string(409'000, 'x'));
+  sim_.Put(item);
+  const std::string limit(600, 'j');
+  Start({Changed({"acme", "api", 0}, 1, {{limit, 0}}, {{limit, 3'000}}), TookOf("bolt", 2)});
+  ApplyAll();
+  EXPECT_EQ(Result().checkpoint, "2");
+  EXPECT_EQ(Counted("bolt"), 1);
+  EXPECT_EQ(GetNumber(*sim_.Get(full), kOtherLimits), 3);
 }
 
 TEST_F(AggregatorTest, TriesAreBounded) {

@@ -78,29 +78,46 @@ std::string FormatUsageRemainders(const Millitokens& remainders) {
 // Composes one update.
 class UsageWriter {
  public:
-  UsageWriter(const UsageGroup& group, const std::optional<Item>& seen, std::int64_t retention_days)
+  UsageWriter(const UsageGroup& group, const UsageTerms& terms, std::int64_t retention_days)
       : group_(group),
-        seen_(seen),
+        seen_(terms.seen),
+        is_full_(terms.is_full),
         write_(UsageUpdate(Keys(std::string(group.namespace_id)), group.usage, retention_days,
-                           OriginOf(group.usage, seen))) {}
+                           OriginOf(group.usage, terms.seen))) {}
 
+  // Counts the first changes of the source: all, or as many as one update can count. Because each
+  // shard's watermark is that of its last counted change, the next update continues behind it.
   void Count(const NewChanges& source) {
-    RequireBelow(WatermarkAttribute(source.shard), source.changes.front()->sequence);
-    e().Set(WatermarkAttribute(source.shard), Of(source.changes.back()->sequence.text()));
+    const BucketChange* last = nullptr;
     for (const BucketChange* change : source.changes) {
-      for (const auto& [limit, millitokens] : change->deltas) sums_[limit] += millitokens;
+      is_part_ = is_part_ || !HasSpaceFor(*change);
+      if (is_part_) break;
+      for (const auto& [limit, millitokens] : change->deltas) sums_[NameOf(limit)] += millitokens;
       events_ += static_cast<std::int64_t>(change->deltas.size());
+      last = change;
     }
+    if (last == nullptr) return;
+    RequireBelow(WatermarkAttribute(source.shard), source.changes.front()->sequence);
+    e().Set(WatermarkAttribute(source.shard), Of(last->sequence.text()));
   }
 
-  Result<Write> Finish() {
+  Result<UsagePlan> Finish() {
     WEIR_RETURN_IF_ERROR(AddTokens());
     e().Add("total_events", events_);
-    return std::move(write_);
+    return UsagePlan{.write = std::move(write_), .is_part = is_part_};
   }
 
  private:
   Expression& e() { return write_.expression; }
+
+  std::string_view NameOf(std::string_view limit) const { return is_full_ ? kOtherLimits : limit; }
+
+  bool HasSpaceFor(const BucketChange& change) const {
+    const auto added = std::ranges::count_if(change.deltas, [this](const LimitDelta& delta) {
+      return !sums_.contains(NameOf(delta.limit));
+    });
+    return sums_.empty() || sums_.size() + static_cast<std::size_t>(added) <= kMaxLimitsInUpdate;
+  }
 
   void RequireBelow(const std::string& watermark, const SequenceNumber& first) {
     e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({0}) OR {0} < {1})"),
@@ -160,9 +177,11 @@ class UsageWriter {
 
   const UsageGroup& group_;
   const std::optional<Item>& seen_;
+  const bool is_full_;
   Write write_;
   std::map<std::string_view, WideSum> sums_;
   std::int64_t events_ = 0;
+  bool is_part_ = false;
 };
 
 }  // namespace
@@ -171,18 +190,18 @@ std::string WatermarkAttribute(std::uint32_t shard) {
   return fmt::format(FMT_COMPILE("w_s{}"), shard);
 }
 
-Result<std::optional<Write>> PlanUsage(const UsageGroup& group, const std::optional<Item>& seen,
-                                       std::int64_t retention_days) {
+Result<std::optional<UsagePlan>> PlanUsage(const UsageGroup& group, const UsageTerms& terms,
+                                           std::int64_t retention_days) {
   absl::InlinedVector<NewChanges, 1> sources;
   for (const UsageSource& source : group.sources) {
-    WEIR_ASSIGN_OR_RETURN(const NewChanges above, ChangesAbove(group, source, seen));
+    WEIR_ASSIGN_OR_RETURN(const NewChanges above, ChangesAbove(group, source, terms.seen));
     if (!above.changes.empty()) sources.push_back(above);
   }
   if (sources.empty()) return std::nullopt;
-  UsageWriter writer(group, seen, retention_days);
+  UsageWriter writer(group, terms, retention_days);
   for (const NewChanges& source : sources) writer.Count(source);
-  WEIR_ASSIGN_OR_RETURN(Write write, writer.Finish());
-  return write;
+  WEIR_ASSIGN_OR_RETURN(UsagePlan plan, writer.Finish());
+  return plan;
 }
 
 }  // namespace weir::dynamo

@@ -2,6 +2,7 @@
 // Mechanism and proof: docs/design/aggregator.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -11,16 +12,34 @@
 
 namespace weir::dynamo {
 
-/// Plans the update that counts the changes of the group that the item has not counted. `seen` is
-/// the latest image of the item; nothing if the item is absent or not known. If the update is wrong
-/// because the image is out of date, the conditions of the update fail, and the failure returns the
-/// current image. Returns nothing if the image shows that all changes are counted. kDataLoss if the
-/// item has a watermark or a remainder that no aggregator writes.
+/// The number of limits that one update counts: DynamoDB refuses an expression of more than 4 KB.
+/// A change of more limits is counted alone.
+inline constexpr std::size_t kMaxLimitsInUpdate = 100;
+
+/// The state of an item before an update, and how the update counts.
+struct UsageTerms {
+  /// The latest image of the item; nothing if the item is absent or not known.
+  std::optional<Item> seen{};
+  /// The item has no space for counters of further limits: all limits count as kOtherLimits.
+  bool is_full = false;
+};
+
+struct UsagePlan {
+  Write write;
+  /// The group has changes that neither the item nor this update has counted. PlanUsage must be
+  /// called again after the update.
+  bool is_part = false;
+};
+
+/// Plans the update that counts the changes of the group that the item has not counted. If the
+/// update is wrong because the image is out of date, the conditions of the update fail, and the
+/// failure returns the current image. Returns nothing if the image shows that all changes are
+/// counted. kDataLoss if the item has a watermark or a remainder that no aggregator writes.
 ///
 /// The update may be repeated: it changes the item at most once.
-[[nodiscard]] Result<std::optional<Write>> PlanUsage(const UsageGroup& group,
-                                                     const std::optional<Item>& seen,
-                                                     std::int64_t retention_days);
+[[nodiscard]] Result<std::optional<UsagePlan>> PlanUsage(const UsageGroup& group,
+                                                         const UsageTerms& terms,
+                                                         std::int64_t retention_days);
 
 /// Returns the attribute with the watermark of this shard of the bucket.
 std::string WatermarkAttribute(std::uint32_t shard);

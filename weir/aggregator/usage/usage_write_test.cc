@@ -1,5 +1,6 @@
 #include "weir/aggregator/usage/usage_write.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -26,14 +27,15 @@ struct Counter {
     const auto groups = GroupUsage(changes, kHours);
     EXPECT_THAT(groups, SizeIs(records.empty() ? 0 : 1));
     int sent = 0;
-    std::optional<Item> seen;
+    UsageTerms terms;
     for (bool is_done = groups.empty(); !is_done && sent < 10;) {
-      auto write = PlanUsage(groups[0], seen, 90);
-      if (!write || !*write) break;
+      auto plan = PlanUsage(groups[0], terms, 90);
+      if (!plan || !*plan) break;
       ++sent;
-      sim.table.Apply(**write, true, kNever, [&](const auto& outcome) {
-        is_done = outcome.has_value() && !std::exchange(loses_response, false);
-        if (!outcome) seen = outcome.error().old_item;
+      sim.table.Apply((*plan)->write, true, kNever, [&](const auto& outcome) {
+        const bool is_applied = outcome.has_value() && !std::exchange(loses_response, false);
+        is_done = is_applied && !(*plan)->is_part;
+        if (!outcome) terms.seen = outcome.error().old_item;
       });
     }
     return sent;
@@ -114,17 +116,36 @@ TEST(UsageWrite, WholeTokensOfTwoShardsNeedNoSecondTry) {
   EXPECT_EQ(counter.Counted("rpm"), 3'000);
 }
 
+// Fails if: one update has more limits than an expression of DynamoDB.
+TEST(UsageWrite, ManyLimitsAreCountedInParts) {
+  Counter counter;
+  std::vector<ChangeRecord> records;
+  for (std::uint64_t i = 1; i <= 500; ++i) {
+    const std::string limit = fmt::format("job-{}", i);
+    const auto shard = static_cast<std::uint32_t>(i % 3);
+    records.push_back(Changed({"acme", "gpt-4", shard}, i, {{limit, 0}},
+                              {{limit, 1'000 * static_cast<std::int64_t>(i)}}));
+  }
+  EXPECT_LE(counter.Apply(records), 10);
+  for (std::int64_t i = 1; i <= 500; ++i) {
+    EXPECT_EQ(counter.Counted(fmt::format("job-{}", i)), 1'000 * i) << i;
+  }
+  EXPECT_EQ(GetNumber(counter.Stored(), "total_events"), 500);
+  EXPECT_EQ(counter.Apply(records), 1) << "nothing is counted again";
+  EXPECT_EQ(GetNumber(counter.Stored(), "total_events"), 500);
+}
+
 TEST(UsageWrite, ADamagedItemIsReportedAndNotCounted) {
   for (const auto& [name, value] : {std::pair{"w_s0", Of("7")},
                                     {"w_s0", Of(7)},
                                     {"w_rem", Of("rpm=1000")},
                                     {"w_rem", Of("rpm")}}) {
-    std::optional<Item> seen = Item{};
-    seen->emplace(name, value);
+    UsageTerms terms{.seen = Item{}};
+    terms.seen->emplace(name, value);
     const ChangeRecord record = Took(1, 1);
     const std::vector changes{**ReadChange(record, 0)};
     const auto groups = GroupUsage(changes, kHours);
-    EXPECT_EQ(PlanUsage(groups[0], seen, 90).error().code, Code::kDataLoss) << name;
+    EXPECT_EQ(PlanUsage(groups[0], terms, 90).error().code, Code::kDataLoss) << name;
   }
 }
 
