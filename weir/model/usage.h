@@ -30,7 +30,12 @@ WEIR_API UnixMillis StartOf(UsageWindow window, UnixMillis at);
 /// Returns the first instant after a window that begins at `start`, in UTC.
 WEIR_API UnixMillis EndOf(UsageWindow window, UnixMillis start);
 
-/// Numbers by the names of limits.
+/// Counts the use of limits whose names are not counted apart, because usage already has as many
+/// names as its store keeps: callers may give each request limits of other names. No limit has this
+/// name.
+inline constexpr std::string_view kOtherLimits = "*";
+
+/// Numbers by the names of limits, or kOtherLimits.
 using UsageCounters = std::map<std::string, std::int64_t, std::less<>>;
 
 /// The use of one entity on one resource in one window.

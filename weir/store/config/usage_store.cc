@@ -5,6 +5,16 @@
 #include "weir/model/identifier.h"
 
 namespace weir {
+namespace {
+
+Status CheckCounters(const UsageCounters& counters) {
+  for (const auto& [limit, number] : counters) {
+    if (limit != kOtherLimits) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
+  }
+  return {};
+}
+
+}  // namespace
 
 Status Check(const UsageFilter& filter) {
   if (!filter.entity && !filter.resource) {
@@ -18,8 +28,8 @@ Status Check(const UsageFilter& filter) {
 Status Check(const UsageSnapshot& added) {
   WEIR_RETURN_IF_ERROR(CheckEntityId(added.entity));
   WEIR_RETURN_IF_ERROR(CheckResource(added.resource));
-  for (const auto& [limit, number] : added.used) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
-  for (const auto& [limit, number] : added.overdrawn) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
+  WEIR_RETURN_IF_ERROR(CheckCounters(added.used));
+  WEIR_RETURN_IF_ERROR(CheckCounters(added.overdrawn));
   // The years 1970 to 9999, which every store can represent.
   const bool is_in_range = added.start.value >= 0 && added.start.value < 253'402'300'800'000;
   if (is_in_range && StartOf(added.window, added.start) == added.start) return {};

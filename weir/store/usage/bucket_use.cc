@@ -16,6 +16,10 @@ void AddTo(HourOfUse& hour, const LimitUse& added) {
   AddSaturating(found->overdrawn, added.overdrawn);
 }
 
+bool IsCounted(const HourOfUse& hour, std::string_view limit) {
+  return std::ranges::find(hour.limits, limit, &LimitUse::limit) != hour.limits.end();
+}
+
 HourOfUse& HourAt(std::vector<HourOfUse>& hours, UnixMillis start) {
   const auto found = std::ranges::find(hours, start, &HourOfUse::start);
   return found == hours.end() ? hours.emplace_back(HourOfUse{.start = start}) : *found;
@@ -67,7 +71,11 @@ void OpenHour(BucketUse& use, std::span<const Limit> limits, UnixMillis now) {
 void CountNamed(BucketUse& use, const LimitUse& change, std::int64_t events) {
   HourOfUse& hour = HourAt(MoreOf(use), use.hour);
   hour.events += events;
-  AddTo(hour, change);
+  const bool is_apart = hour.limits.size() < kMaxNamesInHour || IsCounted(hour, change.limit);
+  AddTo(hour, is_apart ? change
+                       : LimitUse{.limit = std::string(kOtherLimits),
+                                  .used = change.used,
+                                  .overdrawn = change.overdrawn});
 }
 
 bool IsEmpty(const BucketUse& use) {

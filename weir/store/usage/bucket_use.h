@@ -84,8 +84,13 @@ inline void CountConfigured(BucketUse& use, std::size_t limit, std::int64_t amou
   ++use.events;
   AddSaturating(use.used[limit], amount);
 }
+/// The number of names that CountNamed counts apart in one hour. It may be more than the number of
+/// extra meters (kMaxExtraMeters), since the meters of limits that refill quickly leave within the
+/// hour.
+inline constexpr std::size_t kMaxNamesInHour = 64;
 /// Counts, in the open hour and by name, a change of an extra limit, with its overdraft if there is
-/// one; or only the overdraft of a configured limit: then `change.used` and `events` are 0.
+/// one; or only the overdraft of a configured limit: then `change.used` and `events` are 0. Further
+/// names than kMaxNamesInHour count as kOtherLimits.
 void CountNamed(BucketUse& use, const LimitUse& change, std::int64_t events);
 
 bool IsEmpty(const BucketUse& use);

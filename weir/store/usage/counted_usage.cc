@@ -30,6 +30,29 @@ std::int64_t TakeWhole(std::int64_t used, const std::string& limit, UsageRemaind
   return whole;
 }
 
+bool IsCounted(const std::string& limit) {
+  return limit == kOtherLimits || CheckLimitName(limit).has_value();
+}
+
+// Adds the remainders of the limits that the hour has not used to that of kOtherLimits.
+void MoveToOthers(const HourOfUse& hour, UsageRemainder& remainder, UsageSnapshot& snapshot) {
+  const std::string others(kOtherLimits);
+  UsageRemainder kept;
+  std::int64_t moved = 0;
+  for (const auto& [limit, rest] : remainder) {
+    const bool is_used =
+        std::ranges::find(hour.limits, limit, &LimitUse::limit) != hour.limits.end();
+    if (is_used || limit == others) {
+      kept.emplace(limit, rest);
+    } else {
+      moved += rest;
+    }
+  }
+  remainder = std::move(kept);
+  const std::int64_t whole = TakeWhole(moved, others, remainder);
+  if (whole != 0) AddSaturating(snapshot.used[others], whole);
+}
+
 UsageSnapshot WholeTokens(const BucketKey& key, const HourOfUse& hour, UsageRemainder& remainder) {
   UsageSnapshot snapshot{.entity = key.entity,
                          .resource = key.resource,
@@ -38,19 +61,21 @@ UsageSnapshot WholeTokens(const BucketKey& key, const HourOfUse& hour, UsageRema
                          .overdrawn = {},
                          .events = hour.events};
   for (const LimitUse& limit : hour.limits) {
-    if (!CheckLimitName(limit.limit)) continue;
+    if (!IsCounted(limit.limit)) continue;
     const std::int64_t whole = TakeWhole(limit.used, limit.limit, remainder);
-    if (whole != 0) snapshot.used.emplace(limit.limit, whole);
+    if (whole != 0) AddSaturating(snapshot.used[limit.limit], whole);
     if (limit.overdrawn != 0) snapshot.overdrawn.emplace(limit.limit, limit.overdrawn);
   }
+  if (remainder.size() > kMaxUsageNames) MoveToOthers(hour, remainder, snapshot);
   return snapshot;
 }
 
 void AddCounters(UsageCounters& sums, const UsageCounters& added) {
   for (const auto& [name, number] : added) {
-    std::int64_t& sum = sums[name];
-    AddSaturating(sum, number);
-    if (sum == 0) sums.erase(name);
+    const bool is_apart = sums.size() < kMaxUsageNames || sums.contains(name);
+    const auto sum = sums.try_emplace(is_apart ? name : std::string(kOtherLimits)).first;
+    AddSaturating(sum->second, number);
+    if (sum->second == 0) sums.erase(sum);
   }
 }
 

@@ -20,6 +20,10 @@ namespace weir {
 inline constexpr std::array kUsageWindows = {UsageWindow::kHourly, UsageWindow::kDaily,
                                              UsageWindow::kMonthly};
 
+/// The number of names in a snapshot or a remainder beyond which further ones count as
+/// kOtherLimits. An hour has less: its bucket's configured limits and kMaxNamesInHour.
+inline constexpr std::size_t kMaxUsageNames = 128;
+
 /// The millitokens, 0 to 999, that are counted but not yet part of a whole token, by limit. There
 /// is one map for each entity and resource; limits without a remainder are absent.
 using UsageRemainder = std::map<std::string, std::int64_t, std::less<>>;
@@ -32,7 +36,8 @@ using UsageRemainder = std::map<std::string, std::int64_t, std::less<>>;
 std::vector<UsageSnapshot> SnapshotsOf(const BucketKey& key, std::span<const HourOfUse> hours,
                                        UsageRemainder& remainder);
 
-/// Adds the counters of `added`, which saturate. Counters that become 0 are removed.
+/// Adds the counters of `added`, which saturate. Counters that become 0 are removed. If `sum` has
+/// kMaxUsageNames names, further ones are added to kOtherLimits.
 void AddCounted(UsageSnapshot& sum, const UsageSnapshot& added);
 
 /// How much usage is kept.
