@@ -201,6 +201,11 @@ void AppendRepair(const StoreFile& file, const FileRepair& repair, std::string& 
     text +=
         "  lost limits do not apply; a lost bucket begins full if the file has no usage of it\n";
   }
+  if (file.kind == StoreFile::Kind::kReservations && salvaged.scan.unreadable + lost_records > 0) {
+    text +=
+        "  lost slots are free; the tokens of a lost account without a limit of its own begin "
+        "full\n";
+  }
   AppendDamage(repair.damage, text);
   if (!salvaged.scan.free_pages_known) {
     text += "  the list of free pages is lost: rows that were deleted may be there again\n";

@@ -346,6 +346,28 @@ TEST_F(DamagedReservationsTest, U11AFileOfReservationsIsRepaired) {
   EXPECT_EQ(FreeSlots(), 0);
 }
 
+// Fails if: an account whose limit is the caller's default keeps a balance that may be old.
+TEST_F(DamagedReservationsTest, U11AfterALostPageNoAccountHasTokens) {
+  const AccountLimit by_default{.limit = 10, .window = std::chrono::hours(1)};
+  const auto take = [&](std::int64_t count) {
+    const auto opened = OpenFileReservations(path_, clock_);
+    EXPECT_TRUE(opened) << opened.error().message;
+    bool taken = false;
+    (*opened)->tokens().Take(kAccount, by_default, count, (*opened)->Now(clock_), Deadline::Never(),
+                             [&](auto answer) { taken = answer && answer->taken; });
+    return taken;
+  };
+  EXPECT_TRUE(take(4));
+  std::string content = ReadFile(file_.path);
+  const std::size_t slots = content.find("w-1") / 4096 * 4096;
+  WriteFile(file_.path, content.replace(slots, 4096, 4096, '\x5a'));
+  const auto repair = RepairFile(file_, {.clock = clock_});
+  ASSERT_TRUE(repair) << repair.error().message;
+  EXPECT_TRUE(repair->lacks_records());
+  EXPECT_EQ(repair->emptied_buckets, 1U);
+  EXPECT_FALSE(take(1));
+}
+
 // Fails if: a repair replaces a file while a process continues to write to the old one.
 TEST_F(DamagedReservationsTest, U11AFileThatAnotherProcessHasOpenIsNotReplaced) {
   RunSql(file_.path, "UPDATE slot SET expires = -5 WHERE id = 'w-1'");

@@ -95,22 +95,36 @@ Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& r
   return file.Close();
 }
 
-// Sets the tokens of these accounts to none. An account without a limit of tokens gets no bucket.
-Status EmptyAccounts(sqlite::Connection& connection, const std::vector<RowKey>& keys,
-                     UnixMillis now) {
+// Returns the quota by which the account gets tokens: that of its limit, or else, if its limit is
+// the caller's default, that of its bucket. Returns nothing if both are missing.
+Result<std::optional<Quota>> QuotaOf(FileReservationRows& rows, const AccountKey& account) {
+  WEIR_ASSIGN_OR_RETURN(const auto limit, rows.FindLimit(account));
+  if (limit && CheckTake(account, limit->limit, 1)) {
+    return PerPeriod(limit->limit.limit, limit->limit.window);
+  }
+  WEIR_ASSIGN_OR_RETURN(const auto bucket, rows.FindBucket(account));
+  return bucket.transform([](const Bucket& found) { return found.meters.front().quota; });
+}
+
+// Sets the tokens of these accounts to none. An account whose quota is not known gets no bucket.
+// Returns the number of buckets.
+Result<std::uint64_t> EmptyAccounts(sqlite::Connection& connection, const std::vector<RowKey>& keys,
+                                    UnixMillis now) {
   FileReservationRows rows(connection);
-  return connection.InTransaction([&]() -> Status {
+  std::uint64_t emptied = 0;
+  const Status done = connection.InTransaction([&]() -> Status {
     for (const RowKey& key : keys) {
       const AccountKey account{.resource = key[0], .account = key[1]};
-      WEIR_ASSIGN_OR_RETURN(const auto limit, rows.FindLimit(account));
-      if (!limit || !CheckTake(account, limit->limit, 1)) continue;
-      Bucket bucket{.time = now,
-                    .meters = {FullMeter(PerPeriod(limit->limit.limit, limit->limit.window))}};
+      WEIR_ASSIGN_OR_RETURN(const auto quota, QuotaOf(rows, account));
+      if (!quota) continue;
+      Bucket bucket{.time = now, .meters = {FullMeter(*quota)}};
       bucket.meters.front().tokens = 0;
       WEIR_RETURN_IF_ERROR(rows.PutBucket(account, bucket));
+      ++emptied;
     }
     return {};
   });
+  return done.map([&] { return emptied; });
 }
 
 // Holds the slots of unreadable rows for the longest possible time. They can be released.
@@ -130,21 +144,22 @@ Status HoldSlots(sqlite::Connection& connection, const std::vector<RowKey>& keys
   });
 }
 
-// Sets the tokens of all accounts with a limit of tokens to none: their rows may be old, or lost.
+// Sets the tokens of all known accounts to none: their rows may be old, or lost.
 Status EmptyAllAccounts(sqlite::Connection& connection, UnixMillis now, FileRepair& repair) {
   std::vector<RowKey> keys;
   {
     WEIR_ASSIGN_OR_RETURN(
         auto rows,
-        connection.Prepare("SELECT resource, account FROM account_limit WHERE window > 0"));
+        connection.Prepare("SELECT resource, account FROM account_limit WHERE window > 0 "
+                           "UNION SELECT resource, account FROM account_bucket"));
     Result<bool> row = true;
     while ((row = rows.Step()) && *row) {
       keys.push_back({std::string(rows.Text(0)), std::string(rows.Text(1))});
     }
     if (!row) return Fail(std::move(row.error()));
   }
-  repair.emptied_buckets = keys.size();
-  return EmptyAccounts(connection, keys, now);
+  WEIR_ASSIGN_OR_RETURN(repair.emptied_buckets, EmptyAccounts(connection, keys, now));
+  return {};
 }
 
 Status RewriteRows(const StoreFile& file, const std::string& path, const RepairOptions& options,
@@ -162,7 +177,7 @@ Status RewriteRows(const StoreFile& file, const std::string& path, const RepairO
                           CheckRows(connection, check, DamagedRows::kRemove, repair.damage));
     if (check.table == "slot") WEIR_RETURN_IF_ERROR(HoldSlots(connection, keys, now));
     if (check.table == "account_bucket") {
-      WEIR_RETURN_IF_ERROR(EmptyAccounts(connection, keys, now));
+      WEIR_RETURN_IF_ERROR(EmptyAccounts(connection, keys, now).map([](std::uint64_t) {}));
     }
   }
   if (is_reservations && MayLackChanges(repair.salvaged)) {
