@@ -17,7 +17,8 @@ void CheckLimit(std::string_view text) {
   if (!limit) return RequireRefusal(limit.error());
   Require(Validate({*limit}).has_value(), "a limit that was read is valid");
   const std::string again = FormatLimit(*limit);
-  Require(again.size() <= text.size(), "FormatLimit is the shortest text");
+  // FormatLimit names the units of the period and the allowance in full: "min", not "m".
+  Require(again.size() <= text.size() + 6, "FormatLimit is a short text");
   Require(ParseLimit(again) == *limit, "FormatLimit reads back");
 }
 
