@@ -25,8 +25,8 @@ template <class T>
 struct PagedQuery {
   QueryRequest request;
   std::size_t limit = 1000;  ///< see PageRequest::limit
-  /// Each request of the query asks for at least this number of items. Should be higher if `read`
-  /// leaves out many of them.
+  /// The minimum number of items that each request of the query reads. Should be higher if `read`
+  /// leaves out many items.
   std::size_t least_at_once = 1;
   /// Returns nothing for an item that is to be left out. An error ends the query. If
   /// `lists_unreadable` is set, the messages of the first kMaxUnreadable errors of a page become
