@@ -159,7 +159,7 @@ Status AccessTokens::Check(std::string_view authorization, AccessScope scope,
                           kScopeNames[scope == AccessScope::kAdmin ? 1 : 0]));
 }
 
-bool AccessTokens::Grant(AccessScope scope) const {
+bool AccessTokens::HasTokenFor(AccessScope scope) const {
   return std::ranges::any_of(tokens_, [scope](const AccessToken& token) {
     return std::ranges::find(token.scopes, scope) != token.scopes.end();
   });
