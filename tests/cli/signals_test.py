@@ -86,7 +86,7 @@ def a_repeated_signal_is_one_and_a_second_one_keeps_the_lines(weir, folder):
     expect("cannot reach" in put.line(), "no report")
     put.process.send_signal(signal.SIGTERM)
     said = put.line()
-    expect("interrupted: what was read has 10 s" in said, said)
+    expect("interrupted: the lines that were read have 10 s" in said, said)
     put.process.send_signal(signal.SIGTERM)
     expect(put.goes_on_for(1.2), "the repetition ended it")
     put.process.send_signal(signal.SIGTERM)

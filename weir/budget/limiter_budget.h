@@ -17,8 +17,9 @@ struct WEIR_API ShardQuotas {
   Quota records = PerSecond(1000);
   Quota bytes = PerSecond(1024 * 1024);
   /// The time for which a producer takes tokens in advance, to spend them without store requests.
-  /// In return, the burst is smaller by the tokens that the rate refills in this time. At most half
-  /// a second.
+  /// In return, the burst is smaller by the tokens that the rate refills in this time. If less than
+  /// half of the burst would remain (with these quotas: beyond half a second), no tokens are taken
+  /// in advance.
   milliseconds allowance{250};
 };
 

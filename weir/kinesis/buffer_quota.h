@@ -44,8 +44,8 @@ struct Load {
 /// wait for a load of another tenant, with one exception: while a load of a tenant that holds
 /// nothing waits, later loads of the same stream wait behind it. Without this, a large load could
 /// wait for ever. Once as much as the whole quota has been accepted since such a load began to
-/// wait, the load is overdue: it is accepted as soon as anything is free, so the quota may be
-/// exceeded by one load. Not thread-safe.
+/// wait, the load is overdue: it is accepted as soon as at least one record and one byte are free,
+/// so the quota may be exceeded by one load. Not thread-safe.
 ///
 ///            Take: fits
 ///   load ------------------------------> held --GiveBack--> free again
@@ -108,12 +108,13 @@ class BufferQuota {
     Ticket ticket = 0;
     Tenant tenant;
     Load load;
-    Load before;  // accepted_ when it began to wait
+    Load before;  // the value of accepted_ when it began to wait
   };
 
   /// Returns whether the load is within the bounds of quota, stream and tenant.
   bool Fits(const Tenant& tenant, Load load) const;
-  /// Returns whether a waiting load may be taken: it fits, or it is overdue and anything is free.
+  /// Returns whether a waiting load may be taken: it fits, or it is overdue and at least one record
+  /// and one byte are free.
   bool Fits(const Waiting& waiting) const;
   /// Returns whether the tenant of a waiting load holds nothing, so that later loads of the stream
   /// wait behind this load.

@@ -15,7 +15,8 @@ class CallbackScope {
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 
-  /// Returns whether this thread runs a callback of `runner`; false if `runner` is null.
+  /// Returns whether the innermost callback that this thread runs is one of `runner`; false if
+  /// `runner` is null.
   static bool IsIn(const void* runner) { return runner != nullptr && current == runner; }
 
  private:

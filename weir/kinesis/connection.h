@@ -26,8 +26,9 @@ struct ConnectionOptions {
   std::size_t max_connections = 24;
   CrtOptions tls;                    ///< the trusted certificates
   std::optional<HttpProxy> proxy{};  ///< nothing: as TransportOptions says
-  /// Attempts of a call. 1: a failure is returned at once, except that rejected credentials are
-  /// replaced and a wrong clock is corrected first. A producer uses 1; readers use more.
+  /// The maximum number of attempts of a call. 1: a failure is returned at once, except that
+  /// rejected credentials are replaced and a wrong clock is corrected first. A producer uses 1;
+  /// readers use more.
   int max_attempts = 1;
   /// See TransportOptions::gives_up.
   std::function<bool()> gives_up{};

@@ -30,9 +30,11 @@ struct Record {
   std::string data;           ///< may be empty
   /// Decimal, 0 to 2^128 - 1. Decides the shard instead of the partition key's hash.
   std::optional<std::string> explicit_hash_key;
-  /// How long the record may wait for batching (at most half of its ttl), and how long it is tried.
-  /// Nothing: as the producer's configuration says.
+  /// How long the record may wait for batching, and at most half of `ttl`. Nothing: as the
+  /// producer's configuration says.
   std::optional<milliseconds> buffered_time;
+  /// The record expires this time after it was put, and is not sent any more; > 0. Nothing: as the
+  /// producer's configuration says.
   std::optional<milliseconds> ttl;
 };
 
@@ -119,15 +121,16 @@ class WEIR_API Producer {
   [[nodiscard]] Status Flush(Stream& stream, Deadline deadline);
   [[nodiscard]] Status Flush(Deadline deadline);
   /// Accepts no more records, flushes, and at `deadline` gives each record that has no result yet a
-  /// result that says so. Completes, on the scheduler, when the `done` of each record has run.
+  /// result with the code kClosed (attempts.h). Completes, on the scheduler, when the `done` of
+  /// each record has run.
   void Close(Deadline deadline, Done<void> done);
   /// The same, but blocks. Always succeeds, except within a `done`: then nothing is closed
   /// (kFailedPrecondition).
   Status Close(Deadline deadline);
 
   ProducerStats stats() const;
-  /// Returns the metrics under the Kinesis Producer Library's names, and for Prometheus. Live as
-  /// long as the producer.
+  /// Returns the metrics under the Kinesis Producer Library's names, and for Prometheus. They live
+  /// as long as the producer.
   const ProducerMetrics& metrics() const;
   ProducerMetrics& metrics();
   /// pending returns the number of records that have no result or whose `done` waits for its

@@ -18,11 +18,12 @@ tl::unexpected<Error> WouldNotEnd() {
 }
 
 tl::unexpected<Error> QuotaIsFull() {
-  return Fail(Code::kResourceExhausted,
-              "the producer holds as many records as it may, or as many of this record's shard or "
-              "stream as leave room for the others (max_outstanding_records, "
-              "max_outstanding_bytes): put again when some have their results, or, with an "
-              "executor of callbacks, when their callbacks have begun");
+  return Fail(
+      Code::kResourceExhausted,
+      "the producer has no space for the record: it holds as many records as it may in all, "
+      "or of the record's stream or shard (max_outstanding_records, "
+      "max_outstanding_bytes); put again when some of them have results or, with an "
+      "executor of callbacks, when their callbacks have begun");
 }
 
 std::size_t ToSize(std::int64_t number) { return static_cast<std::size_t>(number); }
@@ -106,12 +107,12 @@ Status Producer::State::PutAtOnce(Stream& stream, Incoming incoming) {
   return is_full ? CheckMayBlock() : put;
 }
 
-// A call that waits for space, for a Flush or for Close may wait for callbacks, and these for this
-// thread.
 bool Producer::State::IsInCallback() const {
   return CallbackScope::IsIn(&parts.scheduler) || CallbackScope::IsIn(parts.callbacks);
 }
 
+// A call that waits for space, for a Flush or for Close may wait for callbacks, which may wait for
+// this thread.
 Status Producer::State::CheckMayBlock() const {
   if (!IsInCallback()) return {};
   return WouldNotEnd();
@@ -157,7 +158,7 @@ void Producer::State::GiveUpWaiting(BufferQuota::Ticket ticket) {
 void Producer::State::Flush(const std::vector<Stream*>& streams, Deadline deadline,
                             Done<void> done) {
   if (IsClosed()) return done(ProducerIsClosed());
-  AwaitResults(streams, deadline, std::move(done));
+  FlushEvenIfClosed(streams, deadline, std::move(done));
 }
 
 bool Producer::State::IsClosed() const {
@@ -165,8 +166,8 @@ bool Producer::State::IsClosed() const {
   return closed_;
 }
 
-void Producer::State::AwaitResults(const std::vector<Stream*>& streams, Deadline deadline,
-                                   Done<void> done) {
+void Producer::State::FlushEvenIfClosed(const std::vector<Stream*>& streams, Deadline deadline,
+                                        Done<void> done) {
   {
     const MutexLock lock(mutex);
     std::vector<Stream*> busy;
@@ -203,15 +204,15 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
   auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
     self->parts.scheduler.Post([self, done = std::move(done)]() mutable {
       self->CutOff();
-      self->AwaitResults(self->Streams(), Deadline::Never(),
-                         [self, done = std::move(done)](const Status&) mutable {
-                           self->NotifyClosed(std::move(done));
-                         });
+      self->FlushEvenIfClosed(self->Streams(), Deadline::Never(),
+                              [self, done = std::move(done)](const Status&) mutable {
+                                self->NotifyClosed(std::move(done));
+                              });
     });
   };
-  // If the deadline has passed, no records are sent only to be cut off.
+  // If the deadline has passed, a flush would only send records that are cut off at once.
   if (deadline.ExpiredAt(Now())) return cut_off({});
-  AwaitResults(Streams(), deadline, std::move(cut_off));
+  FlushEvenIfClosed(Streams(), deadline, std::move(cut_off));
 }
 
 }  // namespace weir::kinesis

@@ -27,7 +27,7 @@ void Producer::State::SendRequest(const SendRing::Next& next) {
                            answer = PutAnswerOf(self->config.wire, std::move(reply))]() mutable {
                             self->ring_.OnEnded(bytes);
                             self->OnAnswer(stream, id, std::move(answer));
-                            // EndCall comes last: the producer's owner may then destroy the store
+                            // EndCall comes last: the producer's owner may then destroy the client
                             // and the scheduler.
                             self->EndCall();
                           });

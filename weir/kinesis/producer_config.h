@@ -67,7 +67,7 @@ struct WEIR_API ProducerConfig {
   /// wire_format: cbor or json. CBOR by default, since it carries data as they are: a full request
   /// and its response take less time than in JSON (bench: wire), and are a quarter smaller.
   WireFormat wire = WireFormat::kCbor;
-  /// max_outstanding_records (name of aiokpl): the number of records without a result at one time.
+  /// max_outstanding_records (name of aiokpl): the maximum number of records without a result.
   /// One shard or stream among others may take only a part of this number, and of
   /// max_outstanding_bytes (buffer_quota.h). 1 to 10^9.
   std::int64_t max_outstanding_records = 100'000;
@@ -75,7 +75,8 @@ struct WEIR_API ProducerConfig {
   /// they came and as they are sent), keys, and kRecordOverhead (buffer_quota.h) for each. 1048576
   /// to 2^63 - 1.
   std::int64_t max_outstanding_bytes = std::int64_t{64} << 20;
-  /// max_in_flight_bytes: data and partition keys of the requests in flight. 1048576 to 2^63 - 1.
+  /// max_in_flight_bytes: the maximum size of the data and partition keys of the requests in
+  /// flight, in bytes, of all streams together. 1048576 to 2^63 - 1.
   std::int64_t max_in_flight_bytes = std::int64_t{4} << 20;
   /// put_timeout: how long a put waits if there is no space. 0: the put fails at once. 0 to 2^63 -
   /// 1; the largest value means without end.
@@ -93,8 +94,9 @@ struct WEIR_API ProducerConfig {
   /// AggregationEnabled = false.
   bool aggregate_same_key_only = false;
   /// max_attempts: a record that was in this number of requests without being stored fails with the
-  /// last error. A request without a response or a connection counts, too. 0: the record is tried
-  /// until it expires. 0 to 1000000.
+  /// last error. A request without a response or a connection counts, too; one that was refused for
+  /// its content and cut in halves does not. 0: the record is retried until it expires. 0 to
+  /// 1000000.
   std::int64_t max_attempts = 0;
   /// max_requests_per_shard: the most requests in flight that hold records of one shard, or records
   /// whose shard is not known. A request holds records of many shards, so this bounds the requests

@@ -29,7 +29,8 @@ class ProducerEnd {
   bool has_delivered() const { return deliveries_ == 0; }
 
  private:
-  /// Called after each call and each delivery that ends, as either may be the last one.
+  /// Marks the work as ended if no call is in flight and no delivery is pending. Returns the stored
+  /// Done then. The last one to end may be a call or a delivery.
   Done<void> MarkEndedIfIdle();
 
   std::size_t deliveries_ = 0;

@@ -64,7 +64,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Flush(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
       WEIR_EXCLUDES(mutex);
   /// Like Flush, but also possible if the producer is closed.
-  void AwaitResults(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
+  void FlushEvenIfClosed(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
       WEIR_EXCLUDES(mutex);
   /// The implementation of Producer::Close.
   void Close(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
@@ -159,7 +159,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void EndCall() WEIR_EXCLUDES(mutex);
   /// Ends all pipelines: each record gets its result, and no more requests are sent.
   void CutOff() WEIR_EXCLUDES(mutex);
-  /// Notes whether all calls have ended after CutOff.
+  /// If CutOff has run and no call is in flight any more, notifies end_.
   void OnCallsEnded() WEIR_EXCLUDES(mutex);
 
   // producer_calls.cc: called by tasks of the scheduler.

@@ -17,8 +17,8 @@
 
 namespace weir::kinesis {
 
-/// What the producer still owes for a record: its result to its caller, its space to the quota, and
-/// the end of its epoch to Flush.
+/// The callback of a record without a result, and the space and the epoch that the record leaves
+/// when the callback gets the result.
 struct PendingRecord {
   PutDone done;
   BufferQuota::Tenant tenant;  ///< the tenant that took its space

@@ -61,7 +61,8 @@ void Producer::State::EndFlusher(std::uint64_t id) {
   for (const auto& [stream, epoch] : flusher->awaits) EndFlushIfUnneeded(*stream);
   // Under a CallbackScope, since `done` runs on the scheduler like a callback.
   const CallbackScope callbacks(&parts.scheduler);
-  flusher->waiter.done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
+  flusher->waiter.done(Fail(Code::kDeadlineExceeded,
+                            "some records had no result, or their callbacks had not run, in time"));
 }
 
 // A timer that fires too early costs less than a timer that is canceled at each step.

@@ -24,8 +24,8 @@ Status CheckFile(const std::string& path, const FailedLines::Options& options) {
   const bool has_lines = std::filesystem::is_regular_file(path, problem) &&
                          std::filesystem::file_size(path, problem) > 0;
   if (!has_lines || options.replace) return {};
-  return Fail(Code::kAlreadyExists, fmt::format("{} has lines already; --force replaces them when "
-                                                "a line fails, or name another file",
+  return Fail(Code::kAlreadyExists, fmt::format("{} already has lines: name another file, or give "
+                                                "--force to replace them when a line fails",
                                                 path));
 }
 

@@ -38,7 +38,7 @@ TEST_F(FailedLinesTest, Q1LinesOfAnEarlierRunAreNotReplacedUnasked) {
   const auto file = FailedLines::Open(path_, {});
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, Code::kAlreadyExists);
-  EXPECT_THAT(file.error().message, HasSubstr(path_ + " has lines already; --force"));
+  EXPECT_THAT(file.error().message, HasSubstr(path_ + " already has lines: "));
   ASSERT_TRUE(WriteFile(path_, ""));
   EXPECT_TRUE(FailedLines::Open(path_, {}));
 }

@@ -14,7 +14,8 @@
 namespace weir::app {
 namespace {
 
-constexpr milliseconds kLook{200};
+// The time between two polls for results, and between two displays of the progress.
+constexpr milliseconds kPollInterval{200};
 
 std::string CauseOf(const kinesis::RecordResult& result) {
   const kinesis::Attempt* cause = result.attempts.LastCause();
@@ -58,7 +59,7 @@ class PutRun {
     tally_->FillOutcome(outcome_);
     WEIR_RETURN_IF_ERROR(read);
     if (!kept_all_ || !FlushFailed()) {
-      return Fail(Code::kUnavailable, "cannot write the lines that failed to their file");
+      return Fail(Code::kUnavailable, "cannot write the failed lines to their file");
     }
     if (gave_up_) outcome_.unreachable = UnreachableText();
     return std::move(outcome_);
@@ -104,14 +105,15 @@ class PutRun {
                        cause_.empty() ? "" : ", " + cause_);
   }
 
-  /// Writes the lines before the long one first, unless the run has stopped.
+  /// Returns the stream for a line that is too long. Writes the failed lines before it first,
+  /// unless the run has stopped.
   std::ostream& ForTooLong() {
     FlushWhile([this] { return !MustStop(); });
     KeepFailed();
     return input_.failed_lines();
   }
 
-  /// Runs while the input waits. Returns whether the input must end.
+  /// Called while the reader waits for input. Returns whether it must stop.
   bool RunWhileIdle() {
     if (MustStop()) return true;
     KeepFailed();
@@ -119,7 +121,7 @@ class PutRun {
     return false;
   }
 
-  /// Returns whether a signal arrived or the service never responded.
+  /// Watches the endpoint. Returns whether a signal has arrived or the run has given up.
   bool MustStop() {
     WatchEndpoint();
     return HasStopped();
@@ -149,7 +151,7 @@ class PutRun {
     return std::string(input_.lines.line());
   }
 
-  // Puts the last line, and retries while the producer's buffer is full.
+  // Puts the line that was read last, and retries while the producer's buffer is full.
   void PutLine() {
     const Result<std::string> key = input_.keys.KeyOf(input_.lines.line());
     if (!key) return RecordFailure(key.error().message);
@@ -185,7 +187,7 @@ class PutRun {
   template <class GoesOn>
   void FlushWhile(GoesOn goes_on) {
     const auto waits = [&] {
-      const Status flushed = port_.flush(Deadline::After(process_.clock, kLook));
+      const Status flushed = port_.flush(Deadline::After(process_.clock, kPollInterval));
       return !flushed && flushed.error().code == Code::kDeadlineExceeded;
     };
     while (goes_on() && waits()) {
@@ -199,7 +201,7 @@ class PutRun {
     FlushWhile([this] { return !MustStop(); });
     if (!gave_up_ && process_.interrupted()) {
       progress_.Note(
-          fmt::format("interrupted: what was read has {} s to be stored; another "
+          fmt::format("interrupted: the lines that were read have {} s to be stored; another "
                       "signal ends this at once",
                       kLastFlush.count()));
       const Instant end = Now() + kLastFlush;
@@ -224,7 +226,7 @@ class PutRun {
   }
 
   void ShowProgress() {
-    if (Now() - shown_ < kLook) return;
+    if (Now() - shown_ < kPollInterval) return;
     shown_ = Now();
     progress_.Show(fmt::format("{} records read, {} failed", outcome_.records, tally_->failed()));
   }

@@ -45,7 +45,7 @@ inline constexpr std::size_t kMaxCauses = 3;
 struct PutOutcome {
   std::uint64_t records = 0;  ///< lines that were read
   std::uint64_t bytes = 0;    ///< the size of these lines, without newlines
-  std::uint64_t failed = 0;   ///< lines without a key, or not stored
+  std::uint64_t failed = 0;   ///< lines that are too long, have no key, or were not stored
   nanoseconds elapsed{0};
   std::uint64_t maybe_stored = 0;      ///< failed lines that may be stored nevertheless
   HistogramSnapshot latency;           ///< from put to result of stored lines, in ns

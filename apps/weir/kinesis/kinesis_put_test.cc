@@ -170,8 +170,9 @@ TEST_F(PutLinesTest, U4AnInterruptionSaysWhereItStopped) {
   const PutOutcome outcome = Run("{\"k\":1}\n{\"k\":2}\n{\"k\":3}\n");
   EXPECT_TRUE(outcome.interrupted);
   EXPECT_EQ(StopOf(outcome), "stopped at line 2; input not read to its end");
-  EXPECT_THAT(err_.str(), HasSubstr("weir: interrupted: what was read has 10 s to be stored; "
-                                    "another signal ends this at once\n"));
+  EXPECT_THAT(err_.str(),
+              HasSubstr("weir: interrupted: the lines that were read have 10 s to be stored; "
+                        "another signal ends this at once\n"));
 }
 
 TEST_F(PutLinesTest, U4WhatEndsByItselfIsNotInterrupted) {

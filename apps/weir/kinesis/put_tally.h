@@ -25,14 +25,15 @@ class PutTally {
   /// `keeps`: failed lines are stored.
   explicit PutTally(bool keeps) : keeps_(keeps) {}
 
-  /// Call it for each line that is put, in order, and then one of the two functions below. `number`
-  /// is from 1.
+  /// Call it for each line that is put, in order, and then one of the two functions below; for a
+  /// line that cannot be put, call OnFailed only. `number` is from 1.
   void OnRead(std::uint64_t number);
   void OnStored(std::uint64_t number, nanoseconds latency);
   struct Failure {
     std::uint64_t number = 0;
     std::string cause;
-    std::optional<std::string> line{};  ///< nothing: it is not stored, or is stored by another path
+    /// Nothing: failed lines are not stored, or the reader has stored it (LineReader::KeepTooLong).
+    std::optional<std::string> line{};
     bool maybe_stored = false;
   };
   void OnFailed(Failure failure);
@@ -52,7 +53,8 @@ class PutTally {
   std::uint64_t failed_ WEIR_GUARDED_BY(mutex_) = 0;
   std::uint64_t maybe_stored_ WEIR_GUARDED_BY(mutex_) = 0;
   std::vector<FailureCause> causes_ WEIR_GUARDED_BY(mutex_);
-  /// The lines without a result, at most as many as the producer holds; empty if nothing is stored.
+  /// The lines without a result, at most as many as the producer holds; empty if failed lines are
+  /// not stored.
   std::set<std::uint64_t> open_ WEIR_GUARDED_BY(mutex_);
   std::map<std::uint64_t, std::string> held_ WEIR_GUARDED_BY(mutex_);
   std::size_t held_bytes_ WEIR_GUARDED_BY(mutex_) = 0;

@@ -16,14 +16,14 @@ namespace weir::app {
 
 class RecordKeys {
  public:
-  /// Returns keys that spread evenly over all shards. Equal seeds give equal keys.
+  /// Draws random keys, which spread evenly over all shards. Equal seeds give equal keys.
   static RecordKeys Random(std::uint64_t seed);
-  /// Returns the member of that name of a JSON object: text unchanged, numbers and booleans as
-  /// JSON.
+  /// The key is the member of this name of the line, a JSON object: text unchanged, numbers and
+  /// booleans as JSON.
   static RecordKeys Field(std::string name);
-  /// Returns the text that the first group matches, or that the whole expression matches if it has
-  /// no group. POSIX extended regular expressions. Returns kInvalidArgument if the expression is
-  /// invalid.
+  /// The key is the text that the first group matches or, if there is no group, that the whole
+  /// expression matches. Returns kInvalidArgument if `expression` is not a valid POSIX extended
+  /// regular expression.
   [[nodiscard]] static Result<RecordKeys> Matching(const std::string& expression);
 
   /// Returns the key of a line, or kInvalidArgument with the reason if the line has no key.

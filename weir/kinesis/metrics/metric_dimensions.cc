@@ -39,7 +39,7 @@ Result<AdditionalDimension> ParseOne(std::string_view part) {
     return BadDimension(part, "give NAME=VALUE:GRANULARITY, as in Host=i-1:global");
   }
   const auto granularity = ParseMetricsGranularity(WithoutBlanks(part.substr(colon + 1)));
-  if (!granularity) return BadDimension(part, "give global, stream or shard behind the last ':'");
+  if (!granularity) return BadDimension(part, "give global, stream or shard after the last ':'");
   return AdditionalDimension{
       .name = std::string(WithoutBlanks(part.substr(0, equals))),
       .value = std::string(WithoutBlanks(part.substr(equals + 1, colon - equals - 1))),

@@ -32,8 +32,9 @@ enum class Metric : std::uint8_t {
   kAllErrors,          ///< a response for an entry: 0 or, if it failed, 1; a failed request: 1
   kRetriesPerRecord,   ///< a result: the number of attempts less 1
   kUserRecordExpired,  ///< a result whose last attempt has the code Expired: 1
-  kBufferingTime,      ///< an attempt: the time since the previous attempt, or since the put
-  kRequestTime,        ///< a response: the time since the request was sent
+  /// A result, for each attempt that it has: the time since the previous attempt or the put.
+  kBufferingTime,
+  kRequestTime,  ///< a request that ended, with or without a response: the time since it was sent
   kUserRecordsPerKinesisRecord,  ///< a Kinesis record that is sent: its user records
   /// A request that is sent: its Kinesis records.
   kKinesisRecordsPerPutRecordsRequest,

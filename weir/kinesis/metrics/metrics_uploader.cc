@@ -63,7 +63,7 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   void ReportDropped();
   /// Runs each `done` of Close.
   void ReportEnd();
-  /// Returns what Close reports at the end of the upload.
+  /// Returns the status that Close reports at the end of the upload.
   Status EndStatus() const;
 
   const MetricsUploaderParts parts_;
@@ -79,7 +79,7 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   bool is_late_ = false;          // the deadline of Close has passed
   std::vector<Closing> closing_;  // the callers of Close that wait
   Error last_failure_;
-  std::uint64_t dropped_ = 0;  // number that was reported last
+  std::uint64_t dropped_ = 0;  // MetricsUploadStats::dropped at the last report
   RepeatedEvent failed_{std::chrono::seconds(10)};
 };
 
@@ -223,7 +223,7 @@ Status MetricsUploader::State::EndStatus() const {
   if (lost == 0) return {};
   Error why = last_failure_;
   if (why.message.empty()) {
-    why = is_late_ ? Error{Code::kDeadlineExceeded, "no answer came in time"}
+    why = is_late_ ? Error{Code::kDeadlineExceeded, "no response came in time"}
                    : Error{Code::kResourceExhausted, std::string(kNoRoom)};
   }
   if (is_late_ && current.kept > 0) why.code = Code::kDeadlineExceeded;

@@ -41,8 +41,8 @@ class MetricsUploader {
   MetricsUploader& operator=(const MetricsUploader&) = delete;
 
   /// Uploads the remaining samples and ends. `done` runs once, on the scheduler, when no request is
-  /// in flight. This is by `deadline`, except that a request sent before Close may last longer, up
-  /// to its timeout. An error says how many metrics were not uploaded and why: kDeadlineExceeded,
+  /// in flight: by `deadline`, except that a request sent before Close may last longer, up to its
+  /// timeout. An error says how many metrics were not uploaded and why: kDeadlineExceeded,
   /// kResourceExhausted or the code of the last failure. kCancelled: the uploader was destroyed
   /// before. After several calls, the earliest deadline counts.
   void Close(Deadline deadline, Done<void> done);

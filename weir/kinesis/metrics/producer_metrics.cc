@@ -130,9 +130,9 @@ Status ProducerMetrics::Register(Registry& registry) const {
   WEIR_RETURN_IF_ERROR(RegisterSpread(
       registry, Metric::kBufferingTime,
       {"weir_kinesis_buffering_seconds", "From a put, or from an attempt, to the next attempt."}));
-  WEIR_RETURN_IF_ERROR(
-      RegisterSpread(registry, Metric::kRequestTime,
-                     {"weir_kinesis_request_seconds", "From a request's start to its answer."}));
+  WEIR_RETURN_IF_ERROR(RegisterSpread(
+      registry, Metric::kRequestTime,
+      {"weir_kinesis_request_seconds", "From a request's start to its response or failure."}));
   return RegisterSpread(registry, Metric::kTimeToResult,
                         {"weir_kinesis_time_to_result_seconds", "From a put to its result."});
 }
@@ -155,7 +155,7 @@ Status ProducerMetrics::RegisterCounters(Registry& registry) const {
   }
   return registry.AddCounters(
       {"weir_kinesis_errors_by_code_total",
-       "Kinesis records refused, and requests that failed as a whole, by the service's code.",
+       "Kinesis records refused, and requests that failed as a whole, by error code.",
        {"code", "stream", "shard"}},
       [this] {
         Counts rows;
@@ -172,7 +172,7 @@ Status ProducerMetrics::RegisterAge(Registry& registry) const {
   if (!oldest_age_) return {};
   return registry.AddGauge(
       {"weir_kinesis_oldest_user_record_age_seconds",
-       "Since the oldest user record without a result was put; 0 if there is none."},
+       "Time since the put of the oldest user record whose callback has not run; 0: none."},
       [read = oldest_age_] { return std::chrono::duration<double>(read()).count(); });
 }
 

@@ -28,7 +28,7 @@ struct MetricsOptions {
   MetricsGranularity granularity = MetricsGranularity::kShard;
 };
 
-/// What the metrics need of the put of a user record; RecordResult does not have these.
+/// The parts of a put that the metrics need with its result; RecordResult does not have them.
 struct PutOrigin {
   Instant put;
   std::size_t bytes = 0;  ///< the size of the data of the record

@@ -29,13 +29,14 @@ struct AggregatorOptions {
     kSeparately  ///< each user record is a Kinesis record
   };
   Mode mode = Mode::kByShard;
-  std::size_t max_count = 4'294'967'295;  ///< user records in a Kinesis record; at least 1
+  /// The maximum number of user records in a Kinesis record; at least 1.
+  std::size_t max_count = 4'294'967'295;
   /// The maximum size of the data of a Kinesis record, to the byte.
   std::size_t max_bytes = 51'200;
 };
 
 /// Restores the data and keys of the user records from their Kinesis record, into which the
-/// aggregator moved them. `record.data` must not be used after this.
+/// aggregator moved them. The data and keys of `record` itself must not be used after this.
 void Unframe(KinesisRecord& record);
 
 /// A state machine without I/O; not thread-safe. A batch leaves when the next record would not fit
@@ -82,8 +83,8 @@ class Aggregator {
   };
   using Batches = std::map<Group, Batch>;
 
-  /// Returns whether the batches of this group hold all keys of a shard. Other batches hold a
-  /// single hash key, of which there may be thousands.
+  /// Returns whether the batch of this group may hold all keys of a shard. Other batches hold a
+  /// single hash key each, so there may be thousands of them.
   bool IsOfShard(const Group& group) const;
   Group GroupOf(const UserRecord& record, std::optional<ShardId> shard) const;
   /// Adds the record to the batch of its group, and begins one if there is none.
@@ -94,7 +95,7 @@ class Aggregator {
 
   AggregatorOptions options_;
   Batches batches_;        // sorted; those without a shard come first
-  std::size_t usual_ = 1;  // moving average of the user records in a batch of a shard
+  std::size_t usual_ = 1;  // moving average of the number of user records in a batch of a shard
   // The deadlines of all batches.
   std::set<std::pair<Instant, Group>> due_;
 };

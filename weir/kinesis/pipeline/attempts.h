@@ -17,7 +17,8 @@ struct Attempt {
   Instant began;
   Instant ended;
   std::optional<ShardId> shard;  ///< the shard that responded; nothing if none did
-  /// The service's error code, or one of those below; empty if the attempt succeeded.
+  /// The service's error code, one of the codes below, or the name of a FailureClass if the failure
+  /// has no code; empty if the attempt succeeded.
   std::string code;
   std::string message;
 
@@ -34,7 +35,7 @@ inline constexpr std::string_view kCountMismatch = "Record Count Mismatch";
 /// is retried.
 class Attempts {
  public:
-  /// The most attempts that are kept.
+  /// The maximum number of attempts that are kept.
   static constexpr std::size_t kKept = 8;
 
   /// Shared by the user records of one attempt, so that a failure costs each of them a pointer.

@@ -54,7 +54,7 @@ class BudgetGate {
 
   /// REQUIRES: record.shard.
   void Put(KinesisRecord record);
-  /// Appends the budget requests that are due now. One OnDecision follows for each.
+  /// Appends the budget requests that are due now. The caller must call OnDecision once for each.
   void TakeRequests(Instant now, std::vector<BudgetRequest>& requests);
   /// Handles the decision on the pending budget request of a shard. If it was granted, its records
   /// are appended to `granted`; if it was refused, they are requested again. Ignored if no request
@@ -67,8 +67,8 @@ class BudgetGate {
   /// Appends the records of shards that are not open any more, unless they are in a pending budget
   /// request.
   void TakeUnplaced(const ShardMap& map, std::vector<KinesisRecord>& out);
-  /// Returns how long a record that is put now stays here if the first decision on it is a grant:
-  /// twice the time that recent decisions took, and never more than twice `answer_within`.
+  /// Returns an estimate of how long a record that is put now stays here if the first decision on
+  /// it is a grant: twice the time that recent decisions took, at most twice `answer_within`.
   nanoseconds lead() const { return lead_; }
   /// Returns when a record expires or a budget request is due, or an earlier time; nothing if
   /// neither is expected.
@@ -104,7 +104,8 @@ class BudgetGate {
                    std::vector<KinesisRecord>& out);
   /// Lowers expires_ to the earliest expiry in the queue, not counting the records that must stay.
   void KeepExpiry(const std::deque<KinesisRecord>& queue, const ScanOptions& options);
-  /// Moves the first records to `overtaken` if they would expire before a decision.
+  /// Moves the first records that would expire before a decision to `overtaken`, unless even the
+  /// last record would.
   void PassOver(Lane& lane, Instant now) const;
   /// Returns whether a lane has no records and no pace to remember.
   bool IsIdle(const Lane& lane, Instant now) const;

@@ -28,10 +28,11 @@ struct BudgetAmount {
   std::size_t bytes = 0;
 };
 
-/// The bucket of a shard just before a decision on it.
+/// The bucket of a shard just before a decision on it. If records or bytes have no limit, their
+/// capacity is 0 and `left` is large: a turn takes a part of it (BudgetPace).
 struct BudgetBalance {
   BudgetAmount left;
-  BudgetAmount capacity;  ///< 0: no limit of this kind
+  BudgetAmount capacity;
 };
 
 /// A budget request: may this amount be sent to this shard now?
@@ -80,7 +81,7 @@ class BudgetPace {
   /// than its share.
   /// REQUIRES: is_paced().
   Instant NextDue(Instant expires) const;
-  /// Notes that a budget request is sent now. One OnDecision follows.
+  /// Notes that a budget request is sent now. The caller must then call OnDecision once.
   void OnRequest(Instant now);
   /// Handles the decision on a budget request. `has_more`: further records wait. A decision without
   /// a balance does not change target and spacing.
@@ -105,7 +106,7 @@ class BudgetPace {
   bool is_second_ = false;
   /// The time between turns that take the whole part.
   nanoseconds spacing_ = kLongest;
-  /// What one turn takes in all.
+  /// The amount that one turn takes in all.
   BudgetAmount target_;
   /// The amount of the first request of this turn.
   BudgetAmount asked_;

@@ -46,7 +46,7 @@ class Epochs {
 
  private:
   struct Epoch {
-    std::size_t records = 0;     ///< whose callbacks have not run; at least 1
+    std::size_t records = 0;     ///< the records whose callbacks have not run; at least 1
     std::size_t unanswered = 0;  ///< of these, the records without a result
     Instant first;               ///< the time at which the first record of the epoch was put
   };

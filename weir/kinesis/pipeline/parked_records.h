@@ -1,5 +1,5 @@
-// Records that are stored on a shard whose range is not known: whether consumers deliver them is
-// not known either. Also the decision about a stored record.
+// Decides about a record that a shard has stored, and parks it while the range of that shard is not
+// known: then it is not known either whether consumers deliver the record.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct ParkedRecord {
 
 struct StoredDecision {
   enum class Next {
-    kReport,     ///< it is stored
+    kReport,     ///< report it as stored
     kSendAgain,  ///< consumers drop it, or may do so
     kPark,       ///< decide again after the next listing
   };

@@ -25,7 +25,8 @@ std::optional<Instant> LatestResult(const std::optional<Instant>& expires) {
 Instant EndOfBatching(Instant now, Instant expires) { return now + (expires - now) / 2; }
 
 /// Returns the attempt, or the one of `seen` with the same error. Entries of one response often
-/// fail alike; an attempt for each would take more memory than the records, and no bound counts it.
+/// fail alike; an attempt for each would take more memory than the records, and the producer's
+/// quota does not count this memory.
 Attempts::Shared ShareFailure(Attempt attempt, std::vector<Attempts::Shared>& seen) {
   constexpr std::size_t kMaxSeen = 16;
   const auto same = std::ranges::find_if(seen, [&](const Attempts::Shared& other) {
@@ -162,7 +163,8 @@ PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, I
   if (budget_) {
     budget_->OnDecision(shard, decision, now, granted);
     lanes_.SetLead(budget_->lead());
-    // The records of a request that was pending when the shard was closed, and is refused now.
+    // If the shard was closed while its budget request was pending, and the request is refused now,
+    // its records are still here.
     if (!map_.IsOpen(shard)) budget_->TakeUnplaced(map_, unplaced);
   }
   for (KinesisRecord& record : unplaced) ReframeRecord(std::move(record), now);

@@ -19,8 +19,10 @@
 //                                                    outcomes_
 //
 // A record that expires in one of these stages gets its result there; user records of the same
-// Kinesis record that have not expired go back to framer_. In ordered mode a Kinesis record keeps
-// its positions in framer_ until it has its results, or its user records are framed again.
+// Kinesis record that have not expired go back to framer_. Exceptions: a record whose budget
+// request is pending (BudgetGate) or that is being collected (Collector) does not expire. In
+// ordered mode a Kinesis record keeps its positions in framer_ until it has its results, or its
+// user records are framed again.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +41,9 @@ namespace weir::kinesis {
 
 /// A state machine without I/O; not thread-safe. Each record that was put gets exactly one result.
 /// A record in flight gets its result at most kLastWait after it expires. Any other record gets its
-/// result when it expires or, if a budget request for the record is pending then, when that request
-/// is decided.
+/// result when it expires, with two exceptions: if a budget request for the record is pending then,
+/// the decision on that request comes first, and a record that is being collected then is still
+/// sent.
 class Pipeline {
  public:
   /// `seed` should differ between pipelines: random waits depend on it.
@@ -74,8 +77,8 @@ class Pipeline {
   /// Returns the next request and counts it as in flight; nothing if none may be sent now.
   std::optional<PipelineStep::Send> TakeSend(Instant now);
 
-  /// Returns the request in flight with this id; null if there is none. Valid until OnAnswer or
-  /// Close.
+  /// Returns the request in flight with this id; null if there is none. Valid until OnAnswer for
+  /// this id, or Close.
   const RequestWindow::Flight* FindInFlight(std::uint64_t id) const { return requests_.Find(id); }
   /// See ShardMap::ranges: immutable, and may be shared with other threads.
   const std::shared_ptr<const ShardRanges>& shards() const { return map_.ranges(); }
@@ -91,7 +94,8 @@ class Pipeline {
   void AddRecord(UserRecord record, Instant now);
   /// Frames the records whose retry is due.
   void FrameDueRetries(Instant now);
-  /// Moves the records that framer_ passes through the limiters, and drains the lanes that are due.
+  /// Moves the records of framer_.TakePassed() through the limiters, and drains the lanes that are
+  /// due.
   void PassLimiters(Instant now);
   /// Moves the records that left a lane to the shared budget or to the requests.
   void OnDrained(ShardLimiter::Drained drained, Instant now);
@@ -106,13 +110,13 @@ class Pipeline {
   /// Handles the failure of a whole request.
   void OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& failure, Instant now);
   void OnThrottled(const KinesisRecord& record, Instant now);
-  /// A listing has ended: removes limiters of closed shards, reroutes records without a shard, and
-  /// decides about the parked records again.
+  /// Applies a new listing: reroutes records whose shard is not known or not open any more, removes
+  /// limiters of shards that are not known any more, and decides about the parked records again.
   void ApplyShardList(Instant now);
-  /// Frames the records again that wait without a shard, or for a shard that is not open any more.
+  /// Frames again the records that wait without a shard, or for a shard that is not open any more.
   void ReframeUnplaced(Instant now);
-  /// Returns whether the record was framed for another shard, or for none, than the one that holds
-  /// its first key now.
+  /// Returns whether the shard that holds the record's first key now differs from the shard that
+  /// the record was framed for. Either may be unknown.
   bool IsMisplaced(const KinesisRecord& record) const;
   /// Ends the tickets of the Kinesis records whose user records all have their results.
   void EndTickets();
@@ -120,7 +124,7 @@ class Pipeline {
   /// Expires the records that wait in one of the stages.
   void ExpireWaiting(Instant now);
   /// Adds the results of records in flight whose request has no response kLastWait after their
-  /// expiry. This happens because of younger records in the same request.
+  /// expiry. The producer still waits for the response if the request has younger records.
   void ReportOverdue(Instant now);
   /// Ends a Kinesis record that expired or is rerouted: its expired user records fail, the others
   /// are framed again.
@@ -128,7 +132,7 @@ class Pipeline {
   /// Ends the ticket of these user records: those that have expired fail, the others are framed
   /// again.
   void ReframeUnexpired(RetryGroup group, Instant now);
-  /// Takes all Kinesis records that are not in flight.
+  /// Takes all Kinesis records that wait to be sent.
   std::vector<KinesisRecord> TakeWaiting(Instant now);
   /// Fails the records in flight, which may still be stored.
   void EndInFlight(Instant now);
@@ -146,7 +150,7 @@ class Pipeline {
   RequestQueue requests_;
   RecordOutcomes outcomes_;
   std::uint64_t throttled_ = 0;  // see PipelineCounts::throttled
-  bool is_flushing_ = false;     ///< a Flush is pending: nothing waits for batching
+  bool is_flushing_ = false;     // a Flush is pending: no record waits for batching
 };
 
 }  // namespace weir::kinesis

@@ -108,7 +108,7 @@ TEST(PipelineOverdue, I14ARecordInFlightHasItsResultASecondAfterItExpires) {
     EXPECT_TRUE(result.is_in_flight);
     EXPECT_EQ(result.attempts.kept().back()->code, kExpired);
     ASSERT_NE(result.attempts.LastCause(), nullptr);
-    EXPECT_EQ(result.attempts.LastCause()->message, "its request was not answered in time");
+    EXPECT_EQ(result.attempts.LastCause()->message, "its request had no response in time");
     EXPECT_THAT(run.released, IsEmpty()) << "the request holds it";
     run.AdvanceTo(kStart + seconds(60));
     EXPECT_THAT(run.results[0], SizeIs(1));

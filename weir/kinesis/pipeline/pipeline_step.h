@@ -24,7 +24,8 @@ struct PipelineOptions {
   RetryOptions retry;
   ShardMapOptions shards;
   RequestWindowOptions window;
-  /// How long a retried record waits for batching; at most half of the time until it expires.
+  /// How long a retried record waits for batching; at most half of the time until it expires. In
+  /// ordered mode it does not wait.
   nanoseconds retry_linger = milliseconds(50);
   /// If set, a shared budget is requested for the records of each shard:
   /// PipelineStep::budget_requests.
@@ -47,10 +48,10 @@ struct PipelineStep {
     const std::vector<KinesisRecord>* records = nullptr;
   };
   std::vector<Send> sends;
-  /// Send ListShards for the page of this token (empty: the first), then OnListed.
+  /// Send ListShards for the page of this token (empty: the first), then call OnListed.
   std::optional<std::string> list;
-  std::vector<BudgetRequest>
-      budget_requests;  ///< send these budget requests, then OnBudget for each
+  /// Send these budget requests, then call OnBudget for each.
+  std::vector<BudgetRequest> budget_requests;
   std::vector<RecordResult> results;
   /// The numbers of records that got their result while in flight (is_in_flight) and whose requests
   /// have ended now: the pipeline does not hold their data any more.

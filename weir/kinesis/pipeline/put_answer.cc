@@ -8,9 +8,9 @@ namespace weir::kinesis {
 
 std::vector<EntryAnswer> MatchEntries(std::vector<EntryAnswer> answers, std::size_t sent) {
   if (answers.size() == sent) return answers;
-  const EntryAnswer mismatch{
-      .code = std::string(kCountMismatch),
-      .message = fmt::format("{} entries were sent and {} answered", sent, answers.size())};
+  const EntryAnswer mismatch{.code = std::string(kCountMismatch),
+                             .message = fmt::format("{} entries were sent, but the response has {}",
+                                                    sent, answers.size())};
   return std::vector<EntryAnswer>(sent, mismatch);
 }
 

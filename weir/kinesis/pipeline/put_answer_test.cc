@@ -31,7 +31,7 @@ TEST(PutAnswer, WithAnotherCountNoEntryHasAResponse) {
     }
   }
   EXPECT_EQ(MatchEntries({{.shard = "a"}, {.shard = "b"}}, 1).front().message,
-            "1 entries were sent and 2 answered");
+            "1 entries were sent, but the response has 2");
 }
 
 TEST(PutAnswer, OneEntryMayPoisonARequest) {

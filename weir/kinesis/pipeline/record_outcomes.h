@@ -27,7 +27,8 @@ class RecordOutcomes {
  public:
   using Ticket = OrderGate::Ticket;
 
-  /// A record is parked until this number of listings have not returned the range of its shard.
+  /// A record is parked at most until `max_listings` listings did not return the range of its
+  /// shard.
   RecordOutcomes(const RetryOptions& retry, int max_listings)
       : max_listings_(max_listings), retries_(retry) {}
 

@@ -16,7 +16,7 @@ Attempt Unanswered(Instant began, Instant now) {
   return {.began = began,
           .ended = now,
           .code = std::string(Name(FailureClass::kAmbiguous)),
-          .message = "its request was not answered in time"};
+          .message = "its request had no response in time"};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct RecordResult {
   Attempts attempts;
   /// The record may be stored more than once; if it failed, it may be stored all the same.
   bool maybe_duplicate = false;
-  bool is_in_flight = false;  ///< it expired before its request had a response
+  bool is_in_flight = false;  ///< its request was still in flight when it got this result
 };
 
 /// A record in flight gets its result at most this long after its expiry.

@@ -32,7 +32,7 @@ class RequestQueue {
   /// The attempt is added to all user records and counted as a halving, which says nothing about
   /// the records (UserRecord::halvings). REQUIRES: the request has at least two records.
   void PutHalves(Request records, const Attempts::Shared& attempt);
-  /// Turns the collected records that have waited long enough into a pending request.
+  /// Turns the collected records into a pending request if the first one has waited for the linger.
   void CloseDue(Instant now);
   /// Turns all collected records into a pending request.
   void CloseAll();

@@ -20,19 +20,21 @@ struct RetryOptions {
   /// <= cap.
   nanoseconds base = milliseconds(50);
   nanoseconds cap = std::chrono::seconds(5);
-  /// How long a record is retried after the first attempt that failed for missing credentials or a
-  /// missing stream, and at most until it expires. These causes may pass: a stream that was just
-  /// created does not exist at once, and a source of credentials may be unavailable.
+  /// How long a record is retried after the first attempt that failed for missing or rejected
+  /// credentials or a missing stream, at most until it expires. These causes may pass: a stream
+  /// just created does not exist at once, and a source of credentials may be unavailable for a
+  /// while.
   nanoseconds hold_time = nanoseconds::max();
   /// The number of Kinesis records of a stream that may be retried with the usual waits. Records
   /// that the service throttled do not count, since the pipeline then sends less to their shard in
-  /// any case. Records over the budget wait
-  /// from cap / 2 to cap, whatever the number of their attempts. REQUIRES: >= 1.
+  /// any case. Records over the budget wait from cap / 2 to cap, whatever the number of their
+  /// attempts. REQUIRES: >= 1.
   std::int64_t budget = 1'000;
 };
 
-/// Returns the failure class of one entry of a PutRecords response, or of a whole request, by its
-/// code. A server error and an unknown code are ambiguous: the entry may have been stored.
+/// Returns the failure class of one entry of a PutRecords response by its code. A server error and
+/// an unknown code are ambiguous: the entry may have been stored. For a whole request:
+/// ClassOfRequest in put_answer.h.
 FailureClass ClassOfEntry(std::string_view code);
 
 /// Returns whether an attempt failed because the stream does not exist or the service rejected the
@@ -74,10 +76,11 @@ class RetryBudget {
 };
 
 /// Returns when to retry, at the latest when the record expires; nothing if it has failed for good.
-/// Throttled, transient, conflicting and ambiguous failures are retried. Failures that
-/// IsTemporaryAbsence names are retried for RetryOptions::hold_time. Denied permissions and other
-/// permanent errors are not retried.
-/// A record over the budget waits as usual if it would expire during the longer wait.
+/// Transient, conflicting and ambiguous failures are retried, throttles unless
+/// RetryOptions::fail_if_throttled is set, and temporary absences (IsTemporaryAbsence) for
+/// RetryOptions::hold_time. Denied permissions, other permanent errors and the last of max_attempts
+/// are not retried. A record over the budget waits as usual if it would expire during the longer
+/// wait.
 std::optional<Instant> RetryAt(const RetryOptions& options, const FailedAttempt& failed,
                                Instant now, Rng& rng);
 

@@ -17,7 +17,8 @@ struct ReaderOptions {
   /// Where to begin in the shards that exist when the reading begins. REQUIRES: if `from` has a
   /// sequence number, `only` is the shard of this number.
   Position from{};
-  /// False: the reading ends when the ends of the open shards are reached. True: it does not end.
+  /// False: the reading ends when the ends of the open shards are reached. True: it does not end,
+  /// except with `only`, when this shard is closed and read to its end.
   bool follow = false;
   std::optional<ShardId> only{};    ///< read this shard only, without its children
   std::size_t page_records = 1000;  ///< the most Kinesis records of one request: 1 to 10000

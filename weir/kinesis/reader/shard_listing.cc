@@ -10,7 +10,7 @@ namespace weir::kinesis {
 namespace {
 
 constexpr nanoseconds kListingGap = std::chrono::seconds(1);
-/// The most pages of a listing. A page has at most 1,000 shards.
+/// The maximum number of pages of a listing. A page has at most 1,000 shards.
 constexpr std::size_t kMaxPages = 1'000;
 
 }  // namespace

@@ -59,7 +59,8 @@ class ShardListing {
   Shards found_;
   std::size_t pages_ = 0;  ///< the number of pages of found_
   FailureSeries series_;
-  // Apart from series_, which each page ends: the first page has no token that may expire.
+  // The expiries of page tokens. They are not in series_, which each page ends: the first page of a
+  // repeated listing has no token and would end them, so tokens could expire without end.
   FailureSeries expiry_series_;
 };
 

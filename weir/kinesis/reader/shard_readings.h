@@ -35,7 +35,7 @@ struct ShardReading {
     kBegins,    ///< it needs an iterator
     kReads,     ///< it has an iterator
     kCaughtUp,  ///< open, and was read to its end once
-    kEnded,     ///< was read to its end for good
+    kEnded,     ///< was read to its end for good, does not exist, or is skipped
   };
   ReadShard shard;
   Stage stage = Stage::kWaits;
@@ -74,7 +74,7 @@ class ShardReadings {
   ShardReading& at(ShardId id) { return readings_.at(id); }
   /// Returns whether a listing was read to its end.
   bool is_listed() const { return is_listed_; }
-  /// Returns whether all shards are read to their ends for good.
+  /// Returns whether all shards are in stage kEnded.
   bool HaveAllEnded() const { return ended_ == readings_.size(); }
 
  private:

@@ -15,8 +15,8 @@
 namespace weir::kinesis {
 
 /// A state machine without I/O; not thread-safe. The lane of the records without a shard admits the
-/// rate of as many shards as have responded for such records. Each returned Drained has the records
-/// of one lane.
+/// rate of as many shards as have responded for such records lately. Each returned Drained has the
+/// records of one lane.
 class ShardLanes {
  public:
   using Drained = ShardLimiter::Drained;
@@ -48,7 +48,7 @@ class ShardLanes {
   /// Takes all records without a shard, and those of shards that are not open any more, expired or
   /// not, without charging them to a rate.
   void TakeUnplaced(const ShardMap& map, std::vector<KinesisRecord>& out);
-  /// Removes the lanes without records whose shard's range is not known any more.
+  /// Removes the empty lanes of shards whose range is not known any more.
   void RemoveClosed(const ShardMap& map);
   /// Takes all records, and removes all lanes.
   void TakeAll(Instant now, std::vector<KinesisRecord>& out);

@@ -29,8 +29,8 @@ struct ShardLimiterOptions {
 
 /// A queue in front of one bucket with two limits, without I/O; not thread-safe. Records leave in
 /// the order of their deadlines, and of their puts if these are equal; a record that does not fit
-/// holds back the later ones. A record that would expire within the lead lets records pass that
-/// would not. A record larger than a capacity leaves when the bucket is full, and puts it into
+/// holds back the later ones. Records that expire after the lead pass a record that would expire
+/// within it. A record larger than a capacity leaves when the bucket is full, and puts it into
 /// debt. Times are rounded down to whole milliseconds since the limiter was created.
 class ShardLimiter {
  public:
@@ -51,8 +51,8 @@ class ShardLimiter {
   /// Takes all records: those that are not expired count as admitted, whether they fit or not, and
   /// are charged to the bucket, which may go into debt.
   Drained DrainAll(Instant now);
-  /// Returns when the next record fits or expires, and not before `now`; nothing if no record
-  /// waits.
+  /// Returns when the next record fits or a record expires, `now` at the earliest; nothing if no
+  /// record waits.
   std::optional<Instant> NextWake(Instant now);
 
   /// Takes all records, expired or not, without charging them to the bucket.

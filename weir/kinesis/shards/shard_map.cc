@@ -10,8 +10,8 @@ namespace {
 
 Status Check(const Shard& shard) {
   if (shard.range.first <= shard.range.last) return {};
-  return Fail(Code::kDataLoss,
-              fmt::format("ListShards: {} begins behind its end", FormatShardId(shard.id)));
+  return Fail(Code::kDataLoss, fmt::format("ListShards: the range of {} begins after its end",
+                                           FormatShardId(shard.id)));
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ Status ShardMap::CheckNext(const ShardPage& page, Instant now) {
   const auto limit = std::chrono::duration_cast<milliseconds>(options_.longest_listing);
   return Fail(
       Code::kDeadlineExceeded,
-      fmt::format("ListShards: {} pages in {} ms, and not the last", pages_, limit.count()));
+      fmt::format("ListShards: no last page after {} pages and {} ms", pages_, limit.count()));
 }
 
 bool ShardMap::IsOfAnotherStream() const {

@@ -69,11 +69,11 @@ class ShardMap {
   bool IsOpen(ShardId id) const;
   /// Returns whether a listing has ended, with or without success.
   bool answered() const { return answered_; }
-  /// Returns the number of listings that were read to their end.
+  /// Returns the number of listings that have replaced the ranges.
   std::uint64_t listings() const { return listings_; }
 
-  /// Returns whether the ranges in use were listed before this time, so that they should be those
-  /// of a response to a request sent then.
+  /// Returns whether the listing of the ranges in use began at this time or before, so that the
+  /// response to a request sent then should agree with them.
   bool WasListedBefore(Instant time) const { return began_ && *began_ <= time; }
 
   /// Reports that the response to a request sent at `requested` contradicts the map: causes a

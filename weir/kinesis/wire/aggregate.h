@@ -21,7 +21,8 @@ namespace weir::kinesis {
 
 inline constexpr std::string_view kAggregateMagic = "\xF3\x89\x9A\xC2";
 inline constexpr std::size_t kAggregateFrame = 4 + 16;  ///< bytes around the message
-/// The partition key of an aggregate. The explicit hash key of the aggregate decides its shard.
+/// The partition key of an aggregate, whose explicit hash key decides its shard. In mode
+/// kByPartitionKey (AggregatorOptions) an aggregate has the keys of its records instead.
 inline constexpr std::string_view kAggregateKey = "a";
 
 /// The parts of a user record. The views do not own their text.

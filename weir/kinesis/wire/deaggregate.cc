@@ -156,7 +156,8 @@ Result<std::vector<UserRecordView>> ParseAggregate(std::string_view data) {
   if (IsAggregate(data)) return ParseMessage(data);
   return Fail(
       Code::kDataLoss,
-      fmt::format("{} bytes are no aggregated record: magic or checksum differ", data.size()));
+      fmt::format("{} bytes are not an aggregated record: the magic or the checksum is wrong",
+                  data.size()));
 }
 
 Result<HashKey> HashOf(const UserRecordView& record) {

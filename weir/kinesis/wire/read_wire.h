@@ -44,7 +44,7 @@ std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next
 struct Position {
   enum class At { kTrimHorizon, kLatest, kTime, kAt, kAfter };
   At at = At::kTrimHorizon;
-  /// For kAt, that of the first record to read; for kAfter, that of the record before it.
+  /// For kAt, the number of the first record to read; for kAfter, that of the record before it.
   std::string sequence_number{};
   /// For kTime, not negative: records that arrived at this time or later.
   UnixMillis time{};

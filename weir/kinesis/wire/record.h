@@ -17,13 +17,13 @@ namespace weir::kinesis {
 
 /// A record as the caller put it, and its state.
 struct UserRecord {
-  std::uint64_t number = 0;  ///< unique among the records without a result; results have it
+  std::uint64_t number = 0;  ///< unique among the records of a pipeline; results have it
   std::string partition_key;
   std::optional<std::string> explicit_hash_key;  ///< decimal, without leading zeros
   std::string data;
   HashKey hash = 0;  ///< the hash of the explicit hash key or, without one, of the partition key
-  Instant deadline;  ///< the latest time at which the record should be sent
-  Instant expires;   ///< after this time it is not sent again
+  Instant deadline;  ///< the time at which its wait for batching ends
+  Instant expires;   ///< after this time it is not sent any more
   Attempts attempts{};
   /// The number of attempts in requests that were refused for the content of one entry and then
   /// sent again in halves. These attempts say nothing about this record.

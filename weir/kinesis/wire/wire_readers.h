@@ -27,8 +27,8 @@ struct ShardListText {
 };
 
 /// The functions return kDataLoss, with the byte at fault, if the body is not of their format, or a
-/// member that is read is not of its type. A member that is null counts as missing; of equal
-/// members the last one counts; other members are skipped.
+/// member that is read is not of its type. A text that is null counts as missing; of equal members
+/// the last one counts; other members are skipped.
 [[nodiscard]] Result<EntryList> ReadJsonEntries(std::string_view body);
 [[nodiscard]] Result<EntryList> ReadCborEntries(std::string_view body);
 [[nodiscard]] Result<ShardListText> ReadJsonShards(std::string_view body);

@@ -11,11 +11,11 @@ namespace weir::sim {
 
 enum class BodyType { kJson, kCbor };
 
-/// Returns the type by the request's content-type: kJson for every other type than CBOR.
+/// Returns kCbor if the request's content-type is CBOR, else kJson.
 BodyType BodyTypeOf(const HttpRequest& request);
 
-/// Parses the body of a request. Throws a SerializationException if the content-type is neither of
-/// the two, if the body is not an object, or if a blob is not Base64.
+/// Parses the body of a request. Throws a Refusal (SerializationException) if the content-type is
+/// neither of the two, if the body is not an object, or if a blob is not Base64.
 nlohmann::json ReadKinesisBody(const HttpRequest& request);
 
 /// Writes a response. If the tree is null, the response has no body.

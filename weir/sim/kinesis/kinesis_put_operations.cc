@@ -111,7 +111,7 @@ PutOutcome InternalFailure() {
   return {.code = "InternalFailure", .message = "Internal Service Failure"};
 }
 
-// Makes all draws first, so that every entry makes the same ones.
+// Makes all draws first, so that each entry makes the same number of draws.
 PutOutcome Put(KinesisWorld& world, KinesisStream& stream, EntryToPut entry) {
   const bool throttled = world.rng.Chance(world.faults.throttle);
   const bool fails_before = world.rng.Chance(world.faults.fail_before);
@@ -147,7 +147,7 @@ json ToJson(const PutOutcome& outcome) {
   return {{"ShardId", outcome.shard}, {"SequenceNumber", outcome.sequence_number}};
 }
 
-// Removes or repeats one drawn result.
+// Removes or repeats one result, drawn at random.
 void Miscount(KinesisWorld& world, json& results) {
   ++world.counts.miscounted;
   const std::size_t place = world.details.Below(results.size());

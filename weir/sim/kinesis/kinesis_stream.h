@@ -56,16 +56,16 @@ class KinesisStream {
   /// Returns the sequence number of the next record, or of the next change of the shards.
   std::uint64_t next_sequence() const { return next_sequence_; }
 
-  // Returns the open shard of this hash.
+  /// Returns the open shard of this hash.
   KinesisShard& ShardOf(Hash128 hash);
   /// Stores a record with the next sequence number. REQUIRES: the shard is open.
   const StoredRecord& Store(KinesisShard& shard, StoredRecord record);
 
-  /// Returns false, and changes nothing, if the shard is not open or `start` is not in its range
-  /// behind the first hash.
+  /// Splits a shard; `start` is the first hash of the upper child. Returns false, and changes
+  /// nothing, if the shard is not open, or `start` is outside its range or is its first hash.
   bool Split(std::uint64_t shard, Hash128 start, Instant now);
-  /// Returns false, and changes nothing, if the shards are not open, are the same, or are not
-  /// adjacent.
+  /// Merges two shards. Returns false, and changes nothing, if the shards are not open, are the
+  /// same, or are not adjacent.
   bool Merge(std::uint64_t one, std::uint64_t other, Instant now);
 
   /// Returns the records that consumers deliver: parents before their children.

@@ -152,7 +152,7 @@ json SplitShard(KinesisWorld& world, const json& body) {
   if (!world.CanAddShards(stream, 1)) RefuseFull(world);
   if (!start || !stream.Split(shard, *start, world.clock.Now())) {
     Refuse("InvalidArgumentException",
-           "NewStartingHashKey must be inside of a shard that is open, behind its first hash key");
+           "NewStartingHashKey must be inside of a shard that is open, after its first hash key");
   }
   return nullptr;
 }

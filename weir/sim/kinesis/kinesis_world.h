@@ -27,7 +27,7 @@ struct KinesisWorld {
   /// both of them, and an unknown stream.
   KinesisStream& StreamOf(const RequestFields& fields);
   KinesisStream& StreamNamed(std::string_view name);
-  /// Draws a shard, and splits it at a drawn hash or merges it with the next one above it.
+  /// Draws a shard, and splits it at a drawn hash or merges it with the next shard above it.
   void Reshard(KinesisStream& stream);
   bool CanAddShards(const KinesisStream& stream, std::size_t more) const {
     return stream.OpenShards().size() + more <= options.max_open_shards;
@@ -49,7 +49,8 @@ struct KinesisWorld {
 /// Throws a ValidationException, with AWS's message, for a member and the condition that it
 /// violates.
 [[noreturn]] void RefuseMember(std::string_view member, std::string_view must);
-/// Returns the field, a whole number, or refuses it if it is out of these bounds, both included.
+/// Returns the field, a whole number. Refuses a request in which it is out of these bounds, both
+/// included.
 std::uint64_t NumberIn(const RequestFields& fields, std::string_view name, std::uint64_t least,
                        std::uint64_t most);
 /// Returns the number of the shard with that name. Refuses a malformed name and an unknown shard.

@@ -53,8 +53,8 @@ json Run(KinesisWorld& world, const HttpRequest& request) {
   }
 }
 
-/// Returns whether the client is at fault: the error is neither a throttle nor another fault.
-bool IsTheClients(const Refusal& refusal) {
+/// Returns whether the client is at fault: the error is not a throttle and not a simulated fault.
+bool IsClientError(const Refusal& refusal) {
   return refusal.status == 400 && refusal.type != "ProvisionedThroughputExceededException" &&
          refusal.type != "LimitExceededException";
 }
@@ -64,7 +64,7 @@ HttpResponse Answer(KinesisWorld& world, const HttpRequest& request) {
   try {
     return WriteKinesisBody(type, 200, Run(world, request));
   } catch (const Refusal& refusal) {
-    if (IsTheClients(refusal)) ++world.counts.invalid;
+    if (IsClientError(refusal)) ++world.counts.invalid;
     return WriteKinesisBody(type, refusal);
   }
 }

@@ -3,8 +3,8 @@
 //
 // Operations: PutRecords, PutRecord, ListShards, GetShardIterator, GetRecords,
 // DescribeStreamSummary, CreateStream, SplitShard, MergeShards. A stream is active as soon as it is
-// created, split or merged. A request field that is not simulated is refused by name and never
-// ignored silently.
+// created, split or merged. A request with a field that is not simulated is refused with an error
+// that names the field.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct KinesisOptions {
                                  << 20;  ///< the maximum size of the data of one record
   std::size_t max_request_bytes = std::size_t{5}
                                   << 20;  ///< the maximum size of a PutRecords: data and keys
-  std::size_t max_listed = 1000;          ///< shards in a page, even if a request wants more
+  /// The maximum number of shards in a page of ListShards, even if the request allows more.
+  std::size_t max_listed = 1000;
   std::size_t max_open_shards = 500;  ///< the maximum number of open shards of a stream; a change
                                       ///< that would exceed this is refused
 };
@@ -43,7 +44,7 @@ struct KinesisFaults {
   double refuse_list = 0;  ///< ListShards gets LimitExceededException
   double reshard = 0;      ///< before a PutRecords or PutRecord, a shard of its stream is split, or
                            ///< merged with the one above it
-  double error = 0;        ///< any request gets status 500; half of them are carried out
+  double error = 0;  ///< a request gets status 500; with probability 1/2 it is carried out first
 };
 
 /// Counts requests, records and faults. Tests assert that their faults happened.
@@ -51,7 +52,7 @@ struct KinesisCounts {
   std::map<std::string, std::uint64_t, std::less<>> requests;  ///< keyed by operation
   std::uint64_t stored = 0;                                    ///< records
   std::uint64_t over_limit = 0;  ///< records refused by their shard's limit
-  std::uint64_t throttled = 0;   ///< by a fault, as all of the following
+  std::uint64_t throttled = 0;   ///< by a fault, as all of the following except `invalid`
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;
   std::uint64_t miscounted = 0;
@@ -76,8 +77,8 @@ class SimKinesis final : public SimServer {
 
   HttpResponse Handle(const HttpRequest& request) override;
 
-  /// Like the operations of these names, but with shards by number. Split splits in the middle.
-  /// REQUIRES: the operation is valid.
+  /// CreateStream, SplitShard and MergeShards without a request. Shards are identified by their
+  /// numbers; Split splits in the middle. REQUIRES: the operation is valid.
   void CreateStream(const std::string& name, std::uint64_t shards);
   void Split(std::string_view stream, std::uint64_t shard);
   void Merge(std::string_view stream, std::uint64_t one, std::uint64_t other);
