@@ -9,8 +9,8 @@ namespace {
 constexpr double kWeight = 0.25;
 constexpr double kContended = 0.5;
 
-// An image of an earlier refill that arrives within this time after the last image is a late one.
-// After this time it shows a newer item.
+// If an image of an earlier refill arrives within this time after the last image, its response was
+// late. If it arrives later, the item was deleted and created again.
 constexpr milliseconds kNewerFor{1000};
 
 bool SameParameters(const BucketImage& a, const BucketImage& b) {
