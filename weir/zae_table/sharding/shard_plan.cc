@@ -249,8 +249,8 @@ Result<std::vector<Write>> PlanShards(const Keys& keys, const ShardsSeen& seen,
   if (donors.empty()) return writes;
   if (shards > kMaxInTransaction) {
     return Fail(Code::kFailedPrecondition,
-                fmt::format("{}/{} is divided into {} shards and some are missing; at most {} can "
-                            "be made whole",
+                fmt::format("{}/{} is divided into {} shards and some are missing; a bucket of at "
+                            "most {} shards can be completed",
                             seen.key.entity, seen.key.resource, shards, kMaxInTransaction));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
