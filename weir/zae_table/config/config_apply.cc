@@ -138,11 +138,11 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     table_.Apply(
         plan_.deleted_items.back(), true, deadline_,
         [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
-          self->TakeDrop(answer);
+          self->OnDropped(answer);
         });
   }
 
-  void TakeDrop(const tl::expected<WriteAnswer, WriteFailure>& answer) {
+  void OnDropped(const tl::expected<WriteAnswer, WriteFailure>& answer) {
     const FailureClass kind = answer ? FailureClass::kPermanent : answer.error().kind;
     // If the condition failed, another client has deleted the entity too, and may have created it
     // again.
