@@ -103,7 +103,7 @@ TEST(MakeTables, ATableOfOtherKeysIsRefusedByNameAndLeftAlone) {
   const auto made = sim.Make();
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(made.error().message, HasSubstr("table acme-limits exists and is made otherwise"));
+  EXPECT_THAT(made.error().message, HasSubstr("table acme-limits exists with another layout"));
   EXPECT_THAT(made.error().message, HasSubstr("resourceCoordinate, should be resourceName"));
   EXPECT_FALSE(sim.Made("acme-limits")->backups);
 }

@@ -6,7 +6,8 @@ namespace weir {
 
 tl::unexpected<Error> BadCursor() {
   return Fail(Code::kInvalidArgument,
-              "page cursor is none of this listing; begin with an empty one, go on with `next`");
+              "page cursor does not belong to this listing; begin with an empty one, continue with "
+              "`next`");
 }
 
 Result<std::string> ReadEntityCursor(const PageRequest& page, char listing) {

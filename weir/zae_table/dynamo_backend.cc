@@ -10,7 +10,7 @@
 namespace weir::dynamo {
 namespace {
 
-// A write of unknown outcome is looked up for the same time (kMaxDoubt in actor/bucket_flights.cc).
+// Close waits as long as a write may be in doubt (kMaxDoubt in actor/bucket_flights.cc).
 constexpr nanoseconds kLongestClose = std::chrono::seconds(10);
 
 }  // namespace
@@ -49,7 +49,8 @@ Status DynamoBackend::RegisterMetrics(Registry& registry) const {
   WEIR_RETURN_IF_ERROR(weir::RegisterMetrics(registry, client_, "dynamodb"));
   return registry.AddCounter(
       {.name = "weir_dynamodb_forfeits_total",
-       .help = "Charges and corrections of which the table never said whether they were stored."},
+       .help = "Charges, returns and corrections of which it will never be known whether they were "
+               "stored."},
       [this] { return static_cast<std::uint64_t>(buckets_.forfeits()); });
 }
 

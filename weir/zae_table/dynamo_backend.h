@@ -61,10 +61,10 @@ class DynamoBackend final : public Backend {
   AuditLog& audit() override { return audit_; }
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
-  /// Results that were reported are stored in the table already, except for tokens that are given
-  /// back because the deadline of their caller has passed. Waits until these tokens are given back
-  /// and callbacks have returned; returns kDeadlineExceeded after ten seconds. Must not be called
-  /// in a task of the scheduler, nor in a callback.
+  /// All changes whose results were reported are in the table already, except for tokens that are
+  /// given back because the deadline of their caller has passed. Waits until these tokens are given
+  /// back, pending calls have completed and callbacks have returned; returns kDeadlineExceeded
+  /// after ten seconds. Must not be called in a task of the scheduler, nor in a callback.
   Status Close() override;
   Status RegisterMetrics(Registry& registry) const override;
   std::string Describe() const override;

@@ -58,8 +58,8 @@ class TableAdmin {
   /// Returns one line for each difference from a table that Create makes.
   void Check(Deadline deadline, Done<std::vector<std::string>> done);
 
-  /// Reads the status, and the first `max_items` items of a scan. The texts on the result:
-  /// migration/table_survey.h.
+  /// Reads the status, and the first `max_items` items of a scan. migration/table_survey.h makes
+  /// texts of the result.
   void Survey(std::uint64_t max_items, Deadline deadline, Done<TableSurvey> done);
 
   /// Migrates the table to the present schema: UpgradeTable.

@@ -236,8 +236,8 @@ TEST_F(TableAdminTest, ASurveyNamesWhatAnUpgradeWouldDo) {
   sim_.Put({{"PK", Of("ns/ENTITY#acme")}, {"SK", Of("#BUCKET#gpt-4")}});
   const SurveyLines lines = Survey();
   EXPECT_THAT(lines.differences, ElementsAre("schema version: 0.8.0, should be 0.10.0",
-                                             HasSubstr("1 limits in items of before 0.8")));
-  EXPECT_THAT(lines.notes, ElementsAre(HasSubstr("1 buckets of before 0.9")));
+                                             HasSubstr("1 limits in items from before 0.8")));
+  EXPECT_THAT(lines.notes, ElementsAre(HasSubstr("1 buckets from before 0.9")));
   EXPECT_THAT(lines.upgrade, ElementsAre(HasSubstr("0.9.0: "), HasSubstr("0.10.0: ")));
   EXPECT_THAT(Survey(1).notes, Contains(HasSubstr("only 1 items were read")));
 }

@@ -78,8 +78,8 @@ void CreateCall::CompareWith(const TableDescription& description) {
       RelevantDifferences(description.layout, table.layout(), purpose);
   if (!differences.empty()) {
     return done(Fail(Code::kFailedPrecondition,
-                     fmt::format("table {} exists and is made otherwise ({}; {} in all): name "
-                                 "another, or see 'weir table check'",
+                     fmt::format("table {} exists with another layout ({}; {} differences in all): "
+                                 "name another table, or see 'weir table check'",
                                  table.name(), differences.front(), differences.size())));
   }
   if (description.status == "DELETING") {
@@ -115,9 +115,10 @@ void CreateCall::AwaitActive() {
 void CreateCall::RunLater(std::string_view what, void (CreateCall::*step)()) {
   const Instant next = scheduler.clock().Now() + wait;
   if (deadline.ExpiredAt(next)) {
-    return done(Fail(Code::kDeadlineExceeded,
-                     fmt::format("table {} was not {} in time: try again, which goes on from here",
-                                 table.name(), what)));
+    return done(
+        Fail(Code::kDeadlineExceeded,
+             fmt::format("table {} was not {} in time: try again; the next call continues here",
+                         table.name(), what)));
   }
   wait = std::min(wait * 2, kLongestWait);
   scheduler.At(next, [self = shared_from_this(), step] { ((*self).*step)(); });

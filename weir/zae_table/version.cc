@@ -110,8 +110,8 @@ Status CheckVersion(const VersionInfo& info) {
   }
   if (*client_min > ours) {
     return Unfit(
-        fmt::format("the table asks for clients from version {} on, and this one keeps "
-                    "to {}: use a newer one",
+        fmt::format("the table requires clients of version {} or later, and this one is "
+                    "compatible with {}: use a newer one",
                     info.client_min, kCompatibility));
   }
   if (schema->major == ours.major) return {};
@@ -136,9 +136,9 @@ Status CheckAggregator(const VersionInfo& info, std::string_view release) {
   const auto aggregator = info.lambda ? ParseVersion(*info.lambda) : std::nullopt;
   if (!aggregator || NumbersOf(*aggregator) >= NumbersOf(*ParseVersion(release))) return {};
   return Unfit(fmt::format(
-      "the table's aggregator has version {}, and this change needs one from {} on: update it "
-      "first, or, if none of zae-limiter runs on this table, remove its version with 'weir table "
-      "upgrade --no-zae-aggregator'",
+      "the table's aggregator has version {}, and this change needs version {} or later: update it "
+      "first, or, if no aggregator of zae-limiter runs on this table, remove the version with "
+      "'weir table upgrade --no-zae-aggregator'",
       *info.lambda, release));
 }
 
@@ -148,7 +148,7 @@ Error NoSuchTable(std::string_view table) {
 }
 
 std::string NoVersionRecord(std::string_view table) {
-  return fmt::format("table {} has no version record: 'weir table create' makes it whole", table);
+  return fmt::format("table {} has no version record: 'weir table create' adds it", table);
 }
 
 void OpenCheck(Table& table, Deadline deadline, Done<VersionInfo> done) {

@@ -155,7 +155,7 @@ TEST_F(TableVerbsTest, AnUpgradeMigratesAnOldTable) {
             {"burst", dynamo::Of(15)},
             {"refill_amount", dynamo::Of(10)},
             {"refill_period_seconds", dynamo::Of(60)}});
-  EXPECT_THAT(Run({"table", "check"}), HasSubstr("1 limits in items of before 0.8"));
+  EXPECT_THAT(Run({"table", "check"}), HasSubstr("1 limits in items from before 0.8"));
   const std::string migrated = "namespace ns, resource gpt-4: rpm:10:15 (legacy items: 1)\n";
   EXPECT_EQ(
       Run({"table", "upgrade", "--dry-run"}),

@@ -85,8 +85,9 @@ Result<Page<BucketRecord>> ListBuckets(Stripes stripes, const BucketFilter& filt
   if (!request.cursor.empty()) start = ReadCursor(request.cursor, stripes.size());
   if (!start || request.limit == 0) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("page cursor '{}', limit {}: begin with an empty cursor, ask for at "
-                            "least 1; a cursor is valid in the process that returned it",
+                fmt::format("page cursor '{}', limit {}: use an empty cursor or the one of the "
+                            "previous page, and a limit of at least 1; a cursor is valid in the "
+                            "process that returned it",
                             request.cursor, request.limit));
   }
   Page<BucketRecord> page;

@@ -24,8 +24,9 @@ bool IsRepair(const Part& part) { return part.kind == Part::Kind::kRepair && !pa
 Error TooHasty(const Part& part, nanoseconds left, nanoseconds round_trip) {
   using std::chrono::duration_cast;
   return {Code::kDeadlineExceeded,
-          fmt::format("{}/{}: {} are left, and the table answers in {}", part.target->key.entity,
-                      part.target->key.resource, duration_cast<std::chrono::microseconds>(left),
+          fmt::format("{}/{}: {} are left until the deadline, and a request to the table takes {}",
+                      part.target->key.entity, part.target->key.resource,
+                      duration_cast<std::chrono::microseconds>(left),
                       duration_cast<std::chrono::microseconds>(round_trip))};
 }
 

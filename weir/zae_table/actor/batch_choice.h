@@ -24,7 +24,8 @@ struct ChoiceTerms {
 struct Choice {
   std::optional<BucketBatch> batch{};  ///< nothing if no part may be written now
   std::vector<PartId> parts{};         ///< the parts in the batch
-  /// Of a write that records an adjust in the table: the id of this adjust, which is the only part.
+  /// If the write records an adjust in the table: the id of the adjust, which is then the only part
+  /// in the batch.
   std::optional<AdjustId> recorded{};
   /// Parts that end now, without a write.
   std::vector<std::pair<PartId, PartOutcome>> ends{};
@@ -38,9 +39,10 @@ struct Choice {
 
 /// Chooses the first part that may be written, and all parts that can share its write: adjusts and
 /// returns first, then takes, each in the order of the queue. Takes are judged one after the other.
-/// A take that does not fit ends as refused, and the other parts stay in the choice. If a write in
-/// flight carries the take, it is only skipped, because its outcome is not known. Sets
-/// Part::available of the takes that it chooses. REQUIRES: seen.is_known().
+/// A take that does not fit ends as refused or, if the image is too old for that, sets needs_read;
+/// the other parts stay in the choice. If a write in flight carries the take, the take is only
+/// skipped, because its outcome is not known. Sets Part::available of the takes that it chooses.
+/// REQUIRES: seen.is_known().
 Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
               const ProtocolTime& moment);
 
@@ -50,9 +52,9 @@ Error TooMuchDebt(const BucketKey& key);
 /// Returns true if the queue holds a part that a write could carry.
 bool HasWork(const PartQueue& queue);
 
-/// Returns the number of parts that a write could carry. Takes that no write carries yet, and that
-/// must be reported before `answered_at`, the time at which a write that is sent now is answered,
-/// do not count.
+/// Returns the number of parts that a write could carry. `answered_at` is the time at which the
+/// response to a write that is sent now is expected. Takes that no write carries yet, and whose
+/// callers must get a result before that time, do not count.
 std::size_t CountEligible(const PartQueue& queue, Instant answered_at);
 
 }  // namespace weir::dynamo

@@ -97,7 +97,8 @@ class BucketActor {
   }
   /// Returns true if a write should precede the refusal of the take: one that stores the limits of
   /// the take, so that the wait in the refusal is true, or one that marks or sets back an `rf` that
-  /// is far ahead (time_ahead.h). False while the actor waits for the window.
+  /// is far ahead (time_ahead.h). False while the actor waits for the window, and for `repair_rest`
+  /// after such a write.
   bool WantsRepair(const Part& take, const ProtocolTime& moment) const;
   /// Returns kOutOfRange if the adjust would leave more debt than kMaxDebt. Returns nothing if the
   /// item is not known.
@@ -195,7 +196,8 @@ class BucketActor {
   /// Adds the planned write to the step and to the writes in flight.
   void Dispatch(Choice choice, BucketPlan plan, const std::optional<WriteFence::Guard>& guard,
                 const ProtocolTime& moment, Step& step);
-  /// Settles writes in doubt if no part is to be written: sends a write that changes only the slot.
+  /// Settles writes in doubt if no part is to be written: sends a write that changes only the slot,
+  /// or reads the item if there is no image.
   void Probe(const ProtocolTime& moment, Step& step);
 
   // Outcomes of writes.

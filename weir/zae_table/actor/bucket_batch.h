@@ -30,10 +30,13 @@ class BucketBatch {
   /// write, `at` the same instant on the monotonic clock. REQUIRES: seen.is_known().
   BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at);
 
-  /// Returns true if the part may share a write with the leader: their targets are equal, or the
-  /// part is an adjust of limits that the leader's target names.
+  /// Returns true if the part may share a write with the leader. A part that is no adjust may if
+  /// the leader is no adjust either, and their targets are equal. An adjust may if the leader's
+  /// target names its limits, and the leader is an adjust too, or a take without an override that
+  /// changes no parameters.
   bool Suits(const Part& part) const;
-  /// Returns true if the item stores the target's limits with the target's parameters.
+  /// Returns true if the item stores the target's limits with the target's parameters, or does not
+  /// exist.
   bool conforms() const { return conforms_; }
 
   /// Adds an adjust or a return. Returns false, and adds nothing, if the debt of a limit, or the

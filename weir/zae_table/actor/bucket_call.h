@@ -111,7 +111,8 @@ class BucketCall {
   void AwaitShards(CallActors& actors);
   void EndWait(CallActors& actors);
 
-  /// Ends the call with this error. No part of it may be written or pending.
+  /// Ends the call with this error. REQUIRES: no part of it is pending, and none of its takes is
+  /// applied.
   void GiveUp(Error error, CallActors& actors);
 
   const CallRequest& request() const { return request_; }
@@ -163,8 +164,8 @@ class BucketCall {
   Next JudgeAdjusts(CallActors& actors);
   /// Reads the items of these parts.
   Next StartLooks(const std::vector<std::size_t>& unknown, CallActors& actors);
-  /// Has the limits stored before a refusal, at most once in a call. Returns false if there is
-  /// nothing to store.
+  /// Starts the writes that precede a refusal (BucketActor::WantsRepair), at most once in a call.
+  /// Returns false if no write is needed.
   bool StartRepairs(CallActors& actors);
   /// Queues all open parts in their actors, or only the next one if one_by_one_.
   Next QueueParts(CallActors& actors);

@@ -280,7 +280,7 @@ void BucketDriver::Send(Step::Send send) {
   auto done = [self = shared_from_this(), key = std::move(send.key), id = send.write.write,
                sent](tl::expected<WriteAnswer, WriteFailure> outcome) {
     const Instant now = self->scheduler_.clock().Now();
-    // Throttled and lost writes say nothing of the usual round trip.
+    // Throttled and lost writes show nothing about the usual round trip.
     const bool was_judged = outcome || outcome.error().kind == FailureClass::kConditional;
     if (was_judged) self->round_trips_.Add(now - sent, now);
     self->Process([&](BucketProtocol& protocol, const ProtocolTime& moment, Step& step) {

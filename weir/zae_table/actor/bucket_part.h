@@ -51,7 +51,7 @@ struct Part {
   Instant began_at{};      ///< the time at which the request began
   /// The latest time at which the outcome is reported to the call; kNoTime: no limit.
   Instant report_by = kNoTime;
-  /// When the part is dropped if no write carries it. May be later than `report_by`.
+  /// The time at which the part is dropped if no write carries it. May be later than `report_by`.
   Instant drop_by = kNoTime;
   Instant resolved_at{INT64_MAX};  ///< Charge::resolved_at
   /// The number of shards for which the caller's amounts were chosen; 0: the key names a shard that
@@ -75,14 +75,16 @@ struct Part {
   bool reported = false;   ///< an outcome was reported to the call, or the call needs none
   /// For a take whose caller has its result: the request was admitted, so the take stays charged.
   bool caller_keeps_tokens = false;
-  bool repeated = false;  ///< an earlier write with it may have been applied, which is never known
-  std::int64_t returns = 1;  ///< of a kGiveBack: the returns that it is the sum of
-  int lost = 0;              ///< writes with it that failed, mostly because of other processes
+  /// An earlier write that carried it may have been applied; no response will show whether it was.
+  bool repeated = false;
+  std::int64_t returns = 1;  ///< of a kGiveBack: the number of returns or debits that it sums up
+  int lost = 0;  ///< writes that carried it and failed, mostly because of other processes
   /// The available tokens of each limit before the part, in the latest plan.
   LimitAmounts available{};
 };
 
-/// The report of the actor on a part, once for each part whose call waits.
+/// The report of the actor on a part: one for each part whose call waits, and one for each adjust
+/// that ends after its call has got a result.
 struct PartOutcome {
   enum class Kind {
     kSeen,     ///< of a look: an image has arrived
@@ -103,9 +105,10 @@ struct PartOutcome {
   milliseconds wait{0};      ///< kRefused: the longest wait of a limit
   absl::InlinedVector<milliseconds, 4> waits{};  ///< kRefused: the wait of each limit
   bool in_doubt = false;                         ///< it may have been charged; with kApplied: twice
-  bool is_carried = false;       ///< kFailed: a write still carries it, and the actor settles it
-  bool needs_shards = false;     ///< kDivided: shards are missing, or have an older count
-  std::optional<Error> error{};  ///< the error of kFailed; nothing if a repair failed
+  bool is_carried = false;    ///< kFailed: a write still carries it, and the actor settles it
+  bool needs_shards = false;  ///< kDivided: shards are missing, or have an older count
+  /// The error of kFailed; nothing for a repair whose write has no response.
+  std::optional<Error> error{};
   /// The id of an adjust that ends, also if it was reported before.
   std::optional<AdjustId> adjust_id{};
 };

@@ -95,8 +95,8 @@ std::optional<Status> BucketProtocol::FindAdjustResult(const BucketKey& key, Adj
   const AdjustId here = KeyOfAdjust(adjust_id, key);
   if (forfeited_.Contains(here)) {
     return Status(Fail(Code::kUnavailable,
-                       fmt::format("{}/{}: the table did not say whether the adjust was written, "
-                                   "and it is not written again",
+                       fmt::format("{}/{}: it is not known whether the adjust was written, and it "
+                                   "is not written again",
                                    key.entity, key.resource)));
   }
   if (counted_.Contains(here)) return Status();

@@ -18,14 +18,14 @@ class ContentionPace {
   /// A write with this number of parts failed because of another process's write. `takes_less`:
   /// fewer takes may fit.
   void OnLost(std::size_t parts, bool takes_less, Instant now, std::uint64_t draw);
-  /// The table failed, or throttled a write: pauses for half to all of a time that doubles from 25
-  /// to 400 ms.
+  /// A request to the table failed, was throttled or has no response: pauses for half to all of a
+  /// time that doubles from 25 to 400 ms.
   void Pause(Instant now, std::uint64_t draw);
 
   Instant paused_until() const { return until_; }
   std::size_t max_takes() const { return max_takes_; }
-  /// The number of writes since the last applied one whose conditions failed; lost(): the number of
-  /// those writes that lost to other processes.
+  /// The number of writes whose conditions have failed since a write was last applied; lost(): the
+  /// number of those that failed because of other processes.
   int failed() const { return failed_; }
   int lost() const { return lost_; }
 

@@ -22,7 +22,8 @@ Value Of(const FenceValue& value);
 /// may claim the slot, since no condition can name its content.
 FenceSlots ReadSlots(const Item& item);
 
-/// Makes a write that is applied at most once: adds its condition, and the value that it stores.
+/// Adds the condition of the guard and the value that the write stores in the slot, so that at most
+/// one write of the round is applied.
 void AddFence(Expression& expression, const WriteFence::Guard& guard);
 
 /// A slot that no process has written for this duration is removed from the item. Its process

@@ -17,8 +17,9 @@ constexpr int kMaxRepairs = 3;
 
 // A return, or a debit of a take that is kept, is tried for this duration.
 constexpr nanoseconds kReturnLifetime = std::chrono::seconds(10);
-// Returns of this duration are one part. Otherwise those of requests that a silent table does not
-// answer would fill the queue, and requests that a policy admits would be refused as contended.
+// Returns that are queued within this duration are combined into one part. Otherwise they would
+// fill the queue of a table that does not respond, and requests that a policy admits would be
+// refused as contended.
 constexpr nanoseconds kReturnsTogether = std::chrono::seconds(1);
 
 bool OnlyDebits(const Part& part) {
@@ -27,12 +28,14 @@ bool OnlyDebits(const Part& part) {
 
 Error TooLate(const BucketKey& key) {
   return {Code::kDeadlineExceeded,
-          fmt::format("{}/{}: the table did not answer in time", key.entity, key.resource)};
+          fmt::format("{}/{}: the table did not respond in time", key.entity, key.resource)};
 }
 
 Error NeverSaid(const BucketKey& key) {
-  return {Code::kUnavailable, fmt::format("{}/{}: the table did not say whether it was written",
-                                          key.entity, key.resource)};
+  return {Code::kUnavailable,
+          fmt::format("{}/{}: the response is lost, so it is not known whether the bucket was "
+                      "changed",
+                      key.entity, key.resource)};
 }
 
 // Returns true if the same request may succeed later.

@@ -84,8 +84,8 @@ class PendingParts {
   /// Removes the part and its repetitions, and reports them.
   void End(PartId part, PartOutcome outcome, PartReports& reports);
 
-  /// Sets the error for parts whose time ends: why requests fail at present. Nothing while writes
-  /// are applied.
+  /// Sets the reason why requests fail at present; nothing while writes are applied. A part that is
+  /// dropped before its `report_by` reports this error.
   void SetLastError(std::optional<Error> error) { last_error_ = std::move(error); }
   /// Returns the earliest time at which Expire has something to do.
   Instant wake() const;
@@ -102,8 +102,8 @@ class PendingParts {
   bool AddToPendingReturn(const Part& part, Instant now);
   // No write carries the part any more. It is queued again if its caller waits or it is an adjust.
   void NotApplied(Part& part, Instant now);
-  // The part may have been applied. A take or debit is written again, but only once; otherwise the
-  // part ends in doubt.
+  // The part may have been applied. A take or debit, but no adjust without a record in the table,
+  // is written again, once; any other part ends in doubt.
   void OnUnknown(Part& part, bool is_final, Instant now, PartReports& reports);
   // Ends a part whose time is over. If a write carries the part, only reports a result to its
   // caller.

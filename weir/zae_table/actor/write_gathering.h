@@ -13,18 +13,19 @@ namespace weir::dynamo {
 
 /// The callers whose parts one write carried get their results at the same time, and usually send
 /// their next requests at once. If the first of them got a write of its own, all others would wait
-/// for it. So when the first part arrives, its write is held until as many parts are pending as
-/// there were callers that got results and parts that were pending already. The hold lasts for a
-/// quarter of a round trip, but at most for a millisecond. If fewer parts arrive in this time, the
-/// next such write is not held; after further misses in a row, the next 3, 7 and then 15 writes are
-/// not. Not thread-safe.
+/// for it. So when the first part arrives, its write is held until the number of pending parts is
+/// that of the callers that got results plus that of the parts that were pending then. The hold
+/// lasts for a quarter of a round trip, but at most for a millisecond. If fewer parts arrive in
+/// this time, the next such write is not held; after further misses in a row, the next 3, 7 and
+/// then 15 writes are not. Not thread-safe.
 class WriteGathering {
  public:
   /// A write was applied, and its response completed the requests of `answered` callers. `pending`:
   /// parts that are queued already. `most`: the maximum number of parts in one write.
   void OnApplied(std::size_t answered, std::size_t pending, std::size_t most,
                  const ProtocolTime& moment);
-  /// Returns false if no part is pending yet, or if more parts are expected before until().
+  /// Returns true if no write is held. Otherwise returns true, and ends the hold, if all expected
+  /// parts are pending or until() has passed.
   bool MaySend(std::size_t pending, Instant now);
   bool is_holding() const { return expected_ > 0; }
   /// Returns when the hold ends; kNoTime if no part is held.

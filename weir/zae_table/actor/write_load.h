@@ -17,8 +17,8 @@ inline constexpr std::int64_t kWriteCost = 1000;
 /// usual.
 inline constexpr milliseconds kUncountedAhead{10'000};
 
-/// Returns the units that one write of this item consumes: one for each begun KB, by DynamoDB's
-/// rules for the size of an item, and at least 1. The indexes have units of their own.
+/// Returns the units that one write of this item consumes: its size in KB by DynamoDB's rules,
+/// rounded up, and at least 1. The indexes have units of their own.
 std::int64_t WriteUnits(const Item& item);
 
 /// Returns the writes that one item may still bear `elapsed` ms after its last refill, in
@@ -34,8 +34,8 @@ struct WriteDebit {
   std::int64_t tokens = 0;
   std::int64_t consumed = 0;
 };
-/// Returns the debit of `units`, and the refill if the write `moves` rf. The balance that a write
-/// leaves is at least 25 %: below 20 % zae-limiter's aggregator divides the bucket, too.
+/// Returns the debit of `units`, and the refill if the write `moves` rf. No debit lowers the
+/// refilled balance below 25 %: below 20 % zae-limiter's aggregator divides the bucket, too.
 WriteDebit DebitWrite(const Meter& wcu, std::int64_t elapsed, bool moves, std::int64_t units);
 
 }  // namespace weir::dynamo

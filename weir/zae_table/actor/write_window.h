@@ -57,9 +57,10 @@ class WindowQueue {
   /// Does nothing if the bucket does not wait.
   void Remove(Bucket& bucket);
   /// Removes and returns the next bucket; null if none waits. While a bucket waits, the time of its
-  /// callers runs out, so `recount(bucket)` returns its write as it is now: in a turn of the most
-  /// parts, a bucket that has fewer than when it was put is put again, and buckets with more go
-  /// first. Each recount lowers `recounts_left`; at 0, the bucket is taken as it was put.
+  /// callers runs out, so `recount(bucket)` returns its write as it is now: in a turn that belongs
+  /// to the bucket with the most parts, a bucket that has fewer than when it was put is put again,
+  /// and buckets with more go first. Each bucket that is put again lowers `recounts_left`; at 0,
+  /// the bucket is taken as it was put.
   template <class Recount>
   Bucket* TakeNext(Recount recount, int& recounts_left);
   /// The bucket that was taken has sent a write.

@@ -127,10 +127,11 @@ Status Divide(BucketImage& image) {
     WEIR_RETURN_IF_ERROR(CheckBalance(image, i));
     if (!IsSound(image.stored[i])) {
       return Fail(Code::kDataLoss,
-                  fmt::format("{}: limit {} has capacity {}, amount {}, period {}; each must be "
-                              "over 0",
+                  fmt::format("{}: limit {} has capacity {}, amount {}, period {}; allowed are 1 "
+                              "to {} millitokens, in a period of 1 to {} ms",
                               Where(image.key), image.names[i], image.stored[i].capacity,
-                              image.stored[i].amount, image.stored[i].period));
+                              image.stored[i].amount, image.stored[i].period, kMaxMillitokens,
+                              kMaxPeriodMillis));
     }
     Meter& meter = image.bucket.meters[i];
     meter.quota = ShareOf(image.stored[i], image.shards, image.key.shard);

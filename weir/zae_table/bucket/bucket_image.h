@@ -16,8 +16,8 @@
 //   w_gone           "<left>;<full>" in ms since 1970, of limits that were removed before they were
 //                    full: when the latest of them was removed, and when the last of them would
 //                    have been full.
-//   w_joins          the number of limits that have joined: a division that was planned before one
-//                    of them fails.
+//   w_joins          the number of limits that have joined. A division fails if a limit has joined
+//                    since the division was planned.
 //   w_ahead          "<rf>;<seen>" in ms since 1970: an rf that is far ahead of the service's time,
 //                    and when it was first seen (time_ahead.h). Ignored if the item's rf differs.
 //   w_back           when an rf that was far ahead was set back, in ms since 1970.
@@ -40,8 +40,8 @@ namespace weir::dynamo {
 
 /// Limits that were removed before they were full, because others needed the space.
 struct EvictedLimits {
-  UnixMillis last_left;  ///< the time at which the latest of these meters was removed
-  UnixMillis left_full;  ///< the time at which the last of these meters would have been full
+  UnixMillis last_left;  ///< the time at which the latest of these limits was removed
+  UnixMillis left_full;  ///< the time at which the last of these limits would have been full
 
   friend bool operator==(const EvictedLimits&, const EvictedLimits&) = default;
 };
@@ -98,8 +98,9 @@ std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t sha
 
 /// Returns the content of the item. kFailedPrecondition, with the name of the feature, if the item
 /// uses a feature that Weir does not implement (schedules, quotas of a calendar or a session, soft
-/// limits, bypass) or is disabled. kDataLoss if it is not an item of a bucket, or has a quota, a
-/// balance or an rf that no client writes. In both cases the item must be left as it is.
+/// limits, bypass) or is disabled. kDataLoss if it is not an item of a bucket, has a quota out of
+/// Weir's range, or a balance or an rf that no client writes. In both cases the item must be left
+/// as it is.
 [[nodiscard]] Result<BucketImage> ReadImage(const Item& item);
 
 /// Returns the image in the form of the BucketStore interface.

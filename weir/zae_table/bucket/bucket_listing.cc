@@ -57,8 +57,8 @@ QueryRequest QueryOf(const Keys& keys, const BucketFilter& filter) {
 Result<std::optional<Item>> ReadCursor(const QueryRequest& query, const PageRequest& page) {
   const auto refuse = [&] {
     return Fail(Code::kInvalidArgument,
-                fmt::format("page cursor '{}', limit {}: begin with an empty cursor, ask for at "
-                            "least 1",
+                fmt::format("page cursor '{}', limit {}: use an empty cursor or the one of the "
+                            "previous page, and a limit of at least 1",
                             page.cursor, page.limit));
   };
   if (page.limit == 0) return refuse();

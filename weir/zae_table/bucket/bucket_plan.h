@@ -77,16 +77,17 @@ Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity);
 struct BucketPlan {
   /// No write is needed: the bucket does not exist, so it is full, and would stay full.
   bool settled = false;
-  bool moves_rf = false;     ///< the write requires the `rf` of the image, or creates the item
-  bool conforms = true;      ///< the write changes no parameters, and no limit joins or leaves
+  bool moves_rf = false;  ///< the write sets `rf`, and requires that of the image or no item
+  /// The write changes no parameters and no limit joins, becomes configured, or becomes an extra.
+  bool conforms = true;
   milliseconds set_back{0};  ///< if it sets `rf` back: how far `rf` was ahead of bucket time
   /// One write; or two actions of one transaction that creates the item: the put, and the check
   /// that the owner's record is as it was read.
   std::vector<Write> writes;
 };
 
-/// The greatest number of limits in one item. Configured limits always fit; other limits join only
-/// within this number.
+/// The greatest number of limits in one item. Configured limits and those of adjusts always fit; an
+/// override's limit joins only within this number.
 inline constexpr std::size_t kMaxMeters = 20;
 
 /// Plans the write of `request` on an item whose latest image is `image`, at the bucket time `now`.

@@ -30,7 +30,7 @@ class BucketReader : public std::enable_shared_from_this<BucketReader> {
   void ReadRecent(std::span<const BucketKey> keys, Deadline deadline, Done<Records> done);
 
  private:
-  /// Return the records from cached images; nothing if one is missing or too old.
+  /// Returns the records from cached images; nothing if an image is missing or too old.
   std::optional<BucketRecord> FindRecent(const BucketKey& key);
   std::optional<Records> FindRecent(std::span<const BucketKey> keys);
 

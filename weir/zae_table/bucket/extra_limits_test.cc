@@ -285,7 +285,7 @@ TEST_F(ExtraLimits, D6AnOverrideThatFindsOnlyConfiguredLimitsIsToldSo) {
   EXPECT_EQ(
       refused.error().message,
       "acme/llm: no room for limits y: its bucket holds 20 limits at most, and 20 of them are "
-      "configured or asked for; name configured limits, or configure fewer");
+      "configured or named in the request; name configured limits, or configure fewer");
 }
 
 // A parameter sync by a Python client leaves a limit that it adds without a balance.

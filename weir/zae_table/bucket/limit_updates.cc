@@ -162,7 +162,8 @@ std::string WhyNoRoom(const std::vector<LimitUpdate>& updates) {
   }
   const auto joining = static_cast<std::size_t>(std::ranges::count_if(updates, Joins));
   return fmt::format(
-      "{} of them are configured or asked for; name configured limits, or configure fewer",
+      "{} of them are configured or named in the request; name configured limits, or configure "
+      "fewer",
       CountStored(updates) - joining - evictable);
 }
 

@@ -40,19 +40,22 @@ struct LimitUpdate {
 /// * A take of configured limits gives them its parameters; all other limits of the item become
 ///   extras.
 /// * A take with an override of a configured limit is judged by a copy of the limit; the stored
-///   parameters stay. An extra gets the parameters of the override if tokens are taken from it.
-/// * An adjust changes no parameters. If it uses a limit that is not in the item, or an extra
-///   that is full, the limit becomes an extra with the parameters of the request.
+///   parameters stay. An override of any other limit makes it an extra with the parameters of the
+///   override, if tokens are taken from it.
+/// * An adjust that takes tokens from a limit that is not in the item, or from an extra that is
+///   full, makes it an extra with the parameters of the request. It changes no other parameters.
 std::vector<LimitUpdate> LimitUpdatesOf(const BucketImage& image, const BucketRequest& request,
                                         UnixMillis now);
-/// Returns true if the item stores all limits with the parameters in `updates`.
+/// Returns true if the item stores all limits with the parameters in `updates`, and the same of
+/// them as extras.
 bool Conforms(const BucketImage& image, const std::vector<LimitUpdate>& updates);
 /// Returns the limits of a bucket that does not exist: all that are to be stored join, and are
 /// full.
 std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request);
 
-/// Evicts extras, the nearest to full first, until kMaxMeters limits remain. A take with an
-/// override evicts no limit in debt, and fails with kFailedPrecondition if too many limits remain.
+/// Evicts extras, the nearest to full first, until kMaxMeters limits remain or no extra is left. A
+/// take with an override evicts no limit in debt, and fails with kFailedPrecondition if too many
+/// limits remain.
 [[nodiscard]] Status EvictExtras(std::vector<LimitUpdate>& updates, const BucketRequest& request);
 /// Returns the item's record of limits that were evicted before they were full (w_gone), as it is
 /// after `updates` are written at `now`.

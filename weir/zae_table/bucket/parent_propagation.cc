@@ -187,9 +187,9 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
 
   void End(Error error) {
     error.message = fmt::format(
-        "entity {}: it is stored, but clients of zae-limiter may still go by its old parent or "
-        "cascade: {} of its buckets are updated, others may not be; put it and what else is in the "
-        "list again: {}",
+        "entity {}: it is stored, but clients of zae-limiter may still use its old parent or "
+        "cascade: {} of its buckets are updated, others may not be; put it again, with all other "
+        "changes of the same list: {}",
         target_.entity, written_, error.message);
     done_(Fail(std::move(error)));
   }

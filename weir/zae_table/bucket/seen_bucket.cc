@@ -9,9 +9,9 @@ namespace {
 constexpr double kWeight = 0.25;
 constexpr double kContended = 0.5;
 
-// An image of an earlier refill that arrives within this time after the last image is a late one.
-// After this time it shows a newer item.
-constexpr milliseconds kNewerFor{1000};
+// If an image of an earlier refill arrives within this time after the last image, its response was
+// late. If it arrives later, the item was deleted and created again.
+constexpr milliseconds kLateFor{1000};
 
 bool SameParameters(const BucketImage& a, const BucketImage& b) {
   return a.names == b.names && a.stored == b.stored && a.extras == b.extras;
@@ -29,7 +29,7 @@ bool SeenBucket::Learn(BucketImage image, Source source, Sequence sent, Instant 
   if (is_absent() && sent < sent_) return false;
   const bool differs = !image_ || !SameParameters(*image_, image);
   if (image_) {
-    const bool is_late = now - seen_at_ < kNewerFor && !IsSetBack(*image_, image.bucket.time);
+    const bool is_late = now - seen_at_ < kLateFor && !IsSetBack(*image_, image.bucket.time);
     const bool is_earlier = image.bucket.time < image_->bucket.time ||
                             (image.bucket.time == image_->bucket.time && sent < sent_);
     if (is_earlier && is_late) return false;

@@ -20,7 +20,8 @@ struct ProtocolTime {
 struct OtherShards {
   bool needs_shards = false;  ///< shards are missing, or have an older count of shards
 };
-/// Returns nothing if the bucket is divided as the part's call assumes.
+/// Returns nothing if the bucket is divided as the part's call assumes, or in another way that does
+/// not matter for the part.
 std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen);
 
 /// Returns the bucket time at which a write of this part is dated: the time of its caller, advanced
@@ -52,8 +53,8 @@ class TakeJudge {
 
   /// Judges by the image, less the tokens that all pending parts may use.
   Opinion Judge(const Part& take, const PartQueue& pending) const;
-  /// Returns true if the stored parameters differ from those of the take's target, and were seen
-  /// after the target was resolved.
+  /// Returns true if the take's limits are configured, differ from those that are stored, and were
+  /// resolved before the stored ones were seen.
   bool IsOutdated(const Part& take, const BucketBatch& batch) const;
   /// Returns true if a refusal may rely on the image: it is younger than refusal_age, or was seen
   /// after the take began.

@@ -17,7 +17,7 @@ inline constexpr milliseconds kMarkRest{10'000};
 
 enum class AheadStep {
   kNone,
-  kMark,     ///< the item is to record since when this `rf` has been seen
+  kMark,     ///< the item is to record the time at which this `rf` was first seen
   kSetBack,  ///< the mark is old enough
 };
 

@@ -107,8 +107,8 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     if (!IsWorthAnotherTry(failure)) return End(failure.error);
     if (++tries_ < kMaxTries) return Round();
     End({.code = Code::kAborted,
-         .message = fmt::format("others changed the same items during each of {} tries; apply the "
-                                "list again ({})",
+         .message = fmt::format("other writers changed the same items during each of {} tries; "
+                                "apply the list again ({})",
                                 kMaxTries, failure.error.message)});
   }
 
@@ -138,11 +138,11 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     table_.Apply(
         plan_.deleted_items.back(), true, deadline_,
         [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
-          self->TakeDrop(answer);
+          self->OnDropped(answer);
         });
   }
 
-  void TakeDrop(const tl::expected<WriteAnswer, WriteFailure>& answer) {
+  void OnDropped(const tl::expected<WriteAnswer, WriteFailure>& answer) {
     const FailureClass kind = answer ? FailureClass::kPermanent : answer.error().kind;
     // If the condition failed, another client has deleted the entity too, and may have created it
     // again.
@@ -187,7 +187,7 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     if (dropped_ == 0) return;
     error.message = fmt::format(
         "{}: at least {} of its limits are deleted, its other records are not; delete it again to "
-        "go on: {}",
+        "continue: {}",
         Describe(changes_[made_]), dropped_, error.message);
   }
 
@@ -195,8 +195,8 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     NoteDropped(error);
     if (made_ > 0) {
       error.message = fmt::format(
-          "changes 1 to {} of {} are made, apply the list again for the "
-          "others; among these: {}",
+          "changes 1 to {} of {} are made; apply the list again to make "
+          "the others, which failed: {}",
           made_, changes_.size(), error.message);
     }
     done_(Fail(std::move(error)));

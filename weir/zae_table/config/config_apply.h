@@ -23,7 +23,7 @@ bool IsWorthAnotherTry(const WriteFailure& failure);
 ///   checked as a whole, and then made in order by several transactions, each of which contains
 ///   whole changes. If a later transaction fails, the error says which changes are made; PutLimits
 ///   and PutEntity may be applied again.
-/// * The transaction that deletes an entity contains only the entity's limits. The entity's other
+/// * The transaction that deletes an entity deletes only the entity's limits. The entity's other
 ///   records and its buckets are deleted afterwards, page by page, and its own item last. If that
 ///   fails, deleting the entity again continues the deletion. If the limits do not fit into one
 ///   transaction, they are deleted in several; if a later transaction fails, the error says how

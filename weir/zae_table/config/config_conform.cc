@@ -31,8 +31,8 @@ bool ConcernsOne(Code code) {
          code == Code::kInvalidArgument;
 }
 
-// Returns the limits; those that block get the quota that their level's item stores, because
-// clients of zae-limiter and the aggregator use the parameters that the bucket stores.
+// Returns the limits to be stored in a bucket. Limits that block get the quota that their level's
+// item stores, because clients of zae-limiter and the aggregator use the bucket's parameters.
 LevelLimits AsStored(LevelLimits limits) {
   for (Limit& limit : limits.limits) {
     if (Blocks(limit)) limit.quota = FromStored(ToStored(limit.quota));
@@ -165,7 +165,8 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   }
 
   static std::string NameOf(const Listing& listing) {
-    return fmt::format("{} of {}", listing.query.start_after ? "more" : "all", listing.entity);
+    return fmt::format("{} buckets of {}", listing.query.start_after ? "more" : "all",
+                       listing.entity);
   }
 
   // Counts a failure; `what` names the bucket or the page.
@@ -185,8 +186,8 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
     const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
     done_(Fail(error.code,
                fmt::format("the change is stored, but buckets may still have the limits from "
-                           "before it: {}{}; make the same change again, or the next requests on "
-                           "them will bring the new ones: {}",
+                           "before it: {}{}; make the same change again, or wait until the next "
+                           "requests on these buckets store the new limits: {}",
                            fmt::join(named_, ", "), more, error.message)));
   }
 

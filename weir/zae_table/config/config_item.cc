@@ -56,7 +56,7 @@ Result<StoredLimits> ReadNumbers(const Level& level, const Item& item) {
     if (field == kStoredFields.end()) return RefuseFeature(level, *name);
     const auto number = GetNumber(item, attribute);
     if (!number || *number < 0) {
-      return Fail(Code::kDataLoss, fmt::format("{}: {} is no whole positive number",
+      return Fail(Code::kDataLoss, fmt::format("{}: {} is not a whole number of at least 0",
                                                Describe(level), Quoted(attribute)));
     }
     limits[std::string(name->limit)].*(field->member) = *number;
@@ -78,9 +78,8 @@ Result<Limit> ReadLimit(const Level& level, const Item& item, const std::string&
                                      Printable(name)));
   }
   if (stored.capacity == 0 || stored.amount == 0 || stored.seconds == 0) {
-    return Fail(Code::kDataLoss,
-                fmt::format("{}: limit {} has not all of cp, ra and rp, or one of them is 0",
-                            Describe(level), Printable(name)));
+    return Fail(Code::kDataLoss, fmt::format("{}: limit {} lacks cp, ra or rp, or one of them is 0",
+                                             Describe(level), Printable(name)));
   }
   if (IsWithinBounds(stored)) return Limit{name, FromStored(stored)};
   return Refuse(level, fmt::format("limit {} has numbers beyond what weir keeps (10^13 tokens, 366 "

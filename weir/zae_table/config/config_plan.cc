@@ -106,7 +106,7 @@ class ConfigPlanner {
     const Status loaded = table_.Apply(loads_);
     if (loaded) return {};
     return Fail(loaded.error().code,
-                fmt::format("entities as they are stored: {}", loaded.error().message));
+                fmt::format("in the stored entities: {}", loaded.error().message));
   }
 
   Status LoadLevel(const Level& level, const Item& item) {
@@ -199,8 +199,8 @@ class ConfigPlanner {
     const Item* record = state_.Find(VersionRecord());
     if (record == nullptr) {
       return Fail(Code::kFailedPrecondition,
-                  "the table has no version record, which has to keep clients out that do not know "
-                  "that entities move: 'weir table create' makes it whole");
+                  "the table has no version record, which must lock out clients that do not know "
+                  "that the parent of an entity can change: 'weir table create' adds the record");
     }
     WEIR_RETURN_IF_ERROR(CheckAggregator(ReadVersion(*record), kParentMoves));
     if (auto raise = RaiseClientMin(*record, kParentMoves)) {

@@ -48,7 +48,7 @@ class ConfigScan {
 
   /// Runs `done` once, with at most `want` records. `table` must outlive the call.
   static void Run(Table& table, Request request, Deadline deadline, Done<Found> done) {
-    Step(Ptr(new ConfigScan(table, std::move(request), deadline, std::move(done))));
+    QueryPage(Ptr(new ConfigScan(table, std::move(request), deadline, std::move(done))));
   }
 
  private:
@@ -64,7 +64,7 @@ class ConfigScan {
         done_(std::move(done)),
         keys_(std::move(request.known)) {}
 
-  static void Step(const Ptr& self) {
+  static void QueryPage(const Ptr& self) {
     self->table_.Query(self->query_, self->deadline_, [self](Result<QueryAnswer> page) {
       if (!page) return self->done_(Fail(std::move(page.error())));
       self->Collect(*page);
@@ -103,7 +103,7 @@ class ConfigScan {
     self->table_.BatchGet(std::move(next), self->deadline_,
                           [self](Result<std::vector<std::optional<Item>>> items) {
                             if (!items) return self->done_(Fail(std::move(items.error())));
-                            self->Take(*items);
+                            self->AddRecords(*items);
                             RunNext(self);
                           });
   }
@@ -113,10 +113,10 @@ class ConfigScan {
     const bool is_full = self->found_.records.size() >= self->want_;
     if (is_at_end || is_full) return self->done_(std::move(self->found_));
     if (self->CountComplete() > 0) return Resolve(self);
-    Step(self);
+    QueryPage(self);
   }
 
-  void Take(const std::vector<std::optional<Item>>& items) {
+  void AddRecords(const std::vector<std::optional<Item>>& items) {
     for (const std::optional<Item>& item : items) {
       if (!item) continue;
       Result<std::optional<Record>> record = read_(*item);

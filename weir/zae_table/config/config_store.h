@@ -25,7 +25,7 @@ class DynamoConfigStore final : public ConfigStore {
   using EntityGone = std::function<void(std::string_view)>;
 
   /// `limits` stores changed limits of entities in their buckets; it must outlive the store and its
-  /// calls. Null: buckets get changed limits from the next requests only.
+  /// calls. Null: only the next request on a bucket stores the changed limits in the bucket.
   DynamoConfigStore(Table& table, Keys keys, ConfigSources sources, EntityGone gone = {},
                     BucketLimits* limits = nullptr)
       : table_(table),

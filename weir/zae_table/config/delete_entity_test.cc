@@ -91,7 +91,7 @@ TEST(DeleteEntityTest, ADeletionInPartsThatFailsSaysHowManyLimitsItDeleted) {
       EXPECT_EQ(first.error().code, Code::kUnavailable);
       EXPECT_THAT(first.error().message,
                   StartsWith(fmt::format("entity acme: at least {} of its limits are deleted, its "
-                                         "other records are not; delete it again to go on: ",
+                                         "other records are not; delete it again to continue: ",
                                          90 * (part - 1))));
       EXPECT_EQ(rig.ListLimits({.entity = "acme"}).size(), 230 - 90 * (part - 1));
       ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}}));

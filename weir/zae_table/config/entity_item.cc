@@ -31,7 +31,7 @@ bool Absent(const Item& item, std::string_view name) {
 }
 
 tl::unexpected<Error> WrongKind(const std::string& id, std::string_view attribute) {
-  return Fail(Code::kDataLoss, fmt::format("entity {}: attribute {} of its item is of a wrong kind",
+  return Fail(Code::kDataLoss, fmt::format("entity {}: attribute {} of its item has a wrong type",
                                            Printable(id), attribute));
 }
 

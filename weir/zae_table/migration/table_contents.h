@@ -12,7 +12,7 @@ namespace weir::dynamo {
 
 struct TableContents {
   std::uint64_t scanned = 0;         ///< the number of items that were read
-  bool complete = true;              ///< these are all items of the table
+  bool complete = true;              ///< all items of the table were read
   std::uint64_t legacy_limits = 0;   ///< items with one limit each, from before 0.8
   std::uint64_t unread_limits = 0;   ///< items with a legacy limit's sort key that name no limit
   std::uint64_t legacy_buckets = 0;  ///< buckets in the partitions of entities, from before 0.9

@@ -15,27 +15,27 @@ std::string Explained(std::string line) {
 
 void AddItems(const TableContents& contents, SurveyLines& lines) {
   if (contents.legacy_limits > 0) {
-    lines.differences.push_back(
-        fmt::format("{} limits in items of before 0.8, which no client reads: 'weir table upgrade' "
-                    "migrates them",
-                    contents.legacy_limits));
+    lines.differences.push_back(fmt::format(
+        "{} limits in items from before 0.8, which no client reads: 'weir table upgrade' "
+        "migrates them",
+        contents.legacy_limits));
   }
   if (contents.no_namespace > 0) {
     lines.differences.push_back(fmt::format(
-        "{} items with keys of before namespaces, which no client reads: move them with "
+        "{} items with keys from before namespaces, which no client reads: move them with "
         "zae-limiter's script for namespaces, and then run 'weir table upgrade'",
         contents.no_namespace));
   }
   if (contents.legacy_buckets > 0) {
-    lines.notes.push_back(
-        fmt::format("{} buckets of before 0.9, which no client reads: they expire if time to live "
-                    "is on",
-                    contents.legacy_buckets));
+    lines.notes.push_back(fmt::format(
+        "{} buckets from before 0.9, which no client reads: they expire if time to live "
+        "is on",
+        contents.legacy_buckets));
   }
   if (contents.unread_limits > 0) {
     lines.notes.push_back(
-        fmt::format("{} items have the sort key of a limit of before 0.8 and "
-                    "name none: an upgrade leaves them",
+        fmt::format("{} items have the sort key of a limit from before 0.8 and "
+                    "name no limit: an upgrade leaves them",
                     contents.unread_limits));
   }
   for (const std::string& line : contents.unreadable.lines()) lines.notes.push_back(line);

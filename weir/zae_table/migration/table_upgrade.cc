@@ -236,7 +236,8 @@ class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
     if (!IsWorthAnotherTry(failure)) return End(failure.error);
     if (++tries_ < kMaxLevelTries) return ReadLevel();
     End({Code::kAborted,
-         fmt::format("{}: others changed it during each of {} tries; run the upgrade again ({})",
+         fmt::format("{}: other writers changed it during each of {} tries; run the upgrade again "
+                     "({})",
                      Describe(level()), kMaxLevelTries, failure.error.message)});
   }
 

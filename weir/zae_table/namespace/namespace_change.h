@@ -11,9 +11,9 @@
 
 namespace weir::dynamo {
 
-/// Each function returns the writes of one change (none if the records are as wanted already) and
-/// changes `records` to what they are after these writes. The errors are those of Namespaces'
-/// methods.
+/// Each function returns the writes of one change (none if the records are as wanted already). It
+/// changes the record that the change reports to what it is after these writes: both records in
+/// DecideRegister, otherwise the reverse record only. The errors are those of Namespaces' methods.
 using DecidedWrites = Result<std::vector<Write>>;
 [[nodiscard]] DecidedWrites DecideRegister(const Namespace& wanted, NamespaceRecords& records);
 [[nodiscard]] DecidedWrites DecideDelete(std::string_view name, NamespaceRecords& records,

@@ -152,7 +152,7 @@ void DecideAndWrite(std::unique_ptr<Change> owned, NamespaceRecords records) {
     if (!lost) return owned->done(Fail(std::move(answer.error().error)));
     if (++owned->tries < kMaxTries) return Begin(std::move(owned));
     owned->done(Fail(Code::kAborted,
-                     fmt::format("namespace {}: others change it at the same time; try again",
+                     fmt::format("namespace {}: others changed it at the same time; try again",
                                  Quoted(owned->name_or_id))));
   };
   change.table.TransactPatiently(*writes, token, change.deadline, std::move(on_written));

@@ -51,8 +51,8 @@ Result<Item> StartAfter(const Keys& keys, const UsageFilter& filter, const std::
   const bool matches_filter = !filter.entity || !filter.resource || name == *filter.resource;
   if (!is_valid_name || !matches_filter || !start || !window) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("cursor {} is none of this listing; begin with an empty one, go on "
-                            "with `next`",
+                fmt::format("cursor {} does not belong to this listing; begin with an empty one, "
+                            "continue with `next`",
                             Quoted(cursor)));
   }
   const UsageKey usage = filter.entity ? UsageKey{*filter.entity, name, *window, *start}

@@ -35,7 +35,7 @@ struct UsageGaps {
   bool has_more = false;  ///< there are further gaps
 };
 
-/// Returns the first `max_gaps` (1 at least) gaps that overlap the time from `from` until `until`,
+/// Returns the first `max_gaps` (at least 1) gaps that overlap the time from `from` until `until`,
 /// in the order of their ends. The table must outlive the call.
 void ListGaps(Table& table, UnixMillis from, UnixMillis until, std::size_t max_gaps,
               Deadline deadline, Done<UsageGaps> done);

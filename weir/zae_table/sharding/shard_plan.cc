@@ -63,10 +63,11 @@ class Splitter {
 
   // After the split the donor refills more slowly, and may not be full yet at its ttl.
   bool ExpiresEarly() const {
-    return image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, Halved(), 0, image_.evicted);
+    return image_.ttl_seconds &&
+           *image_.ttl_seconds < FullSince(now_, AfterSplit(), 0, image_.evicted);
   }
 
-  // At half the rate, deep debt takes longer to repay than the ttl allows, so the ttl must change.
+  // At a lower rate, deep debt takes longer to repay than the ttl allows, so the ttl must change.
   bool HasDebt() const {
     return std::ranges::any_of(updates_,
                                [](const LimitUpdate& update) { return update.before.tokens < 0; });
@@ -150,7 +151,7 @@ class Splitter {
   }
 
   // Returns the limits as the donor refills them after the split.
-  std::vector<LimitUpdate> Halved() const {
+  std::vector<LimitUpdate> AfterSplit() const {
     std::vector<LimitUpdate> after = updates_;
     for (LimitUpdate& update : after) {
       update.share = ShareOf(update.quota, shards_, image_.key.shard);
@@ -159,7 +160,7 @@ class Splitter {
     return after;
   }
 
-  std::int64_t Ttl() const { return TtlAt(now_, Halved(), image_.evicted); }
+  std::int64_t Ttl() const { return TtlAt(now_, AfterSplit(), image_.evicted); }
 
   // Returns the least balance from which the slower refill repays all debt before the item may be
   // deleted: others may have left debt since.
@@ -249,8 +250,8 @@ Result<std::vector<Write>> PlanShards(const Keys& keys, const ShardsSeen& seen,
   if (donors.empty()) return writes;
   if (shards > kMaxInTransaction) {
     return Fail(Code::kFailedPrecondition,
-                fmt::format("{}/{} is divided into {} shards and some are missing; at most {} can "
-                            "be made whole",
+                fmt::format("{}/{} is divided into {} shards and some are missing; a bucket of at "
+                            "most {} shards can be completed",
                             seen.key.entity, seen.key.resource, shards, kMaxInTransaction));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {

@@ -44,8 +44,8 @@ struct ShardSplitter::Job {
   std::map<std::uint32_t, Item> made;  ///< shards that this job has created, and need not read
   /// A transaction succeeded or lost to another process: the next read is the last one.
   bool changed = false;
-  bool divided = false;                          ///< by this job
-  std::atomic<std::size_t> reads_in_flight = 0;  ///< reads in flight
+  bool divided = false;  ///< by this job
+  std::atomic<std::size_t> reads_in_flight = 0;
   Mutex mutex;
   std::optional<Error> error WEIR_GUARDED_BY(mutex);
 
