@@ -103,7 +103,8 @@ class alignas(64) CreditBucket<C>::Handle {
   void Return(std::int64_t n) { bucket_->kernel_.Return(n); }
 
   /// Returns the smallest wait after which TryTake(n) succeeds if no other call changes this or any
-  /// other handle: 0 if it would succeed now, kNever if it never will.
+  /// other handle: 0 if it would succeed now, kNever if it never will. Returns 0 for a negative n,
+  /// too, although TryTake refuses it.
   nanoseconds RetryAfter(std::int64_t n = 1) const {
     if (n > bucket_->largest_take()) return kNever;
     return bucket_->kernel_.RetryAfter(n - credit_);
