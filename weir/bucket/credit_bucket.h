@@ -116,7 +116,7 @@ class alignas(64) CreditBucket<C>::Handle {
       : bucket_(&bucket), clock_(bucket.clock_), block_(block) {}
 
   // Fetches the missing tokens for this take and up to one block more, and spends n. An expired
-  // block goes back to the kernel first, so that tokens do not stay with an idle thread.
+  // block goes back to the kernel first, so that other threads can take its tokens.
   bool TakeBlock(std::int64_t n, std::int64_t now) {
     if (n > bucket_->largest_take()) return false;
     if (now >= expires_) bucket_->kernel_.Return(std::exchange(credit_, 0));
@@ -132,7 +132,7 @@ class alignas(64) CreditBucket<C>::Handle {
   C clock_;
   std::int64_t block_;
   std::int64_t credit_ = 0;   // unspent tokens, at most block_
-  std::int64_t expires_ = 0;  // the clock's time at which credit_ must go back to the kernel
+  std::int64_t expires_ = 0;  // from this time on, a take returns credit_ to the kernel first
 };
 
 }  // namespace weir
