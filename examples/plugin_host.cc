@@ -1,4 +1,4 @@
-// Loads plugin.cc and asks it five times.
+// Loads plugin.cc and calls its Admit five times.
 //
 //   plugin_host PLUGIN
 #include <dlfcn.h>

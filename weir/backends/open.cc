@@ -72,7 +72,7 @@ class FileWithThreads final : public EmbeddedBackend {
 
 Result<std::string> PathOf(std::string_view url, std::string_view rest) {
   if (rest.starts_with("///")) rest.remove_prefix(2);
-  if (rest.starts_with("//")) return BadUrl(url, "a file is on this machine, so there is no host");
+  if (rest.starts_with("//")) return BadUrl(url, "the URL of a file has no host");
   if (rest.empty()) return BadUrl(url, "the path is missing");
   return std::string(rest);
 }
@@ -86,7 +86,7 @@ Status SetNamespace(std::string_view url, std::string_view name, FileUrl& file) 
 
 Status SetMode(std::string_view url, std::string_view mode, FileUrl& file) {
   if (mode != "ro" && mode != "rw") {
-    return BadUrl(url, fmt::format("mode '{}' is none; modes are ro and rw", mode));
+    return BadUrl(url, fmt::format("unknown mode '{}'; the modes are ro and rw", mode));
   }
   file.read_only = mode == "ro";
   return {};
@@ -157,7 +157,7 @@ class TableBackend final : public Backend {
     const Deadline deadline = Deadline::After(clock, options.dynamo_wait);
     WEIR_ASSIGN_OR_RETURN(std::string id, NamespaceOf(*connection, clock, deadline));
     std::unique_ptr<TableBackend> backend(new TableBackend(std::move(connection)));
-    backend->Serve(std::move(id), options);
+    backend->CreateBackend(std::move(id), options);
     return backend;
   }
 
@@ -168,8 +168,8 @@ class TableBackend final : public Backend {
   NamespaceStore& namespaces() override { return backend_->namespaces(); }
   Result<ReservationBackend*> reservations() override {
     return Fail(Code::kUnimplemented,
-                fmt::format("{}: a table of zae-limiter keeps no slots; rate-limiter-py's do "
-                            "(OpenReservations, rate-limiter-py://BASE)",
+                fmt::format("{}: a table of zae-limiter keeps no slots; the tables of "
+                            "rate-limiter-py do (OpenReservations, rate-limiter-py://BASE)",
                             Describe()));
   }
   Status Close() override { return backend_->Close(); }
@@ -194,7 +194,7 @@ class TableBackend final : public Backend {
   }
 
   // Creates the backend for the resolved namespace.
-  void Serve(std::string namespace_id, const BackendOptions& options) {
+  void CreateBackend(std::string namespace_id, const BackendOptions& options) {
     backend_ = std::make_unique<dynamo::DynamoBackend>(dynamo::BackendParts{
         .client = connection_->client(),
         .scheduler = connection_->scheduler(),
@@ -237,7 +237,7 @@ HostEnvironment ProcessEnvironment() {
 
 Result<FileUrl> ParseFileUrl(std::string_view url) {
   constexpr std::string_view kScheme = "sqlite:";
-  if (!url.starts_with(kScheme)) return BadUrl(url, "it names no file");
+  if (!url.starts_with(kScheme)) return BadUrl(url, "it is not the URL of a file");
   const std::string_view rest = url.substr(kScheme.size());
   const std::size_t question = rest.find('?');
   FileUrl file;
@@ -261,7 +261,7 @@ Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& 
   if (scheme == "sqlite") return OpenFile(url, clock, options);
   if (scheme == "dynamodb") return TableBackend::Open(url, clock, options);
   if (scheme == "rate-limiter-py") {
-    return BadUrl(url, "rate-limiter-py's tables keep slots and accounts' tokens, and no buckets");
+    return BadUrl(url, "rate-limiter-py's tables keep slots and accounts' tokens, but no buckets");
   }
   return BadUrl(url, fmt::format("no backend is called '{}'", scheme));
 }

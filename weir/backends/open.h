@@ -20,9 +20,9 @@ WEIR_API HostEnvironment ProcessEnvironment();
 
 /// The purpose of opening a file. For tables and memory it has no effect.
 enum class FileUse {
-  kOwn,          ///< reads and writes; no other process may own the file
-  kRead,         ///< reads all but buckets (OpenToRead), also next to an owner
-  kReadBuckets,  ///< reads all, also next to an owner
+  kOwn,   ///< reads and writes; no other process may own the file
+  kRead,  ///< reads all except buckets (OpenToRead), even while another process owns the file
+  kReadBuckets,  ///< reads all, even while another process owns the file
 };
 
 struct WEIR_API BackendOptions {
@@ -42,9 +42,10 @@ WEIR_API tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why
 
 /// The reason why `memory:NAME` is not a URL.
 inline constexpr std::string_view kMemoryHasNoName =
-    "nothing may follow 'memory:', because no other opening could find it";
+    "nothing may follow 'memory:', because a store in memory has no name";
 
-/// Returns the reason why a text without a scheme is not a URL, with the one that means this file.
+/// Returns the reason why a text without a scheme is not a URL, with the URL of the file of this
+/// name.
 std::string NoScheme(std::string_view url);
 
 /// The parts of `sqlite:PATH?namespace=NAME&mode=ro`. Without `namespace`, and with the
@@ -69,8 +70,8 @@ struct FileUrl {
 ///   of an existing table. Nothing is created.
 ///
 /// Backend::reservations (slots, accounts' limits and accounts' tokens) is the backend that
-/// OpenReservations opens for `memory:`, and for `sqlite:PATH` without a namespace. The other
-/// backends, and a file that is opened for reading, return an error that names them.
+/// OpenReservations opens for `memory:`, and for `sqlite:PATH` without a namespace. For any other
+/// URL, and for a file that is opened for reading, it is an error that names the backend.
 ///
 /// The backend owns the threads that it needs: it must not be destroyed on one of them, nor in a
 /// callback. `clock` must outlive it, and must be a real clock unless the URL is `memory:`.

@@ -98,7 +98,7 @@ TEST_F(OpenReservationsTest, R10WhatTheSchemeCannotDoIsRefusedByName) {
 
 TEST_F(OpenReservationsTest, ANameOfMemoryIsRefusedAsSuch) {
   EXPECT_EQ(Opened("memory:x"),
-            "'memory:x': nothing may follow 'memory:', because no other opening could find it; "
+            "'memory:x': nothing may follow 'memory:', because a store in memory has no name; "
             "write memory:, sqlite:PATH or rate-limiter-py://BASE");
 }
 

@@ -9,8 +9,9 @@
 
 namespace weir {
 
-/// A stored time that is ahead of T by at most this stays unchanged, and tokens are not refilled
-/// until T reaches it. A time further ahead was written under a wrong clock, and is set to T.
+/// In memory and in a file, a stored time that is ahead of T by at most this stays unchanged, and
+/// tokens are not refilled until T reaches it. A time further ahead was written under a wrong
+/// clock, and is set to T.
 inline constexpr milliseconds kMaxAhead{60'000};
 
 /// Takes its base from one or more readings of the wall clock, and does not follow the wall clock

@@ -27,8 +27,8 @@ class LruMap {
     return &found->second->second;
   }
 
-  /// Stores the value in place of the one before, if any, and counts it as used now. Evicts the
-  /// least recently used entry if the map is full.
+  /// Stores the value in place of an earlier value of the key, if any, and counts the entry as used
+  /// now. Evicts the least recently used entry if the map is full.
   void Put(const Key& key, Value value) {
     if (Value* const found = Find(key)) {
       *found = std::move(value);

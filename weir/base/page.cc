@@ -4,7 +4,7 @@ namespace weir {
 
 Status CheckLimit(const PageRequest& page) {
   if (page.limit > 0) return {};
-  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
+  return Fail(Code::kInvalidArgument, "page limit is 0; it must be at least 1");
 }
 
 }  // namespace weir

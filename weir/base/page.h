@@ -11,8 +11,8 @@
 namespace weir {
 
 /// The request for one page of a listing. `cursor` is empty for the first page; otherwise it is the
-/// `next` of the page before. A listing fails with kInvalidArgument for a cursor of another listing
-/// and for a limit of 0.
+/// `next` of the previous page. A listing fails with kInvalidArgument for a cursor of another
+/// listing and for a limit of 0.
 struct PageRequest {
   std::string cursor;
   std::size_t limit = 1000;  ///< the largest number of items

@@ -51,8 +51,9 @@ struct UnixMillis {
 class WEIR_API Clock {
  public:
   virtual ~Clock() = default;
-  /// Returns the time that deadlines and timers count, which never goes backwards. It includes
-  /// suspension if BootNow does: tokens and deadlines from before a suspension are old after it.
+  /// Returns the time that deadlines and timers count, which never goes backwards. It includes a
+  /// suspension if BootNow does: deadlines, and tokens held in advance, may have expired when the
+  /// suspension ends.
   virtual Instant Now() const = 0;
   /// Returns the wall time, which may jump forwards and backwards when the machine's clock is set.
   virtual UnixMillis WallNow() const = 0;

@@ -25,8 +25,8 @@ namespace weir {
 /// caller's other memory accesses.
 ///
 /// Lifetime: at least ten years from construction (Gcra::life_nanos); after that no tokens come
-/// back. While the clock runs backwards, no tokens come back; requests are refused until the clock
-/// has caught up.
+/// back. If the clock runs backwards, no tokens come back, and those that have come back since the
+/// earlier time are not available until the clock has caught up.
 template <NanoClock C>
 class alignas(64) AtomicBucket {
  public:
@@ -45,8 +45,7 @@ class alignas(64) AtomicBucket {
   AtomicBucket& operator=(const AtomicBucket&) = delete;
 
   /// Takes n tokens or none. Returns true if it took them. A refused call does not write. An n of 0
-  /// is always admitted; a negative n, or one above the capacity, never is (RetryAfter then returns
-  /// kNever).
+  /// is always admitted; a negative n, or one above the capacity, never is.
   bool TryTake(std::int64_t n = 1) {
     if (n <= 0) return n == 0;
     if (!gcra_.CanAdmit(n)) return false;
@@ -85,7 +84,8 @@ class alignas(64) AtomicBucket {
   }
 
   /// Returns the smallest wait after which TryTake(n) succeeds if no other call changes the bucket:
-  /// 0 if it would succeed now, kNever if it never will.
+  /// 0 if it would succeed now, kNever if it never will. Returns 0 for a negative n, too, although
+  /// TryTake refuses it.
   nanoseconds RetryAfter(std::int64_t n = 1) const {
     return gcra_.RetryAfter(word_.load(std::memory_order_relaxed), Elapsed(), n);
   }

@@ -67,7 +67,7 @@ struct Earned {
 WEIR_API Earned EarnedIn(const Meter& meter, std::int64_t elapsed);
 
 /// Refills all limits to `now` and sets `time`. No effect if now <= time: while time runs
-/// backwards, no tokens are added or taken.
+/// backwards, balances do not change.
 WEIR_API void Refill(Bucket& bucket, UnixMillis now);
 
 /// Returns the smallest whole number of ms after which `amount` is available if no other call

@@ -103,7 +103,8 @@ class alignas(64) CreditBucket<C>::Handle {
   void Return(std::int64_t n) { bucket_->kernel_.Return(n); }
 
   /// Returns the smallest wait after which TryTake(n) succeeds if no other call changes this or any
-  /// other handle: 0 if it would succeed now, kNever if it never will.
+  /// other handle: 0 if it would succeed now, kNever if it never will. Returns 0 for a negative n,
+  /// too, although TryTake refuses it.
   nanoseconds RetryAfter(std::int64_t n = 1) const {
     if (n > bucket_->largest_take()) return kNever;
     return bucket_->kernel_.RetryAfter(n - credit_);
@@ -115,7 +116,7 @@ class alignas(64) CreditBucket<C>::Handle {
       : bucket_(&bucket), clock_(bucket.clock_), block_(block) {}
 
   // Fetches the missing tokens for this take and up to one block more, and spends n. An expired
-  // block goes back to the kernel first, so that tokens do not stay with an idle thread.
+  // block goes back to the kernel first, so that other threads can take its tokens.
   bool TakeBlock(std::int64_t n, std::int64_t now) {
     if (n > bucket_->largest_take()) return false;
     if (now >= expires_) bucket_->kernel_.Return(std::exchange(credit_, 0));
@@ -131,7 +132,7 @@ class alignas(64) CreditBucket<C>::Handle {
   C clock_;
   std::int64_t block_;
   std::int64_t credit_ = 0;   // unspent tokens, at most block_
-  std::int64_t expires_ = 0;  // the clock's time at which credit_ must go back to the kernel
+  std::int64_t expires_ = 0;  // from this time on, a take returns credit_ to the kernel first
 };
 
 }  // namespace weir

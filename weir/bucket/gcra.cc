@@ -113,7 +113,7 @@ Gcra Gcra::Require(const Quota& quota) {
 }
 
 void AbortForInvalidLimit(const Error& error) {
-  fmt::print(stderr, "weir: a limiter was constructed that cannot be: {}\n", error.message);
+  fmt::print(stderr, "weir: a limiter cannot be constructed: {}\n", error.message);
   std::abort();
 }
 

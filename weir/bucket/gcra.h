@@ -105,7 +105,7 @@ struct WEIR_API Gcra {
   }
   /// Returns the smallest wait, counted from `elapsed_nanos` after the origin, after which n tokens
   /// are admitted if the word does not change; kNever if that is after the lifetime or if n is
-  /// above the capacity.
+  /// above the capacity; 0 if n <= 0.
   nanoseconds RetryAfter(std::uint64_t word, std::int64_t elapsed_nanos, std::int64_t n) const;
 };
 

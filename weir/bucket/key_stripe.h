@@ -15,8 +15,9 @@ namespace weir {
 
 struct KeyedOptions {
   /// The largest number of keys that are remembered. A key is remembered until its bucket is full
-  /// again. The number may be exceeded by up to a sixteenth. (An integer key takes 18 to 26 bytes.)
-  /// A take on a new key beyond this number is refused until the bucket of another key is full.
+  /// again. Each of 256 stripes of keys (by hash) has an equal share of this number, at least 1,
+  /// and may exceed it by up to a sixteenth. A take on a new key beyond the share of its stripe is
+  /// refused until another bucket of the stripe is full. (An integer key takes 18 to 26 bytes.)
   std::size_t max_keys = std::size_t{1} << 24;
   /// Set it in tests and replays. By default the seed comes from the system, so that untrusted
   /// parties that choose the keys cannot choose keys that collide. Decisions do not depend on the

@@ -12,11 +12,11 @@
 
 namespace weir {
 
-/// A word is a time (see Gcra). Once that time is past, the key is full, and forgetting it changes
-/// no decision. Not thread-safe.
+/// A word is a time (see Gcra). Once it is past, the key (which is then called past, too) is full,
+/// and forgetting the key changes no decision. Not thread-safe.
 ///
 /// Invariants:
-/// 1. A slot whose word is 0 was never used since the last rebuild; a search ends there.
+/// 1. A slot whose word is 0 has not been used since the last rebuild; a search ends there.
 /// 2. used_ counts the other slots. At least one slot in eight has the word 0, so every search
 ///    ends.
 /// 3. A used slot is given to another key only when its word is past.

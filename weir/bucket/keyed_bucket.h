@@ -64,7 +64,8 @@ class KeyedBucket {
     const KeyRequest request = MakeRequest(key);
     StripeOf(request).Return(gcra_, request, n);
   }
-  /// Like AtomicBucket::RetryAfter, for one key.
+  /// Like AtomicBucket::RetryAfter, for one key. Ignores KeyedOptions::max_keys: for a new key it
+  /// returns 0 (or kNever) even while TryTake refuses new keys.
   nanoseconds RetryAfter(View key, std::int64_t n = 1) const {
     const KeyRequest request = MakeRequest(key);
     return StripeOf(request).RetryAfter(gcra_, request, n);

@@ -11,8 +11,8 @@ namespace weir {
 void Refill(Meter& meter, UnixMillis since, UnixMillis now);
 
 /// Returns a meter that becomes full after `wait` if no tokens are taken, or an empty meter if an
-/// empty one becomes full earlier. The balance is rounded down: never more than capacity - rate *
-/// wait. REQUIRES: Validate(quota).
+/// empty one becomes full earlier. The balance is exactly capacity - rate * wait, or 0 if that is
+/// negative. REQUIRES: Validate(quota).
 Meter MeterFullIn(const Quota& quota, milliseconds wait);
 
 /// Returns the smallest balance (negative: debt) from which a meter becomes full after `wait` or

@@ -81,7 +81,7 @@ CborReader::Items CborReader::BeginItems(const Head& head) {
   if (!head.endless() && head.argument > most) {
     SetFault("more items are announced than there are bytes");
   }
-  if (++depth_ > kDeepest) SetFault("items too deep in one another");
+  if (++depth_ > kDeepest) SetFault("items are nested too deep");
   if (fault_ != nullptr) return {};
   return {.left = head.argument, .endless = head.endless()};
 }
@@ -118,7 +118,8 @@ std::string_view CborReader::ReadString(const Head& head) {
   chunks_.clear();
   while (!At(0xff, 0xff)) {
     const Head chunk = ReadHead();
-    if (chunk.major != head.major || chunk.endless()) SetFault("a chunk of a string that is none");
+    if (chunk.major != head.major || chunk.endless())
+      SetFault("a string has a chunk of another kind");
     if (fault_ != nullptr) return {};
     chunks_ += TakeBytes(chunk);
   }
@@ -156,7 +157,7 @@ void CborReader::Skip() {
     case kSimple:
       return CheckSimple(head);
     default:
-      if (head.endless()) SetFault("a number without an end");
+      if (head.endless()) SetFault("a number or a tag of indefinite length");
   }
 }
 

@@ -22,8 +22,8 @@ bool IsCborMap(std::string_view body);
 ///
 /// Faults are: data that is not well-formed by RFC 8949, a text that is not UTF-8, an item of
 /// another type than the requested one, and more than 16 nested maps and arrays. Lengths may be
-/// definite or indefinite, and longer encoded than necessary. The reader never allocates more than
-/// the size of its input, and only for a text in chunks.
+/// definite or indefinite, and may be encoded in more bytes than necessary. The reader never
+/// allocates more than the size of its input, and only for a string in chunks.
 class CborReader {
  public:
   /// The rest of a map or an array.

@@ -1,4 +1,4 @@
-// Times in the records of the table: UTC, in whole seconds.
+// Times in UTC: as ISO 8601 text, and in whole seconds.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ std::string FormatIso(UnixMillis time);
 /// with `+00:00` instead of the Z. Returns nothing for any other text.
 std::optional<UnixMillis> ParseIso(std::string_view text);
 
-/// Returns the seconds since 1970, rounded down: the unit of `ttl`.
+/// Returns the seconds since 1970, rounded down: the unit of DynamoDB's time to live.
 std::int64_t WholeSeconds(UnixMillis time);
 
 }  // namespace weir::dynamo

@@ -7,9 +7,9 @@ namespace {
 
 // Returns the index of the parser's current byte; the size of the text if all of it was parsed.
 std::size_t OffsetIn(simdjson::ondemand::document& json, const simdjson::padded_string& text) {
-  const char* place = nullptr;
-  if (json.current_location().get(place) != simdjson::SUCCESS) return text.size();
-  return std::min(static_cast<std::size_t>(place - text.data()), text.size());
+  const char* at = nullptr;
+  if (json.current_location().get(at) != simdjson::SUCCESS) return text.size();
+  return std::min(static_cast<std::size_t>(at - text.data()), text.size());
 }
 
 }  // namespace

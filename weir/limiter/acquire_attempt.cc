@@ -69,11 +69,11 @@ void AcquireAttempt::Serve(CallPtr call, Decision decision) {
 }
 
 // The StoreReceiver and this function share the call until both have called ArriveSecond. The
-// deadline of a waiting call is not checked here, because its last try may begin at the deadline:
-// HasTime decides whether it is tried.
+// deadline of a call that may wait is not checked here: HasTime has left out later tries that would
+// begin too late.
 void AcquireAttempt::AskStore(CallPtr owned) {
-  owned->asked = clock_.Now();
-  if (owned->wait == nullptr && owned->deadline.ExpiredAt(owned->asked)) {
+  owned->store_call_start = clock_.Now();
+  if (owned->wait == nullptr && owned->deadline.ExpiredAt(owned->store_call_start)) {
     return end_.OnStoreError(
         std::move(owned),
         {Code::kDeadlineExceeded, "the deadline passed before the request was sent to the store"});
@@ -82,7 +82,7 @@ void AcquireAttempt::AskStore(CallPtr owned) {
   call.one_has_arrived.store(false, std::memory_order_relaxed);
   const UnixMillis now = buckets_.Now();
   if (WaitState* const wait = call.wait.get()) {
-    wait->tried = clock_.Now();  // after `now`, so that waits counted from `tried` are long enough
+    wait->try_start = clock_.Now();  // after `now`, so that waits counted from it are long enough
     wait->stamp = waiting_.StampOf(call.charges);
   }
   store_acquires_.Add();
@@ -102,7 +102,7 @@ void AcquireAttempt::AskStore(CallPtr owned) {
 }
 
 void AcquireAttempt::OnStoreResult(CallPtr call) {
-  const std::int64_t latency = (clock_.Now() - call->asked).count();
+  const std::int64_t latency = (clock_.Now() - call->store_call_start).count();
   store_latency_.Record(latency);
   if (*call->result) {
     const std::int64_t usual = usual_latency_.load(std::memory_order_relaxed);
@@ -121,7 +121,7 @@ void AcquireAttempt::OnStoreResult(CallPtr call) {
 void AcquireAttempt::OnRefusal(CallPtr call, Decision decision) {
   if (call->wait == nullptr) return end_.Refuse(std::move(call), std::move(decision));
   const auto wait = std::max(decision.retry_after, milliseconds(1));
-  const Instant retry_at = AddSaturated(call->wait->tried, wait);
+  const Instant retry_at = AddSaturated(call->wait->try_start, wait);
   if (retry_at > call->wait->until || !HasTime(call->wait->deadline, retry_at)) {
     return end_.Refuse(std::move(call), std::move(decision));
   }

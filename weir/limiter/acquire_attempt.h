@@ -59,10 +59,10 @@ class AcquireAttempt {
  private:
   class StoreReceiver;
 
-  /// Takes the store's result.
+  /// Handles the store's result.
   void OnStoreResult(CallPtr call);
-  /// Returns the time until the waiting requests ahead of the call try again; at least 1 ms.
-  /// Returns kNeverAdmitted if the amounts of the call's parts add up to more than a capacity.
+  /// Returns the longest time until the head of a queue ahead of the call tries again; at least 1
+  /// ms. Returns kNeverAdmitted if the amounts of the call's parts add up to more than a capacity.
   milliseconds WaitBehind(const PendingAcquire& call);
 
   BucketStore& buckets_;

@@ -37,7 +37,7 @@ class AcquireEnd {
   void Fail(CallPtr call, Error error);
   /// Fails a call because the limiter was closed.
   void Abandon(CallPtr call);
-  /// Fails a call because its caller asked for a stop.
+  /// Fails a call because its caller has requested a stop.
   void Stop(CallPtr call);
   /// Ends a call that has no decision because of `error`: admits it without a charge if
   /// FailOpen::Admits returns true, otherwise fails it.

@@ -27,11 +27,11 @@ class AdjustSender {
     std::optional<std::uint64_t> seed{};
   };
   AdjustSender(BucketStore& store, const Clock& clock, Waiting& waiting, const Options& options);
-  /// Call this before anything else. This object is a member of the owner, which adjusts in flight
-  /// and leases keep alive.
+  /// Call this before anything else. This object is a member of the owner; adjusts in flight and
+  /// leases keep the owner alive.
   void Bind(const std::shared_ptr<void>& owner);
-  /// Makes leases refuse further calls, because the Limiter is being destroyed. REQUIRES: not
-  /// called during OwnedByThread.
+  /// Makes leases refuse further calls, because the Limiter is being destroyed. REQUIRES: no thread
+  /// is in OwnedByThread.
   void Close();
   bool closed() const { return closed_.load(std::memory_order_acquire); }
   /// Returns a pointer that keeps the owner alive.

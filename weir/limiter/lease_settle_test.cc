@@ -55,10 +55,10 @@ TEST_F(LeaseSettleTest, SettleSendsAgainUnderTheSameToken) {
   EXPECT_THAT(Left(), ElementsAre(10, 60, 40));
   EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 40'000));
   ASSERT_EQ(store_.adjusts.size(), 3U);
-  EXPECT_EQ(store_.adjusts[0].token, store_.adjusts[1].token);
-  EXPECT_EQ(store_.adjusts[0].token, store_.adjusts[2].token);
+  EXPECT_EQ(store_.adjusts[0].id, store_.adjusts[1].id);
+  EXPECT_EQ(store_.adjusts[0].id, store_.adjusts[2].id);
   EXPECT_TRUE(lease.Adjust({{"tpm", 10}}));
-  EXPECT_NE(store_.adjusts[3].token, store_.adjusts[2].token);
+  EXPECT_NE(store_.adjusts[3].id, store_.adjusts[2].id);
   EXPECT_THAT(Left(), ElementsAre(10, 50, 30));
 }
 

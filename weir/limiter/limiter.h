@@ -68,7 +68,7 @@ struct AcquireRequest {
   /// tokens.
   Amounts amounts;
   /// If true, the request waits for tokens until the deadline of the call instead of being refused.
-  /// Waiting requests are served first come, first served on each bucket. A request is refused at
+  /// Each bucket serves its waiting requests in the order of their arrival. A request is refused at
   /// once if its wait is known to end after the deadline. A request that does not wait is refused
   /// while other requests wait for one of its buckets, even if the bucket has tokens.
   bool wait = false;
@@ -80,8 +80,9 @@ struct AcquireRequest {
   /// that does not wait.
   std::stop_token stop{};
   /// Replaces the configured limits for this request. Only the entity's own bucket is then charged.
-  /// A configured limit of the same name keeps its stored rate; an allowance must not be given with
-  /// a smaller rate than that, since it sets aside too little then (docs/design/allowances.md).
+  /// If a configured limit has the same name, the bucket keeps the configured rate. Do not give
+  /// such a limit an allowance with a smaller rate: the allowance would then set aside too little
+  /// (docs/design/allowances.md).
   std::optional<std::vector<Limit>> limits = std::nullopt;
   /// The policy for an unavailable store; overrides the system level and the options.
   std::optional<OnUnavailable> on_unavailable = std::nullopt;

@@ -22,13 +22,12 @@ struct CounterRow {
 constexpr const char kDecisions[] = "weir_limiter_decisions_total";
 constexpr const char kDecisionsHelp[] =
     "Results by outcome: admitted (charged), unprotected (admitted by policy, not charged), "
-    "refused, "
-    "error.";
+    "refused, error.";
 constexpr const char kRequests[] = "weir_limiter_store_requests_total";
 constexpr const char kRequestsHelp[] = "Calls to the store.";
 constexpr const char kAdjusts[] = "weir_limiter_unsettled_adjusts_total";
 constexpr const char kAdjustsHelp[] =
-    "Requests of leases' adjusts whose answer left it open whether they count (in_doubt); adjusts "
+    "Requests of leases' adjusts whose result left open whether they count (in_doubt); adjusts "
     "that were in doubt for ten minutes (given_up).";
 constexpr const char kCache[] = "weir_limiter_cache_lookups_total";
 constexpr const char kCacheHelp[] = "Lookups of resolved limits.";
@@ -52,12 +51,13 @@ constexpr std::array kCounters = {
                [](const LimiterStats& s) { return s.resolver.hits; }},
     CounterRow{kCache, kCacheHelp, "result", "miss",
                [](const LimiterStats& s) { return s.resolver.misses; }},
-    CounterRow{"weir_limiter_cache_evictions_total", "Resolved pairs that left the full cache.",
-               nullptr, nullptr, [](const LimiterStats& s) { return s.resolver.evicted; }},
-    CounterRow{"weir_limiter_store_errors_total", "Requests that the store did not answer.",
+    CounterRow{"weir_limiter_cache_evictions_total",
+               "Resolved pairs evicted because the cache was full.", nullptr, nullptr,
+               [](const LimiterStats& s) { return s.resolver.evicted; }},
+    CounterRow{"weir_limiter_store_errors_total", "Requests for which the store was unavailable.",
                nullptr, nullptr, [](const LimiterStats& s) { return s.store_errors; }},
     CounterRow{"weir_limiter_outdated_limits_total",
-               "Answers of the store that a bucket has other limits, which were then read again.",
+               "Results of the store that report that a bucket has other limits than the request.",
                nullptr, nullptr, [](const LimiterStats& s) { return s.outdated; }},
     CounterRow{kAdjusts, kAdjustsHelp, "end", "in_doubt",
                [](const LimiterStats& s) { return s.adjusts_in_doubt; }},
@@ -66,13 +66,13 @@ constexpr std::array kCounters = {
     CounterRow{"weir_allowance_decisions_total",
                "Decisions made from an allowance, without a call to the store.", nullptr, nullptr,
                [](const LimiterStats& s) { return s.allowances.decisions; }},
-    CounterRow{"weir_allowance_debits_total", "Calls that took tokens ahead.", nullptr, nullptr,
-               [](const LimiterStats& s) { return s.allowances.debits; }},
+    CounterRow{"weir_allowance_debits_total", "Calls that debit tokens in advance.", nullptr,
+               nullptr, [](const LimiterStats& s) { return s.allowances.debits; }},
 };
 
 constexpr const char kTokens[] = "weir_allowance_tokens_total";
 constexpr const char kTokensHelp[] =
-    "Tokens taken ahead (debited), and what became of them: spent, returned, forfeited.";
+    "Tokens debited in advance (debited), and their use: spent, returned, forfeited.";
 
 constexpr std::array kTokenCounters = {
     CounterRow{kTokens, kTokensHelp, "fate", "debited",
@@ -90,7 +90,7 @@ constexpr std::array kGauges = {
                [](const LimiterStats& s) { return s.waiting; }},
     CounterRow{"weir_limiter_cached_pairs", "Resolved (entity, resource) pairs in the cache.",
                nullptr, nullptr, [](const LimiterStats& s) { return s.resolver.size; }},
-    CounterRow{"weir_allowance_pairs", "Pairs that hold tokens ahead.", nullptr, nullptr,
+    CounterRow{"weir_allowance_pairs", "Pairs with an allowance.", nullptr, nullptr,
                [](const LimiterStats& s) { return s.allowances.pairs; }},
 };
 

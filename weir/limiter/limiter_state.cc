@@ -199,8 +199,8 @@ void Limiter::State::StartResolved(CallPtr call, const ResolvedPtr& resolved,
 void Limiter::State::TakeTurn(CallPtr call) {
   WaitState& wait = *call->wait;
   if (wait.stop.stop_requested()) return Stop(std::move(call));
-  // One reading of the clock, as in NewCall: by two readings, a try with its whole time would have
-  // less than the first one had.
+  // One reading of the clock, as in NewCall: with two readings, a try that has the whole
+  // store_timeout would seem to have less time than the first one had.
   const Instant now = clock_.Now();
   const Deadline deadline = DeadlineOfTry(wait.deadline, now);
   call->deadline = deadline;

@@ -75,7 +75,7 @@ class Limiter::State final : public Waiting::Host,
  private:
   // From Acquire to the first try.
 
-  /// Makes the call; with a WaitState if the request may wait.
+  /// Makes the call, with a WaitState if the request may wait.
   CallPtr NewCall(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
   /// Returns the deadline of a try that begins now, for a waiting request with this deadline.
   Deadline DeadlineOfTry(Deadline of_request, Instant now) const;

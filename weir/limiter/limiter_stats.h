@@ -16,7 +16,7 @@ struct AllowanceStats {
   std::uint64_t returns = 0;    ///< calls that return unused tokens; also in store_adjusts
   std::uint64_t spent = 0;      ///< tokens that admitted requests used
   std::uint64_t returned = 0;   ///< tokens that the store has accepted back
-  std::uint64_t forfeited = 0;  ///< tokens that expired unused, or whose return has no result
+  std::uint64_t forfeited = 0;  ///< tokens that expired unused, or whose return failed
   std::uint64_t debited = 0;    ///< tokens taken in advance
   std::uint64_t out = 0;        ///< tokens held now, or in a return that is in flight
   std::uint64_t pairs = 0;      ///< (entity, resource) pairs with an allowance now
@@ -32,7 +32,7 @@ struct LimiterStats {
   std::uint64_t unprotected = 0;       ///< admitted by policy, without a charge
   std::uint64_t waiting = 0;           ///< requests that wait for tokens now
   std::uint64_t store_errors = 0;      ///< requests for which the store was unavailable
-  std::uint64_t adjusts_in_doubt = 0;  ///< adjusts sent whose result leaves open if they count
+  std::uint64_t adjusts_in_doubt = 0;  ///< sent adjusts whose result left them in doubt
   std::uint64_t adjusts_given_up = 0;  ///< in doubt for 10 minutes, and not sent again
   std::uint64_t outdated = 0;          ///< results of the store that report outdated limits
   ResolverStats resolver;

@@ -27,12 +27,13 @@ class LimitsRenewal {
  public:
   LimitsRenewal(Resolver& resolver, AcquireAttempt& attempt, AcquireEnd& end, OutdatedLog& log)
       : resolver_(resolver), attempt_(attempt), end_(end), log_(log) {}
-  /// Call this before anything else. This object is a member of the owner, which RenewTargets keeps
-  /// alive until its result.
+  /// Call this before anything else. This object is a member of the owner; RenewTargets keeps the
+  /// owner alive until it has its result.
   void Bind(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
-  /// Resolves the limits without the cache and tries again. After kMaxRenewals, and if the request
-  /// itself sets the limits, treats the call as refused instead (AcquireAttempt::OnRefusal).
+  /// Resolves the limits without the cache and tries again. If the call has had kMaxRenewals
+  /// renewals, or if the request itself sets the limits, treats the call as refused instead
+  /// (AcquireAttempt::OnRefusal).
   void RenewCall(CallPtr call);
   /// Resolves limits for which no call waits. The first of `targets` is the pair's own.
   void RenewTargets(std::vector<TargetPtr> targets, Deadline deadline);

@@ -15,8 +15,8 @@ namespace weir {
 /// part that is set aside for the allowance. If the decision was made from an allowance, without
 /// the store, the available tokens are those that the last result of the store left in the bucket
 /// plus those that this Limiter holds. A decision has no statuses if it is unprotected or
-/// contended, or if the request was refused behind waiting requests and its buckets could not be
-/// read.
+/// contended, if the request named only limits that block, each with an amount of 0, or if the
+/// request was refused without a call for tokens and its buckets could not be read in time.
 class WEIR_API Outcome {
  public:
   Outcome(Decision&& decision, Lease&& lease)

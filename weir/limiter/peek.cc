@@ -41,7 +41,7 @@ void AddBlocked(const Resolved& resolved, const Amounts& amounts, Peeked& peeked
   }
 }
 
-Peeked View(const Resolved& resolved, const std::vector<Charge>& charges, Decision decision) {
+Peeked MakePeeked(const Resolved& resolved, const std::vector<Charge>& charges, Decision decision) {
   decision.admitted = std::ranges::none_of(decision.limits, &LimitStatus::exceeded);
   if (decision.admitted) decision.retry_after = milliseconds(0);
   Peeked peeked{.decision = std::move(decision), .levels = {}};
@@ -68,8 +68,8 @@ void Peek(Resolver& resolver, BucketStore& store, const PeekRequest& request, De
                     amounts = std::move(amounts), done = std::move(done)](auto records) mutable {
                      if (!records) return done(Fail(std::move(records.error())));
                      Peeked peeked =
-                         View(*resolved, charges,
-                              RefusalOf(charges, *records, store.Now(), milliseconds(0)));
+                         MakePeeked(*resolved, charges,
+                                    RefusalOf(charges, *records, store.Now(), milliseconds(0)));
                      AddBlocked(*resolved, amounts, peeked);
                      done(std::move(peeked));
                    });

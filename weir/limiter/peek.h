@@ -1,4 +1,4 @@
-// Looks at the limits of a pair without taking tokens.
+// Reads the limits of a pair and their balances without taking tokens.
 #pragma once
 
 #include <string_view>

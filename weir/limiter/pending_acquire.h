@@ -19,7 +19,7 @@ namespace weir {
 
 class Waiting;
 
-/// Reports to the wait queue that the caller of this request asked for a stop.
+/// Reports to the wait queue that the caller has requested a stop of this request.
 struct StopReport {
   Waiting* waiting;
   WaitQueue::Id id;
@@ -37,7 +37,7 @@ struct WaitState {
   Amounts amounts;
   ResolvedPtr resolved{};   ///< source of the charges; null if the request has limits of its own
   bool queued = false;      ///< the wait queue has an entry for the request, also while it tries
-  Instant tried{};          ///< start of the last try
+  Instant try_start{};      ///< of the last try
   std::uint64_t stamp = 0;  ///< Waiting::StampOf at the start of the last try
   std::stop_token stop{};
   /// Reports a requested stop to the wait queue. Its destructor waits for the report to end, so it
@@ -74,10 +74,10 @@ struct PendingAcquire {
     group->done(GroupOutcome{*std::move(outcome), std::move(group->targets)});
   }
 
-  Instant asked{};  ///< start of the last call to the store
+  Instant store_call_start{};  ///< of the last call
   std::optional<Result<Decision>> result{};
   /// Called twice: when the store completes, and when the store's function has returned. Returns
-  /// true for the second call, whose caller continues: the store does not use the charges any more.
+  /// true to the second caller, which then continues: the store does not use the charges any more.
   bool ArriveSecond() { return one_has_arrived.exchange(true, std::memory_order_acq_rel); }
   std::atomic<bool> one_has_arrived = false;
 };

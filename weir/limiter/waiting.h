@@ -41,7 +41,7 @@ class Waiting {
     virtual void Expire(CallPtr call) = 0;
     /// The queue was closed and the call was removed.
     virtual void Abandon(CallPtr call) = 0;
-    /// The caller asked for a stop and the call was removed.
+    /// The caller has requested a stop and the call was removed.
     virtual void Stop(CallPtr call) = 0;
   };
 
@@ -75,7 +75,7 @@ class Waiting {
     kTooLate,  ///< a head tries again after the end of the call's wait
     kFull,
     kClosed,
-    kStopped,  ///< the caller asked for a stop
+    kStopped,  ///< the caller has requested a stop
   };
   /// Queues a new call that may wait behind the requests that wait for one of its buckets. Takes
   /// the call only if it returns kQueued.
@@ -94,7 +94,7 @@ class Waiting {
 
   /// Reports that tokens were returned to these buckets; the heads of their queues try.
   void OnTokensReturned(std::span<const Charge> charges);
-  /// Reports that limits changed; the heads of all queues try.
+  /// Reports that limits have changed or that a bucket was credited; the heads of all queues try.
   void WakeAll();
   /// Abandons the waiting calls and takes no more.
   void Close();
@@ -109,7 +109,7 @@ class Waiting {
   /// Adds the call to the queue and to calls_. Returns false if the queue is full.
   bool Enqueue(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at)
       WEIR_REQUIRES(mutex_);
-  /// Removes the queued calls whose callers asked for a stop and returns them.
+  /// Removes the queued calls whose callers have requested a stop, and returns them.
   std::vector<CallPtr> TakeStopped() WEIR_REQUIRES(mutex_);
   /// Removes a call from calls_ and returns it.
   CallPtr TakeCall(WaitQueue::Id id) WEIR_REQUIRES(mutex_);
@@ -122,7 +122,7 @@ class Waiting {
   std::atomic<WaitQueue::Id> next_id_ = 1;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> closed_ = false;
-  /// The number of changes of limits; a part of each stamp.
+  /// The number of calls of WakeAll; a part of each stamp.
   std::atomic<std::uint64_t> changes_ = 0;
   std::array<std::atomic<std::uint64_t>, kStamps> stamps_{};  ///< number of returns, by bucket hash
 

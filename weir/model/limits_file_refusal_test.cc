@@ -113,7 +113,7 @@ const RefusedFile kRefusedFiles[] = {
      "namespace: n\nsystem: {limits: [rpm]}\n"},
     {"LimitsAreText", 2, "limits of system is a single value", "such as 'rpm: 1000/min'",
      "namespace: n\nsystem: {limits: 'rpm:5'}\n"},
-    {"TooManyLimits", 3, "limits of system are 21", "at most 20",
+    {"TooManyLimits", 3, "21 limits of system", "at most 20",
      "namespace: n\nsystem:\n  limits: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1,\n"
      "    j: 1, k: 1, l: 1, m: 1, n: 1, o: 1, p: 1, q: 1, r: 1, s: 1, t: 1, u: 1}\n"},
     {"ReservedLimit", 3, "limit name 'wcu' is reserved", "a letter, then",

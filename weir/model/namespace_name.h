@@ -12,8 +12,8 @@
 
 namespace weir {
 
-/// The name of the namespace that a store has without a registration or a parameter: of a table, by
-/// convention of zae-limiter; of a file, the file itself.
+/// The namespace that is used if a URL or an option names none. In a table, this name is a
+/// convention of zae-limiter; in a file, it means the file itself and is not registered.
 inline constexpr char kDefaultNamespace[] = "default";
 
 /// Returns kInvalidArgument unless `id` has 1 to 64 letters, digits, '_' and '-', and is not `_`,

@@ -16,7 +16,7 @@ std::vector<Limit> ReserveAllowance(std::vector<Limit> limits);
 /// Returns the millitokens by which ReserveAllowance reduced the capacity of `limit`, one of the
 /// limits that it returned.
 std::int64_t ReservedFor(const Limit& limit);
-/// Returns the tokens that the rate refills in `time`, rounded up. Millitokens.
+/// Returns the millitokens that the rate refills in `time`, rounded up; at most kMaxMillitokens.
 std::int64_t RateTimes(const Quota& quota, milliseconds time);
 
 }  // namespace weir

@@ -24,8 +24,8 @@ struct TextRule {
 };
 
 /// Returns kInvalidArgument, with the text and the position of the first bad byte, unless `text` is
-/// UTF-8 of at most `longest` bytes without control characters (U+0000 to U+001F, U+007F to
-/// U+009F).
+/// UTF-8 of 1 to `longest` bytes without control characters (U+0000 to U+001F, U+007F to U+009F).
+/// The fields of `rule` may allow an empty text and some control characters.
 [[nodiscard]] Status CheckText(const TextRule& rule, std::string_view text);
 
 }  // namespace weir

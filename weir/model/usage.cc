@@ -36,7 +36,7 @@ Result<std::vector<UsageWindow>> ParseUsageWindows(std::string_view text) {
     const auto window = UsageWindowNamed(name);
     if (!window) {
       return Fail(Code::kInvalidArgument,
-                  fmt::format("'{}' is no window; hourly, daily and monthly are", name));
+                  fmt::format("unknown window '{}'; expected hourly, daily or monthly", name));
     }
     windows.push_back(*window);
     begin = end + 1;

@@ -20,8 +20,8 @@ enum class UsageWindow { kHourly, kDaily, kMonthly };
 /// Returns "hourly", "daily" or "monthly".
 WEIR_API std::string_view Name(UsageWindow window);
 WEIR_API std::optional<UsageWindow> UsageWindowNamed(std::string_view name);
-/// Parses names that commas separate: "hourly,daily". Fails with kInvalidArgument if a word is no
-/// such name; the message contains the word.
+/// Parses a list of these names, separated by commas: "hourly,daily". Fails with kInvalidArgument
+/// if a word is not such a name; the message contains the word.
 [[nodiscard]] WEIR_API Result<std::vector<UsageWindow>> ParseUsageWindows(std::string_view text);
 
 /// Returns the first instant of the window that contains `at`, in UTC.
@@ -47,7 +47,7 @@ struct UsageSnapshot {
   UsageCounters used;  ///< whole tokens by limit name
   /// The number of changes that took tokens and left the limit in debt, by limit name.
   UsageCounters overdrawn;
-  std::int64_t events = 0;  ///< changes of limits: a request on two limits counts as two
+  std::int64_t events = 0;  ///< changes of balances: a request on two limits counts as two
   /// The counts may be those of several windows that begin at `start`: zae-limiter's aggregator
   /// stores the hour at 00:00, its day and, on the first, its month in one item. `window` is then
   /// one of them.

@@ -97,13 +97,13 @@ Result<std::vector<Limit>> YamlLimits::Read(const YamlNode& node, const std::str
     return checks_.Refuse(node.line, where + " are empty", kYamlLimitsExample);
   }
   if (node.entries.size() > kMaxLimits) {
-    return checks_.Refuse(node.line, fmt::format("{} are {}", where, node.entries.size()),
+    return checks_.Refuse(node.line, fmt::format("{} limits of {}", node.entries.size(), owner),
                           fmt::format("at most {}", kMaxLimits));
   }
   declared_ += node.entries.size();
   if (declared_ > kMaxDeclaredLimits) {
     return checks_.Refuse(node.line, fmt::format("more than {} limits in all", kMaxDeclaredLimits),
-                          "fewer, or limits of a resource where entities share them");
+                          "fewer limits; entities can share those of a resource");
   }
   std::vector<Limit> limits;
   for (const YamlEntry& entry : node.entries) {

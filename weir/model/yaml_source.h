@@ -12,7 +12,7 @@ inline constexpr std::size_t kMaxYamlBytes = std::size_t{16} << 20;
 
 /// yaml-cpp buffers all tokens of a `{...}` or `[...]`, about 250 bytes for one byte of text,
 /// before it reports the first event. To bound this memory, the source reports the end of the text
-/// if the parser has read this number of bytes since the last Progress().
+/// to a parser that has read this number of bytes since the last Progress().
 inline constexpr std::size_t kMaxBytesWithoutEvent = std::size_t{1} << 20;
 
 class YamlSource final : public std::streambuf {

@@ -20,8 +20,8 @@ namespace weir::internal {
 ///            +------------------ Announce ----------------------------------+
 class WEIR_API Arrival {
  public:
-  /// Announces the event. Call it once. After the exchange it does not access the Arrival any more
-  /// (only the Waiter, if a thread waits), so the other thread may destroy the Arrival at once.
+  /// Announces the event. Call it once. After the exchange, Announce accesses only the Waiter, if a
+  /// thread waits, so the other thread may destroy the Arrival at once.
   void Announce() {
     void* const waiter = state_.exchange(this, std::memory_order_acq_rel);
     if (waiter != nullptr) static_cast<Waiter*>(waiter)->Wake();

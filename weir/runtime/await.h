@@ -69,8 +69,8 @@ Result<T> Await(Start&& start) {
 }
 
 /// Like Await, but fails with kFailedPrecondition on a thread that runs callbacks (CallbackScope),
-/// without a call of `start`: for blocking calls of the public interface, which callers may make
-/// within a callback by mistake.
+/// and then does not call `start`: for blocking calls of the public interface, which callers may
+/// make within a callback by mistake.
 template <class T, class Start>
 Result<T> AwaitUnlessInCallback(Start&& start) {
   if (CallbackScope::IsActive()) return Fail(internal::BlocksCallbacks());

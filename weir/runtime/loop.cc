@@ -12,7 +12,6 @@
 #include "weir/runtime/task_queue.h"
 
 namespace weir {
-namespace {}  // namespace
 
 class Loop::State {
  public:

@@ -38,7 +38,8 @@ class TurnPump {
   /// scheduler. Must not be called with the queue's lock held.
   void Kick();
   /// Cancels the timer, and posts no further task. A task that was posted before still runs, but
-  /// does nothing: a call of take_due that has begun on another thread is the last one.
+  /// does nothing. A call of take_due that has begun on another thread ends normally, and is the
+  /// last one.
   void Close();
 
  private:

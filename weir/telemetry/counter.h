@@ -24,7 +24,7 @@ class WEIR_API Counter {
   }
   /// Returns the sum of all additions. It is exact if the adding threads have synchronised with the
   /// caller. Otherwise it is between the sum before the call and the sum after it, and may be a
-  /// number that the sum never was. A thread never gets less than in an earlier call.
+  /// value that the sum never had. A thread never gets less than in an earlier call.
   std::uint64_t Value() const;
 
  private:

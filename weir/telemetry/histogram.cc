@@ -57,10 +57,10 @@ HistogramSnapshot Histogram::Snapshot() const {
 // acq_rel publishes the zeroed counts to threads that load the pointer (acquire) in Record and
 // Snapshot, and makes the other thread's stripe visible if that thread was first.
 Histogram::Stripe& Histogram::MakeStripe() {
-  std::atomic<Stripe*>& place = stripes_[ThreadNumber() % kStripes];
+  std::atomic<Stripe*>& slot = stripes_[ThreadNumber() % kStripes];
   auto fresh = std::make_unique<Stripe>();
   Stripe* other = nullptr;
-  const bool is_ours = place.compare_exchange_strong(other, fresh.get(), std::memory_order_acq_rel);
+  const bool is_ours = slot.compare_exchange_strong(other, fresh.get(), std::memory_order_acq_rel);
   return is_ours ? *fresh.release() : *other;
 }
 

@@ -21,8 +21,9 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 Status CheckName(std::string_view name) {
   const auto good = [](char c) { return IsLetter(c) || IsDigit(c) || c == ':'; };
   if (!name.empty() && !IsDigit(name.front()) && std::ranges::all_of(name, good)) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("metric name {:?}: a letter, `_` or `:`, then also digits", name));
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("metric name {:?}; expected a letter, `_` or `:`, then digits too", name));
 }
 
 Status CheckLabelName(std::string_view metric, std::string_view label, MetricType type) {
@@ -33,8 +34,8 @@ Status CheckLabelName(std::string_view metric, std::string_view label, MetricTyp
   if (well_formed && !reserved) return {};
   return Fail(
       Code::kInvalidArgument,
-      fmt::format("metric {:?}, label {:?}: a letter or `_`, then also digits; not `__` first, "
-                  "nor `le` on a histogram",
+      fmt::format("metric {:?}, label {:?}; expected a letter or `_`, then also digits, but not "
+                  "`__` at the beginning, nor `le` for a histogram",
                   metric, label));
 }
 
@@ -46,7 +47,7 @@ Status CheckLabels(const MetricName& name, MetricType type) {
   const auto repeated = std::ranges::adjacent_find(
       name.labels, [](const auto& a, const auto& b) { return a.first == b.first; });
   if (repeated == name.labels.end()) return {};
-  return Fail(Code::kInvalidArgument, fmt::format("metric {}, label {}: given twice, once is right",
+  return Fail(Code::kInvalidArgument, fmt::format("metric {}, label {}: given twice; give it once",
                                                   name.name, repeated->first));
 }
 
@@ -70,8 +71,8 @@ std::string EscapedHelp(std::string_view help) {
 Status CheckText(std::string_view metric, const HistogramText& text) {
   if (text.units > 0 && text.lowest >= 1 && text.highest >= text.lowest) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("metric {}: units {} and bounds {} to {}, all above 0 and in order are "
-                          "right",
+              fmt::format("metric {}: units {} and bounds {} to {}; expected numbers above 0, the "
+                          "bounds in order",
                           metric, text.units, text.lowest, text.highest));
 }
 
@@ -96,17 +97,17 @@ void ExportHistogram(const HistogramSnapshot& snapshot, const HistogramText& tex
 }
 
 // Returns a function that calls `read` and writes all metrics of one name.
-template <typename Value, typename TellOne>
+template <typename Value, typename WriteOne>
 std::function<void(MetricFamily&)> MakeFamilyExporter(std::vector<std::string> names,
-                                                      ReadLabelled<Value> read, TellOne tell) {
-  return [names = std::move(names), read = std::move(read), tell](MetricFamily& into) {
+                                                      ReadLabelled<Value> read, WriteOne write) {
+  return [names = std::move(names), read = std::move(read), write](MetricFamily& into) {
     for (const Labelled<Value>& one : read()) {
       if (one.labels.size() != names.size()) continue;
       ClientMetric& metric = into.metric.emplace_back();
       for (std::size_t i = 0; i < names.size(); ++i) {
         if (!one.labels[i].empty()) metric.label.emplace_back(names[i], one.labels[i]);
       }
-      tell(one.value, metric);
+      write(one.value, metric);
     }
   };
 }
@@ -115,8 +116,8 @@ std::function<void(MetricFamily&)> MakeFamilyExporter(std::vector<std::string> n
 
 struct Registry::Source {
   MetricType type;
-  /// Exactly one of these is set: `tell` writes one metric, `export_all` all metrics of a name.
-  std::function<void(ClientMetric&)> tell;
+  /// Exactly one of these is set: `write` writes one metric, `export_all` all metrics of a name.
+  std::function<void(ClientMetric&)> write;
   std::function<void(MetricFamily&)> export_all{};
 };
 
@@ -141,12 +142,12 @@ Status Registry::Families::CheckNew(const MetricName& name, const Source& source
   if (found != by_name.end()) {
     const Family& family = found->second;
     if (family.type != source.type) {
-      return taken("one type for all labels is right; it has another");
+      return taken("registered already, with another type for other labels");
     }
-    if (family.help != name.help) return taken("one help for all labels is right; it has another");
+    if (family.help != name.help) return taken("registered already, with another help text");
     if (family.export_all || source.export_all)
-      return taken("all its labels are already registered");
-    if (family.metrics.contains(name.labels)) return taken("these labels are there already");
+      return taken("registered already; a function for all labels must be the only one");
+    if (family.metrics.contains(name.labels)) return taken("these labels are already registered");
     return {};
   }
   const std::vector<std::string> wanted = ExportedNames(name.name, source.type);
@@ -191,27 +192,27 @@ Status Registry::AddGauge(MetricName name, std::function<double()> read) {
 }
 
 Status Registry::AddCounters(const FamilyName& name, ReadLabelled<std::uint64_t> read) {
-  const auto tell = [](std::uint64_t value, ClientMetric& metric) {
+  const auto write = [](std::uint64_t value, ClientMetric& metric) {
     metric.counter.value = static_cast<double>(value);
   };
   return Put(NameOf(name),
-             {MetricType::Counter, {}, MakeFamilyExporter(name.labels, std::move(read), tell)});
+             {MetricType::Counter, {}, MakeFamilyExporter(name.labels, std::move(read), write)});
 }
 
 Status Registry::AddGauges(const FamilyName& name, ReadLabelled<double> read) {
-  const auto tell = [](double value, ClientMetric& metric) { metric.gauge.value = value; };
+  const auto write = [](double value, ClientMetric& metric) { metric.gauge.value = value; };
   return Put(NameOf(name),
-             {MetricType::Gauge, {}, MakeFamilyExporter(name.labels, std::move(read), tell)});
+             {MetricType::Gauge, {}, MakeFamilyExporter(name.labels, std::move(read), write)});
 }
 
 Status Registry::AddHistograms(const FamilyName& name, HistogramText text,
                                ReadLabelled<HistogramSnapshot> read) {
   WEIR_RETURN_IF_ERROR(CheckText(name.name, text));
-  const auto tell = [text](const HistogramSnapshot& value, ClientMetric& metric) {
+  const auto write = [text](const HistogramSnapshot& value, ClientMetric& metric) {
     ExportHistogram(value, text, metric);
   };
   return Put(NameOf(name),
-             {MetricType::Histogram, {}, MakeFamilyExporter(name.labels, std::move(read), tell)});
+             {MetricType::Histogram, {}, MakeFamilyExporter(name.labels, std::move(read), write)});
 }
 
 Status Registry::Put(MetricName name, Source source) {
@@ -224,7 +225,7 @@ Status Registry::Put(MetricName name, Source source) {
   auto& family = families->by_name[std::move(name.name)];
   family.help = std::move(name.help);
   family.type = source.type;
-  if (source.tell) family.metrics.emplace(std::move(name.labels), std::move(source.tell));
+  if (source.write) family.metrics.emplace(std::move(name.labels), std::move(source.write));
   family.export_all = std::move(source.export_all);
   families_ = std::move(families);
   return {};
@@ -240,10 +241,10 @@ std::string Registry::Text() const {
   for (const auto& [name, family] : families->by_name) {
     auto& into = exported.emplace_back(name, EscapedHelp(family.help), family.type);
     if (family.export_all) family.export_all(into);
-    for (const auto& [labels, tell] : family.metrics) {
+    for (const auto& [labels, write] : family.metrics) {
       ClientMetric& metric = into.metric.emplace_back();
       for (const auto& [label, value] : labels) metric.label.emplace_back(label, value);
-      tell(metric);
+      write(metric);
     }
   }
   return prometheus::TextSerializer().Serialize(exported);

@@ -81,16 +81,17 @@ class WEIR_API Registry {
   [[nodiscard]] Status AddGauge(MetricName name, std::function<double()> read);
 
   /// Adds all metrics of a name at once. `read` returns them in the order in which they are
-  /// exported, and must return each of them once. A metric whose number of
-  /// labels differs from the number of names is left out.
+  /// exported, and must return each of them once. A metric whose number of labels differs from the
+  /// number of names is not exported.
   [[nodiscard]] Status AddCounters(const FamilyName& name, ReadLabelled<std::uint64_t> read);
   [[nodiscard]] Status AddGauges(const FamilyName& name, ReadLabelled<double> read);
   [[nodiscard]] Status AddHistograms(const FamilyName& name, HistogramText text,
                                      ReadLabelled<HistogramSnapshot> read);
 
   /// Returns the metrics in the text exposition format 0.0.4, content type "text/plain;
-  /// version=0.0.4". Names are sorted, and so are the labels under each name, except under the
-  /// names with a `read` for all metrics. Numbers are doubles: integers are exact up to 2^53.
+  /// version=0.0.4". Names are sorted, and so are the metrics of each name by their labels, unless
+  /// one `read` returns all metrics of the name. Numbers are doubles: integers are exact up to
+  /// 2^53.
   std::string Text() const;
 
  private:

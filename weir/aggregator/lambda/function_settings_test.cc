@@ -51,7 +51,8 @@ TEST(FunctionSettings, AnErrorHasTheNameTheValueAndWhatWouldBeRight) {
       {{{"TABLE_NAME", ""}}, "TABLE_NAME is not set; it names the table"},
       {{{"TABLE_NAME", "a/b"}}, "TABLE_NAME='a/b': "},
       {{{"SNAPSHOT_WINDOWS", "hourly,weekly"}},
-       "SNAPSHOT_WINDOWS='hourly,weekly': 'weekly' is no window; hourly, daily and monthly are"},
+       "SNAPSHOT_WINDOWS='hourly,weekly': unknown window 'weekly'; expected hourly, daily or "
+       "monthly"},
       {{{"SNAPSHOT_TTL_DAYS", "0"}},
        "SNAPSHOT_TTL_DAYS='0': expected a number of days from 1 to 36500"},
       {{{"SNAPSHOT_TTL_DAYS", "3 weeks"}}, "SNAPSHOT_TTL_DAYS='3 weeks': expected"},

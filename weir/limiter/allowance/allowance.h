@@ -94,8 +94,8 @@ class Allowance {
   /// does not divide buckets.
   void OnDebited(View available, Instant now, Shards paid_by = {});
   /// The debit was refused. The same debit would be refused before `until`, so no debit is sent in
-  /// turn before then, or for kLongestSpacing if that is shorter: other processes may return
-  /// tokens.
+  /// turn until then; but for at least one spacing, and at most kLongestSpacing, because other
+  /// processes may return tokens.
   void OnRefused(View available, Instant until, Instant now);
   /// The debit was refused by no limit, because other processes wrote to the buckets. No debit is
   /// sent before `until`, or for kLongestSpacing if that is shorter.

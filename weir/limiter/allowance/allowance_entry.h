@@ -46,10 +46,10 @@ struct AllowanceEntry {
   Decision DecisionOf(const std::vector<Charge>& charges, const Allowance::Millis& held,
                       milliseconds wait) const;
 
-  const TargetPtr own;                    ///< of the pair; needs no lock, and names the stripe
-  std::vector<TargetPtr> targets;         ///< the pair's first; as last resolved
-  Allowance allowance;                    ///< the allowance of the limits of all targets, in order
-  std::vector<CallPtr> waiting{};         ///< calls that wait for the debit in flight
+  const TargetPtr own;             ///< the pair's own; read without the lock, to find the stripe
+  std::vector<TargetPtr> targets;  ///< the pair's first; as last resolved
+  Allowance allowance;             ///< the allowance of the limits of all targets, in order
+  std::vector<CallPtr> waiting{};  ///< calls that wait for the debit in flight
   Deadline deadline = Deadline::Never();  ///< the deadline of the debit in flight
   bool gone = false;                      ///< removed from Allowances
   std::uint32_t shard_count = 1;          ///< Decision::of_shards of the last debit

@@ -178,8 +178,9 @@ void Allowances::Perform(PendingActions actions) {
   }
 }
 
-// The task keeps the host, and thereby this object, alive while it runs, but not an entry that was
-// replaced: those of a bucket whose requests alternate between two sets of limits would pile up.
+// The task keeps the host, and thereby this object, alive while it runs. It does not keep an entry
+// that was replaced: if the requests on a bucket alternate between two sets of limits, the replaced
+// entries would pile up.
 void Allowances::WakeLater(const EntryPtr& entry) {
   const Instant at = scheduler_.clock().Now() + entry->allowance.quarter();
   scheduler_.At(at, [this, host = host_, waking = std::weak_ptr(entry)] {

@@ -29,7 +29,8 @@ void AddStatus(std::vector<LimitStatus>& statuses, LimitStatus&& status) {
 }
 
 // Returns the time by which `now` is behind the meter's time; nothing is refilled until `now` has
-// caught up. A meter that is too far ahead is set to `now` by the next request, so it adds no wait.
+// caught up. A meter that is too far ahead adds no wait: the next request sets it to `now` (in a
+// table only after a minute, docs/design/time.md).
 milliseconds BehindOf(const MeterView& view) {
   return view.behind > kMaxAhead ? milliseconds(0) : view.behind;
 }

@@ -107,10 +107,10 @@ TEST_F(DebitsTest, CountsOnceAlthoughItIsRepeated) {
   ASSERT_TRUE(result.has_value() && *result);
   EXPECT_EQ(Left("a"), 7);
   ASSERT_THAT(store_.adjusts, SizeIs(2));
-  EXPECT_EQ(store_.adjusts[0].token, store_.adjusts[1].token);
+  EXPECT_EQ(store_.adjusts[0].id, store_.adjusts[1].id);
   EXPECT_TRUE(Debit({Rpm("a", 3)}));
   EXPECT_EQ(Left("a"), 4);
-  EXPECT_NE(store_.adjusts[1].token, store_.adjusts[2].token);
+  EXPECT_NE(store_.adjusts[1].id, store_.adjusts[2].id);
 }
 
 TEST_F(DebitsTest, IsRepeatedAFewTimes) {

@@ -17,9 +17,9 @@ Error BrokenChain(const std::vector<std::string>& chain, const std::string& next
   const bool cycle = std::ranges::find(chain, next) != chain.end();
   const std::string path = fmt::format("{} > {}", fmt::join(chain, " > "), next);
   return {Code::kFailedPrecondition,
-          cycle ? fmt::format("the parents of {} end in themselves ({}); change the parent of one",
+          cycle ? fmt::format("the parents of {} are a cycle ({}); change the parent of one",
                               chain.front(), path)
-                : fmt::format("the parents of {} are too many ({}); a request charges at most {}",
+                : fmt::format("{} has too many parents ({}); a request charges at most {} entities",
                               chain.front(), path, kMaxCascade)};
 }
 

@@ -63,9 +63,9 @@ class ResolutionCache {
   void Clear();
   /// Drops every pair whose chain includes the entity. Scans the whole cache.
   void EvictEntity(std::string_view entity);
-  /// Drops the affected pairs, as Clear or EvictEntity do. Returns the epoch with which a fetch
-  /// that began in epoch `since` and saw the change must call Put: the current epoch, or `since`,
-  /// with which Put has no effect, if other pairs were dropped after `since`.
+  /// Drops the affected pairs, as Clear or EvictEntity do. A fetch that began in epoch `since` and
+  /// saw the change must call Put with the returned epoch. That is the current one; but if other
+  /// pairs were dropped after `since`, it is `since`, with which Put has no effect.
   std::uint64_t DropAffected(const AffectedPairs& affected, std::uint64_t since = 0);
 
   /// Returns the number of occupied slots, including expired pairs and pairs that Clear dropped.

@@ -75,7 +75,8 @@ class WEIR_API Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// Returns the cached limits if they are valid, or null; then call Resolve. Makes no calls.
+  /// Returns the cached limits if they are valid. Otherwise returns null; then call Resolve. Does
+  /// not call the store.
   ResolvedPtr Find(std::string_view entity, std::string_view resource);
   /// Passes the limits to `done`, from the cache or from the store. Calls that miss one pair at the
   /// same time share one fetch, except a call whose deadline is before that of the fetch.

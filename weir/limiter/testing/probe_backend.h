@@ -23,8 +23,8 @@ class ProbeBackend final : public Backend {
   Status Close() override { return inner_.Close(); }
   std::string Describe() const override { return "probe"; }
 
-  bool hold = false;               ///< results are held until Release
-  bool hold_adjusts = false;       ///< those of adjusts are
+  bool hold = false;               ///< all results are held until Release
+  bool hold_adjusts = false;       ///< the results of adjusts are held until Release
   std::optional<Error> fail;       ///< returned without a call of `inner`
   std::optional<Error> lose;       ///< calls `inner`, but returns this error
   std::optional<Decision> decide;  ///< returned by acquires without a call of `inner`
@@ -48,7 +48,7 @@ class ProbeBackend final : public Backend {
   std::vector<Asked> acquires;  ///< acquires that reached `inner`
   std::size_t keeps = 0;        ///< number of AcquireAndKeep calls
   struct Adjusted {
-    AdjustId token;
+    AdjustId id;
     UnixMillis now;
     Deadline deadline = Deadline::Never();
     std::vector<Charge> charges;
@@ -105,13 +105,13 @@ class ProbeBackend final : public Backend {
       ++probe_.keeps;
       Acquire(charges, now, deadline, std::move(done));
     }
-    void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
+    void Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now, Deadline deadline,
                 Done<void> done) override {
       probe_.adjusts.push_back(
-          {token, now, deadline, {charges.begin(), charges.end()}, probe_.order_++});
+          {id, now, deadline, {charges.begin(), charges.end()}, probe_.order_++});
       const bool holds_all = std::exchange(probe_.hold, probe_.hold || probe_.hold_adjusts);
       probe_.Call<void>(std::move(done), [&](Done<void> next) {
-        store().Adjust(charges, token, now, deadline, std::move(next));
+        store().Adjust(charges, id, now, deadline, std::move(next));
       });
       probe_.hold = holds_all;
     }
