@@ -132,7 +132,7 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
   const auto harmless = std::make_shared<TableOptions>(TableOptions{.yes = true});
   AddVerb(
       group, "create",
-      "Create the table, or complete one that was begun; rate-limiter-py://BASE: its three tables",
+      "Create the table, or complete a partial one; for rate-limiter-py://BASE, its three tables",
       harmless, chosen, [with_table](const TableOptions&, Context& context) -> Result<Exit> {
         WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
         if (choice.url.starts_with(rate_limiter_py::kUrlScheme)) {
@@ -145,7 +145,7 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
   AddTableUpgrade(group, chosen, with_table);
   const auto options = std::make_shared<TableOptions>();
   add("delete", "Delete the table with everything in it", DeleteTables, options)
-      .add_flag("--yes", options->yes, "without asking");
+      .add_flag("--yes", options->yes, "delete without asking");
 }
 
 }  // namespace weir::app

@@ -15,7 +15,7 @@ namespace weir::app {
 namespace {
 
 constexpr std::size_t kLongestEvent = 1 << 20;
-constexpr milliseconds kBetweenLooks{100};
+constexpr milliseconds kBetweenChecks{100};
 // With one more, the releaser would discard the oldest.
 constexpr std::size_t kMaxOpen = ReleaseOptions{}.max_pending - 1;
 
@@ -68,7 +68,7 @@ Status TakeLine(EventReleaser& releaser, const LineReader& lines,
 // Waits until at most this number of lines is open, or for an interrupt.
 void AwaitUntilOpenAre(std::size_t most, const OpenLines& open, Scheduler& scheduler,
                        const Context& context) {
-  while (open.count() > most && !context.process().interrupted()) PauseBetweenLooks(scheduler);
+  while (open.count() > most && !context.process().interrupted()) PauseBetweenChecks(scheduler);
 }
 
 // Waits for the open lines: events from standard input are stored nowhere else.
@@ -84,9 +84,9 @@ void AwaitOpen(const OpenLines& open, Scheduler& scheduler, Context& context) {
 
 }  // namespace
 
-void PauseBetweenLooks(Scheduler& scheduler) {
+void PauseBetweenChecks(Scheduler& scheduler) {
   [[maybe_unused]] const Status looked = Await<void>([&](Done<void> done) {
-    scheduler.At(scheduler.clock().Now() + kBetweenLooks,
+    scheduler.At(scheduler.clock().Now() + kBetweenChecks,
                  [done = std::move(done)]() mutable { done({}); });
   });
 }
