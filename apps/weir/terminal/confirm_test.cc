@@ -193,7 +193,7 @@ TEST_F(ConfirmTest, WithoutATerminalAPurgeNeedsYes) {
   process_.in_is_terminal = false;
   EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kUsage);
   EXPECT_THAT(err_.str(), HasSubstr(id + " ('team-a') for good, in sqlite:"));
-  EXPECT_THAT(err_.str(), HasSubstr("say --yes if that is meant"));
+  EXPECT_THAT(err_.str(), HasSubstr("confirm it with --yes"));
   EXPECT_THAT(Orphans(), HasSubstr(id));
 }
 
