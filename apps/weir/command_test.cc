@@ -86,7 +86,8 @@ TEST_F(PrincipalTest, AFailedLookUpIsReportedAndTheUserIsTheAuthor) {
   caller_ = Fail(Code::kPermissionDenied, "GetCallerIdentity at h: 403");
   EXPECT_EQ(Principal(), "me@here");
   EXPECT_EQ(err_.str(),
-            "weir: the audit log names me@here as the author, not its ARN: GetCallerIdentity at h: "
+            "weir: the audit log names me@here as the author, because the caller's ARN is "
+            "unknown: GetCallerIdentity at h: "
             "403\n");
   EXPECT_EQ(look_ups_, 1);
   caller_ = std::optional<std::string>("arn:\n");
