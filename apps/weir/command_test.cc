@@ -226,7 +226,7 @@ TEST_F(CommandTest, SlotsInAStoreThatKeepsNoneAreRefusedByTheVariable) {
   environment_ = {{"HOME", "/home/sam"}, {"ZAEL_STACK", "limits"}};
   EXPECT_EQ(RunArgs({"reservation", "list", "emr", "acme"}), Exit::kUsage);
   EXPECT_EQ(err_.str(),
-            "weir: ZAEL_STACK names the store 'dynamodb:': a table of zae-limiter keeps no slots; "
+            "weir: ZAEL_STACK names the store 'dynamodb:': a table of zae-limiter stores no slots; "
             "name another store with --store or WEIR_STORE: sqlite:PATH or "
             "rate-limiter-py://BASE\n");
 }
