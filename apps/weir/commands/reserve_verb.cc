@@ -85,7 +85,7 @@ bool MaySucceedLater(const Error& error) {
 
 void ReportEndOfSlot(const CommandOutcome& run, const Reservation& reservation, Context& context) {
   if (!run.lost.empty()) {
-    context.Warn(fmt::format("the slot has expired ({}): the command was asked to end", run.lost));
+    context.Warn(fmt::format("the slot has expired ({}): the command got SIGTERM", run.lost));
   }
   if (!run.released) return;
   const std::string& slot = reservation.id();
