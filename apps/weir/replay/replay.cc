@@ -102,9 +102,8 @@ class Replay {
     for (const std::optional<BucketRecord>& record : records) {
       if (!record) continue;
       return Fail(Code::kFailedPrecondition,
-                  fmt::format("{} has a bucket on {} in {}: a replay begins "
-                              "with full limits; give "
-                              "it --store memory: or a new file",
+                  fmt::format("{} has a bucket on {} in {}: a replay begins with full limits; "
+                              "give it --store memory: or a new file",
                               record->key.entity, record->key.resource, world_.backend.Describe()));
     }
     return {};
@@ -221,10 +220,10 @@ ReplayTrace TraceFromRequests(std::span<const TracedRequest> requests) {
   ReplayTrace trace;
   for (const Amount& amount : requests.front().amounts) trace.limits.push_back(amount.limit);
   trace.measured = trace.limits.back();
-  std::map<ReplayTrace::Tenant, std::size_t> places;
+  std::map<ReplayTrace::Tenant, std::size_t> indexes;
   for (const TracedRequest& request : requests) {
     ReplayTrace::Tenant tenant{request.entity, request.resource};
-    const auto [at, is_new] = places.emplace(tenant, trace.tenants.size());
+    const auto [at, is_new] = indexes.emplace(tenant, trace.tenants.size());
     if (is_new) trace.tenants.push_back(std::move(tenant));
     trace.requests.push_back(
         {.at = request.at, .tenant = at->second, .amounts = request.amounts, .corrected_at = {}});
