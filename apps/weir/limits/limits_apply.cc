@@ -18,8 +18,7 @@ std::string UnconfirmedMessage(const ScopedPlan& planned, std::string_view why,
                                const Context& context) {
   return fmt::format(
       "nothing is changed: applying the file would delete {} of the records in {}, and {}; {} "
-      "lists "
-      "them, --yes applies the file",
+      "lists them, --yes applies the file",
       planned.plan.Count(PlannedAction::kDelete), TextOf(planned.scope), why,
       context.QuotedCommand("limits plan"));
 }
