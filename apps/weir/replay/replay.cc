@@ -130,19 +130,19 @@ class Replay {
   }
 
   // Makes the decision of a request and schedules its adjust.
-  Status AcquireAndSchedule(const ReplayTrace::Request& asked, std::uint64_t seq) {
-    const ReplayTrace::Tenant& tenant = trace_.tenants[asked.tenant];
+  Status AcquireAndSchedule(const ReplayTrace::Request& traced, std::uint64_t seq) {
+    const ReplayTrace::Tenant& tenant = trace_.tenants[traced.tenant];
     const AcquireRequest request{
-        .entity = tenant.entity, .resource = tenant.resource, .amounts = asked.amounts};
-    const Moment moment{asked.at, seq};
+        .entity = tenant.entity, .resource = tenant.resource, .amounts = traced.amounts};
+    const Moment moment{traced.at, seq};
     Result<Outcome> outcome = Acquire(request);
-    if (!outcome) return RecordImpossible(asked.tenant, moment, request.amounts, outcome.error());
-    recorder_.RecordDecision(asked.tenant, moment, outcome->decision());
+    if (!outcome) return RecordImpossible(traced.tenant, moment, request.amounts, outcome.error());
+    recorder_.RecordDecision(traced.tenant, moment, outcome->decision());
     if (!outcome->admitted()) return {};
     Lease lease = std::move(*outcome).lease();
-    if (asked.correction == 0) return lease.Commit();
-    due_.emplace(DueKey(asked.corrected_at, seq),
-                 DueAdjust{std::move(lease), asked.tenant, asked.correction});
+    if (traced.correction == 0) return lease.Commit();
+    due_.emplace(DueKey(traced.corrected_at, seq),
+                 DueAdjust{std::move(lease), traced.tenant, traced.correction});
     return {};
   }
 
