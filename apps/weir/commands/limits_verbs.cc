@@ -214,8 +214,9 @@ void AddPlan(CLI::App& group, Action& chosen) {
 
 void AddExport(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<LimitsOptions>();
-  CLI::App& verb = AddVerb(group, "export", "Write a limits file with all limits of the store",
-                           options, chosen, ExportLimits);
+  CLI::App& verb =
+      AddVerb(group, "export", "Write a limits file with all limits and parents of the store",
+              options, chosen, ExportLimits);
   verb.add_option("FILE,-f,--file", options->file,
                   "the file to create (default: -, standard output)")
       ->option_text(" ");

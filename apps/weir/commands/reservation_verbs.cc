@@ -112,8 +112,8 @@ Result<Exit> ReleaseNamedSlots(const SlotOptions& options, Context& context,
     if (!released && ids.empty()) return Fail(released.error());
     if (!released) {
       return Fail(released.error().code,
-                  fmt::format("{}; of {} slots {} are released", released.error().message,
-                              slots.size(), ids.size()));
+                  fmt::format("{}; {} of {} slots were released", released.error().message,
+                              ids.size(), slots.size()));
     }
     ids.push_back(slot.id);
     text += fmt::format("released {}\n", slot.id);

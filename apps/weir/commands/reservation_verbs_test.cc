@@ -356,7 +356,7 @@ TEST_F(ReservationVerbsTest, AReleaseThatFailsInTheMiddleSaysHowManyAreReleased)
   store.only = store.calls + 1;
   Run({"reservation", "release", "emr", "acme", "j-1"});
   EXPECT_EQ(exit_, Exit::kFailed);
-  EXPECT_EQ(error_, "away; of 2 slots 1 are released");
+  EXPECT_EQ(error_, "away; 1 of 2 slots were released");
 }
 
 class RulesFile {

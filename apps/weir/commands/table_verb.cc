@@ -59,7 +59,7 @@ std::string TextOf(const TableStatus& status, const std::string& table) {
                             status.version->lambda.value_or("-"));
 }
 
-Result<Exit> CreateTables(Context& context, const OpenedTable& opened) {
+Result<Exit> CreateTable(Context& context, const OpenedTable& opened) {
   TableAdmin admin(opened.table, opened.scheduler);
   WEIR_ASSIGN_OR_RETURN(const TableCreated created, Await<TableCreated>([&](auto done) {
                           admin.Create("weir", context.StoreDeadline(kCreationWait),
@@ -87,7 +87,7 @@ Result<Exit> ShowStatus(Context& context, const OpenedTable& opened) {
   return Exit::kDone;
 }
 
-Result<Exit> DeleteTables(Context& context, const OpenedTable& opened) {
+Result<Exit> DeleteTable(Context& context, const OpenedTable& opened) {
   const std::string& name = opened.table.name();
   TableAdmin admin(opened.table, opened.scheduler);
   WEIR_RETURN_IF_ERROR(
@@ -139,12 +139,12 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
           return CreateThreeTables(context, choice.url);
         }
         return with_table(context,
-                          [&](const OpenedTable& opened) { return CreateTables(context, opened); });
+                          [&](const OpenedTable& opened) { return CreateTable(context, opened); });
       });
   add("status", "Show DynamoDB's description of the table", ShowStatus, harmless);
   AddTableUpgrade(group, chosen, with_table);
   const auto options = std::make_shared<TableOptions>();
-  add("delete", "Delete the table with everything in it", DeleteTables, options)
+  add("delete", "Delete the table with everything in it", DeleteTable, options)
       .add_flag("--yes", options->yes, "delete without asking");
 }
 

@@ -1,5 +1,4 @@
-// The verbs for which --store names a store with namespaces, not a backend: a table of DynamoDB, or
-// a file.
+// The verbs on tables of DynamoDB, and on the namespaces, audit events and usage of a store.
 #pragma once
 
 #include <functional>

@@ -226,8 +226,9 @@ void AddListUsage(const UsageVerbs& verbs) {
   CLI::Option* count = AddParsed(list, "-n,--count,-l,--limit", options->count, ParseSnapshotCount,
                                  "maximum number of entries (default: 100)")
                            ->option_text("N");
-  CLI::Option* after = list.add_option("--after", options->after, "continue a list from its CURSOR")
-                           ->option_text("CURSOR");
+  CLI::Option* after =
+      list.add_option("--after", options->after, "continue after the page that printed CURSOR")
+          ->option_text("CURSOR");
   list.add_flag("-p,--plot", options->plot,
                 "draw the sums of all windows instead (default: hourly windows)")
       ->excludes(count)
