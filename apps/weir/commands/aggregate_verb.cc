@@ -190,7 +190,7 @@ void AddAggregate(CLI::App& app, Action& chosen, const WithTable& with_table) {
                 "begin with the records from now on, if the stream was never read (default: with "
                 "the oldest)");
   verb.add_flag("--take-over", options->take_over,
-                "count even if another aggregator counts the table, which then stops");
+                "count even if another aggregator of Weir counts the table, which then stops");
   verb.add_flag("--no-refill", options->no_refill, "do not refill buckets of Python clients");
   AddParsed(verb, "--archive", options->archive, ParseArchiveUrl,
             "store expired audit events there, for 'weir audit list --archive'")
