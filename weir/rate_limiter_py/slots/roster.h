@@ -1,5 +1,6 @@
-// The roster of a key: an item next to the key's slots. It counts the slots that our clients hold,
-// by the time at which they expire. Every transaction on a counted slot changes the roster too.
+// The roster of a key: an item next to the key's slots. It counts the slots that Weir's clients
+// hold, by the time at which they expire. Every transaction on a counted slot changes the roster
+// too.
 //
 // Attributes: w_held; w_v; w_e<second>, one for each second at which slots expire; w_gone; w_at;
 // w_counted; w_sweep (see the members of Roster). A roster has neither resourceId nor
@@ -34,7 +35,7 @@ struct Roster {
   /// Drops the slots that expire at `second` or earlier from the count.
   void DropExpired(std::int64_t second);
   /// Counts a slot that expires at `second`.
-  void Take(std::int64_t second, UnixMillis now);
+  void AddSlot(std::int64_t second, UnixMillis now);
   /// Moves a slot from one second to another. REQUIRES: Counts(from).
   void Move(std::int64_t from, std::int64_t to, UnixMillis now);
   /// Replaces the counts by those of the slots that were found, by the second at which they expire.

@@ -31,9 +31,10 @@ Status CheckMove(const SlotMove& move) {
   if (*move.resource_id != move.slot.id) return {};
   return Fail(
       Code::kInvalidArgument,
-      fmt::format("resource id {}: it is the slot's own, which means none; give the id of the "
-                  "thing that the slot became",
-                  Quoted(move.slot.id)));
+      fmt::format(
+          "resource id {}: it is the slot's own id, which means that the slot is not bound; "
+          "expected the id of the resource that the slot is for",
+          Quoted(move.slot.id)));
 }
 
 // Returns the id after which the page begins.
