@@ -28,7 +28,7 @@ struct Roster {
   std::int64_t dropped_until = 0;
   UnixMillis written;      ///< the time at which a slot was last claimed or its expiry last moved
   UnixMillis counted;      ///< the time at which the roster was last compared with the slots' items
-  std::int64_t sweep = 0;  ///< the version at which a sweep is due, at least kSweepEvery
+  std::int64_t sweep = 0;  ///< the version at which a sweep is due, if it is over kSweepEvery
 
   /// Returns whether the roster counts a slot that expires at `second`.
   bool Counts(std::int64_t second) const;
