@@ -88,12 +88,12 @@ void Aggregator::PlanUpkeeps(const ProtocolTime& moment, AggregatorStep& step) {
 
 void Aggregator::NoteRefusal(const RefusedShard& refused, Instant now) {
   ++counts_.refused;
-  const auto suppressed = refusals_.ShouldWrite(now);
-  if (!suppressed) return;
+  const auto suppressed_before = refusals_.ShouldWrite(now);
+  if (!suppressed_before) return;
   const LogField fields[] = {{"entity", std::string_view(refused.bucket->entity)},
                              {"resource", std::string_view(refused.bucket->resource)},
                              {"message", std::string_view(refused.error.message)},
-                             {"suppressed", *suppressed}};
+                             {"suppressed", *suppressed_before}};
   terms_.log.Write(LogLevel::kWarning, "aggregator.refused", fields);
 }
 

@@ -24,7 +24,7 @@
 
 namespace weir::dynamo {
 
-/// What the aggregators of a process share. All must outlive them.
+/// What the aggregators of a process share. All of it must outlive them.
 struct AggregatorTerms {
   const AggregatorOptions& options;
   const AggregatorLease& lease;
@@ -57,7 +57,7 @@ class Aggregator {
                          const ProtocolTime& moment);
   AggregatorStep OnArchived(RequestId request, Status outcome, const ProtocolTime& moment);
   AggregatorStep OnTime(const ProtocolTime& moment);
-  /// Returns when OnTime is to be called; the end of time if no batch is in progress.
+  /// Returns the time at which to call OnTime; the end of time if no batch is in progress.
   Instant wake() const;
 
  private:

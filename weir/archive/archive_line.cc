@@ -85,7 +85,7 @@ Result<ArchivedEvent> ReadArchivedEvent(std::string_view line) {
   WEIR_RETURN_IF_ERROR(ReadMembers(
       line, [&](std::string_view name, JsonValue json) { ReadMember(name, json, read, at); }));
   if (!at || read.event.action.empty() || read.event.subject.empty()) {
-    return Fail(Code::kDataLoss, "no entity_id, action or timestamp");
+    return Fail(Code::kDataLoss, "entity_id, action or timestamp is missing");
   }
   if (!TimeOfUlid(read.event.id)) return Fail(Code::kDataLoss, "its event_id is not a ULID");
   read.event.at = *at;

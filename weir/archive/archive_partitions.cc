@@ -57,7 +57,7 @@ bool IsArchiveKey(std::string_view key) {
 
 std::optional<UnixMillis> TimeOfKey(std::string_view key) {
   std::string_view name = NameOf(key);
-  // The time begins behind some '-', and a name may have others.
+  // The time follows one of the '-' in the name, not always the first.
   for (std::size_t dash = name.find('-'); dash != name.npos; dash = name.find('-', dash + 1)) {
     if (const auto time = TimeAt(name.substr(dash + 1))) return time;
   }

@@ -46,8 +46,8 @@ struct Archive {
   ArchiveBounds bounds{};
 };
 
-/// Reads the partitions from the latest day on, until there are enough events. Only partitions of
-/// days in the range are listed. Blocks, and must not be called within a callback.
+/// Reads the partitions of the days, the latest first, until there are enough events. Only
+/// partitions of days in the range are listed. Blocks, and must not be called within a callback.
 ///
 /// Events are ordered by the days of their partitions and, within a day, by their ids, the newest
 /// first. An object with events of several days is in the partition of its earliest event. So its

@@ -7,16 +7,16 @@ namespace {
 
 constexpr const char kEvents[] = "weir_events_total";
 constexpr const char kEventsHelp[] =
-    "Events that were taken: bad are none, ends say that a resource has ended, without_id lack the "
-    "id of their rule, others say nothing.";
+    "Events by kind: bad (not an event, or its id is invalid), end (a resource has ended), "
+    "without_id (a rule's conditions hold, but the event lacks the id), other (no rule applies).";
 constexpr const char kEnds[] = "weir_events_ends_total";
 constexpr const char kEndsHelp[] =
-    "Ends of resources, by what became of them: released, unknown (nothing was bound to them), "
-    "repeated, given_up or refused for want of room, failed.";
+    "Ends of resources by outcome: released, unknown (no slot was found), repeated (an end of the "
+    "same resource was pending), given_up and refused (too many ends were pending), failed.";
 constexpr const char kMessages[] = "weir_events_messages_total";
 constexpr const char kMessagesHelp[] =
-    "Messages of the queue: received, deleted, bad (left in the queue), failed (handled again), "
-    "not_deleted (they come again).";
+    "Messages of the queue: received, deleted, bad (not events; left in the queue), failed (failed "
+    "handlings of other messages), not_deleted (handled, and received again).";
 constexpr const char kErrors[] = "weir_events_queue_errors_total";
 constexpr const char kErrorsHelp[] = "Calls on the queue that failed.";
 
@@ -53,7 +53,8 @@ constexpr std::array kReleaserRows = {
                 [](const EventReleaserStats& s) { return s.release.refused; }},
     ReleaserRow{kEnds, kEndsHelp, "outcome", "failed",
                 [](const EventReleaserStats& s) { return s.release.failed; }},
-    ReleaserRow{"weir_events_slots_released_total", "Slots that ends released.", nullptr, nullptr,
+    ReleaserRow{"weir_events_slots_released_total",
+                "Slots that were released because their resource ended.", nullptr, nullptr,
                 [](const EventReleaserStats& s) { return s.release.slots; }},
 };
 
@@ -91,7 +92,7 @@ Status AddRows(Registry& registry, const Rows& rows, const Owner& owner) {
 Status RegisterMetrics(Registry& registry, const EventReleaser& releaser) {
   WEIR_RETURN_IF_ERROR(AddRows(registry, kReleaserRows, releaser));
   return registry.AddGauge(
-      {.name = "weir_events_pending", .help = "Ends that the store is asked for, now or again."},
+      {.name = "weir_events_pending", .help = "Pending ends for which no slot was released."},
       [&releaser] { return static_cast<double>(releaser.stats().release.pending); });
 }
 

@@ -8,11 +8,11 @@
 
 namespace weir {
 
-/// Registers the counters of the releaser, which must outlive the registry. Fails with
+/// Registers the metrics of the releaser, which must outlive the registry. Fails with
 /// kAlreadyExists if the registry has the metrics of a releaser already; some metrics may have been
 /// added then.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const EventReleaser& releaser);
-/// Registers the counters of the messages and the calls of a queue, under the same conditions.
+/// Registers the metrics of the messages and the calls of a queue, under the same conditions.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const SqsSource& source);
 
 }  // namespace weir

@@ -60,8 +60,9 @@ struct AnythingButTest {
 using ValueTest = std::variant<EqualsTest, TextTest, ExistsTest, NumericTest, AnythingButTest>;
 
 /// A condition on a part of an event. If `any_of` is not empty, the part must be a value that
-/// passes one of these tests, and the other two lists are not used. Otherwise the part must match
-/// all of `all_of` and, if `one_of` (`$or`) is not empty, one of `one_of`.
+/// passes one of these tests, or be absent if an ExistsTest wants no value; the other two lists are
+/// not used. Otherwise the part must match all of `all_of` and, if `one_of` (`$or`) is not empty,
+/// one of `one_of`.
 struct EventPattern {
   EventPath path;  ///< from the outer part to this one; empty: the same part
   std::vector<ValueTest> any_of;

@@ -92,7 +92,8 @@ Result<EventPattern> EventPatternReader::ReadOwnTest(const YamlNode& node,
   const YamlEntry* equals = Find(node, "equals");
   const YamlEntry* matches = Find(node, "matches");
   if ((equals == nullptr) == (matches == nullptr)) {
-    return checks().Refuse(node.line, place.where + " has not one of equals and matches", kRight);
+    return checks().Refuse(node.line, place.where + " needs exactly one of equals and matches",
+                           kRight);
   }
   EventPattern own;
   WEIR_ASSIGN_OR_RETURN(own.path, ReadPath(*path->value, place.where + ", path"));

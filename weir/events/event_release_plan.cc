@@ -26,12 +26,12 @@ EventReleasePlan::EventReleasePlan(ReleaseOptions options, std::uint64_t seed)
 
 Result<EventReleasePlan::Ticket> EventReleasePlan::Take(EndedResource ended, Instant now) {
   ++stats_.taken;
-  if (open_ >= options_.max_pending && !GiveUpOldest()) {
+  if (open_tickets_ >= options_.max_pending && !GiveUpOldest()) {
     ++stats_.refused;
-    return Fail(Code::kResourceExhausted, "too many events wait for the store; ask again later");
+    return Fail(Code::kResourceExhausted, "too many events wait for the store; try again later");
   }
   const Ticket ticket = ++last_ticket_;
-  ++open_;
+  ++open_tickets_;
   const auto entry =
       pending_
           .emplace(ticket, Pending{.ended = std::move(ended),
@@ -41,7 +41,7 @@ Result<EventReleasePlan::Ticket> EventReleasePlan::Take(EndedResource ended, Ins
   return ticket;
 }
 
-// An end in flight is not given up, because its result is still to come.
+// An end whose request is in flight is not given up: OnAnswer still needs its entry.
 bool EventReleasePlan::GiveUpOldest() {
   const auto is_idle = [this](Ticket ticket) { return !pending_.at(ticket).in_flight; };
   const auto oldest = std::ranges::find_if(settled_, is_idle);
@@ -62,12 +62,12 @@ EventReleasePlan::Step EventReleasePlan::OnAnswer(Ticket ticket, const Result<st
   } else if (*answer > 0) {
     OnReleased(entry, *answer, now);
   } else {
-    OnNothing(entry, now);
+    OnNoSlots(entry, now);
   }
   return FinishStep(now);
 }
 
-// At least one more request follows, because another slot may be bound a moment later.
+// The request is repeated while a wait is left, because another slot may be bound a moment later.
 void EventReleasePlan::OnReleased(Entry entry, std::size_t slots, Instant now) {
   Pending& pending = entry->second;
   if (!std::exchange(pending.released, true)) {
@@ -80,39 +80,39 @@ void EventReleasePlan::OnReleased(Entry entry, std::size_t slots, Instant now) {
   MarkReleased(entry);
   pending.failures = 0;
   pending.backoff.Reset();
-  settled_ids_.try_emplace(pending.ended.resource_id, entry->first);
-  if (!WaitsAgain(entry, now)) RemoveEnd(entry, {});
+  settled_ticket_by_resource_.try_emplace(pending.ended.resource_id, entry->first);
+  if (!ScheduleRepeat(entry, now)) RemoveEnd(entry, {});
 }
 
 // An undated slot that is bound to the resource after this release may belong to a later resource
-// of the same name. An end that is later than the one requested may be that of the later resource,
-// so it does not spare undated slots.
+// of the same name. An end that is later than the requested one may be the end of that later
+// resource, so its requests do not spare undated slots.
 void EventReleasePlan::MarkReleased(Entry entry) {
   const UnixMillis requested_end = entry->second.asked_end;
-  const auto spare = [requested_end](Pending& pending) {
+  const auto mark = [requested_end](Pending& pending) {
     if (pending.ended.ended_at > requested_end) return;
     pending.released_for_this_end = true;
     pending.ended.spares_undated = true;
   };
-  spare(entry->second);
-  const auto other = settled_ids_.find(entry->second.ended.resource_id);
-  if (other != settled_ids_.end()) spare(pending_.at(other->second));
+  mark(entry->second);
+  const auto other = settled_ticket_by_resource_.find(entry->second.ended.resource_id);
+  if (other != settled_ticket_by_resource_.end()) mark(pending_.at(other->second));
 }
 
 void EventReleasePlan::ApplyKnownRelease(EndedResource& ended) const {
-  const auto at = settled_ids_.find(ended.resource_id);
-  if (at == settled_ids_.end()) return;
+  const auto at = settled_ticket_by_resource_.find(ended.resource_id);
+  if (at == settled_ticket_by_resource_.end()) return;
   const EndedResource& known = pending_.at(at->second).ended;
   if (known.spares_undated && ended.ended_at <= known.ended_at) ended.spares_undated = true;
 }
 
-bool EventReleasePlan::WaitsAgain(Entry entry, Instant now) {
+bool EventReleasePlan::ScheduleRepeat(Entry entry, Instant now) {
   if (entry->second.asked_again == options_.ask_again.size()) return false;
   WaitUntil(entry, now + options_.ask_again[entry->second.asked_again++]);
   return true;
 }
 
-void EventReleasePlan::OnNothing(Entry entry, Instant now) {
+void EventReleasePlan::OnNoSlots(Entry entry, Instant now) {
   ReportSettled(entry, {});
   Pending& pending = entry->second;
   pending.failures = 0;
@@ -122,14 +122,14 @@ void EventReleasePlan::OnNothing(Entry entry, Instant now) {
     return RemoveEnd(entry, {});
   }
   if (JoinEarlier(entry, now)) return;
-  if (!WaitsAgain(entry, now)) EndUnreleased(entry, UnreleasedResource::Why::kUnknown);
+  if (!ScheduleRepeat(entry, now)) EndUnreleased(entry, UnreleasedResource::Why::kUnknown);
 }
 
-/// The earlier end then represents both, and both are over together. So the source keeps this event
-/// until then.
+// After joining, the earlier end represents both, and both are over at the same time. The source
+// keeps this event until then.
 bool EventReleasePlan::JoinEarlier(Entry entry, Instant now) {
   const auto [at, is_first] =
-      settled_ids_.try_emplace(entry->second.ended.resource_id, entry->first);
+      settled_ticket_by_resource_.try_emplace(entry->second.ended.resource_id, entry->first);
   if (is_first || at->second == entry->first) return false;
   const Entry earlier = pending_.find(at->second);
   if (entry->second.ended.ended_at > earlier->second.ended.ended_at) {
@@ -154,7 +154,7 @@ void EventReleasePlan::RestartFor(Entry entry, const EndedResource& later, Insta
   pending.backoff.Reset();
   if (pending.in_flight) return;
   DueOf(pending).erase({pending.due, entry->first});
-  WaitsAgain(entry, now);
+  ScheduleRepeat(entry, now);
 }
 
 void EventReleasePlan::OnFailure(Entry entry, const Error& error, Instant now) {
@@ -162,8 +162,8 @@ void EventReleasePlan::OnFailure(Entry entry, const Error& error, Instant now) {
   if (!IsRetryable(error.code) || ++pending.failures >= options_.max_tries) {
     // To the source, kInvalidArgument means that the text is not an event. Here it is an error of
     // the store.
-    const bool is_ours = error.code == Code::kInvalidArgument;
-    const Error reported{is_ours ? Code::kFailedPrecondition : error.code, error.message};
+    const bool is_invalid = error.code == Code::kInvalidArgument;
+    const Error reported{is_invalid ? Code::kFailedPrecondition : error.code, error.message};
     ReportSettled(entry, Fail(reported));
     return EndUnreleased(entry, UnreleasedResource::Why::kFailed, reported);
   }
@@ -176,7 +176,8 @@ void EventReleasePlan::WaitUntil(Entry entry, Instant due) {
   DueOf(entry->second).emplace(due, entry->first);
 }
 
-// REQUIRES: the end is not in a set of due tickets, because `settled` selects the set.
+// REQUIRES: the ticket is in neither set of due tickets. The flag `settled` selects the set, so
+// setting it would leave the ticket in the wrong one.
 void EventReleasePlan::ReportSettled(Entry entry, Status status) {
   if (std::exchange(entry->second.settled, true)) return;
   settled_.insert(entry->first);
@@ -198,8 +199,9 @@ void EventReleasePlan::EndUnreleased(Entry entry, UnreleasedResource::Why why,
 
 void EventReleasePlan::RemoveEnd(Entry entry, const Status& status) {
   Pending& pending = entry->second;
-  const auto id = settled_ids_.find(pending.ended.resource_id);
-  if (id != settled_ids_.end() && id->second == entry->first) settled_ids_.erase(id);
+  const auto at = settled_ticket_by_resource_.find(pending.ended.resource_id);
+  if (at != settled_ticket_by_resource_.end() && at->second == entry->first)
+    settled_ticket_by_resource_.erase(at);
   DueOf(pending).erase({pending.due, entry->first});
   settled_.erase(entry->first);
   if (pending.released) --released_;
@@ -212,7 +214,7 @@ void EventReleasePlan::ReportOver(Entry entry, const Status& status) {
   if (!std::exchange(entry->second.own_ticket_over, true))
     tickets.insert(tickets.begin(), entry->first);
   for (const Ticket ticket : tickets) step_.over.push_back({ticket, status});
-  open_ -= tickets.size();
+  open_tickets_ -= tickets.size();
 }
 
 // First requests go before repeated ones.

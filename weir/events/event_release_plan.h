@@ -8,8 +8,8 @@
 //                              or over if no wait is left
 //     no slots                 settled; joins an earlier end of the resource that is settled;
 //                              else due_again_, or over if no wait is left
-//     no slots, and            settled and over: another request for this end has released
-//       released_for_this_end
+//     no slots, and            settled and over: an earlier request for this end, or for a copy
+//       released_for_this_end    of it, has released slots
 //     an error that may pass   due_first_ or due_again_ after a backoff
 //     another error, or        settled if it was not, and over, with the error
 //       max_tries errors
@@ -92,11 +92,11 @@ class EventReleasePlan {
   };
   struct Step {
     std::vector<Ask> asks;  ///< call ReleaseResource, then OnAnswer for each
-    /// Ends that had their first successful result, or failed: slots are released, or the store
-    /// remembers the end.
+    /// Ends with their first successful result (slots are released, or the store remembers the end)
+    /// or with an error that is not retried.
     std::vector<Settled> settled;
-    /// Ends for which no request follows; the last report of each. An error: not all repeated
-    /// requests were made.
+    /// Ends for which no request follows; the last report of each. An error: a request failed for
+    /// good, or not all repeated requests were made.
     std::vector<Settled> over;
     std::vector<ReleasedResource> released;
     std::vector<UnreleasedResource> unreleased;
@@ -105,9 +105,9 @@ class EventReleasePlan {
 
   EventReleasePlan(ReleaseOptions options, std::uint64_t seed);
 
-  /// Adds an end, which the next step requests; call OnWake at once. If max_pending ends are
-  /// pending, the settled end that was taken first is given up. Fails with kResourceExhausted if
-  /// none of the pending ends is settled and out of flight.
+  /// Adds an end; call OnWake at once, for its request. If max_pending ends are pending, the oldest
+  /// settled end whose request is not in flight is given up. Fails with kResourceExhausted if there
+  /// is no such end.
   Result<Ticket> Take(EndedResource ended, Instant now);
   Step OnWake(Instant now);
   /// Takes the result of a request: the number of released slots.
@@ -122,8 +122,9 @@ class EventReleasePlan {
     std::size_t asked_again = 0;  // number of waits of ask_again that have begun
     bool settled = false;
     bool released = false;  // at least one slot was released
-    bool released_for_this_end =
-        false;  // slots were released for this end; a result without slots ends it
+    // A request for this end, or for a copy of it, has released slots. The next result without
+    // slots is the last.
+    bool released_for_this_end = false;
     bool in_flight = false;
     bool own_ticket_over = false;  // its own ticket is over; it continues for a later end
     UnixMillis asked_end{};        // `ended_at` of the request in flight
@@ -133,20 +134,21 @@ class EventReleasePlan {
   using Entry = std::map<Ticket, Pending>::iterator;
   using DueTickets = std::set<std::pair<Instant, Ticket>>;
 
-  /// Ends the settled end that is oldest and not in flight. Returns false if there is none.
+  /// Gives up the oldest settled end that is not in flight. Returns false if there is none.
   bool GiveUpOldest();
   /// Takes a result with slots.
   void OnReleased(Entry entry, std::size_t slots, Instant now);
   /// Takes a result without slots.
-  void OnNothing(Entry entry, Instant now);
-  /// Takes an error: tries again, or settles and ends.
+  void OnNoSlots(Entry entry, Instant now);
+  /// Takes an error: schedules another try, or reports the end as settled and over.
   void OnFailure(Entry entry, const Error& error, Instant now);
-  /// Adds the end to a settled end of the same resource. Returns false if there is none.
+  /// Joins the end to the settled end of the same resource. If there is none, later ends join this
+  /// one, and false is returned.
   bool JoinEarlier(Entry entry, Instant now);
   /// Restarts the waits of an end for a later end of the same resource.
   void RestartFor(Entry entry, const EndedResource& later, Instant now);
   /// Schedules the next repeated request. Returns false if none is left.
-  bool WaitsAgain(Entry entry, Instant now);
+  bool ScheduleRepeat(Entry entry, Instant now);
   void WaitUntil(Entry entry, Instant due);
   DueTickets& DueOf(const Pending& pending) { return pending.settled ? due_again_ : due_first_; }
   /// Returns the set whose first ticket is due and goes next, or null.
@@ -154,7 +156,8 @@ class EventReleasePlan {
   std::optional<Instant> NextWake() const;
   /// After a release: later requests for this end and for earlier ones spare undated slots.
   void MarkReleased(Entry entry);
-  /// Before a request: spares undated slots if another request has released for this end.
+  /// Before a request: spares undated slots if a request for this end, or for a later end of the
+  /// resource, has released slots.
   void ApplyKnownRelease(EndedResource& ended) const;
   /// Reports the end as settled, once.
   void ReportSettled(Entry entry, Status status);
@@ -174,11 +177,11 @@ class EventReleasePlan {
   DueTickets due_first_;  // not settled and not in flight; these go first
   DueTickets due_again_;  // settled and not in flight
   std::set<Ticket> settled_;
-  std::map<std::string, Ticket> settled_ids_;  // one settled ticket for each resource
+  std::map<std::string, Ticket> settled_ticket_by_resource_;
   std::size_t in_flight_ = 0;
-  std::size_t open_ = 0;      // tickets that are not over
-  std::size_t released_ = 0;  // pending ends with a released slot
-  Step step_;                 // the step that is being made
+  std::size_t open_tickets_ = 0;  // not over
+  std::size_t released_ = 0;      // pending ends with a released slot
+  Step step_;                     // the step that is being made
   ReleaseStats stats_;
 };
 

@@ -129,7 +129,7 @@ bool EventReleaser::State::CountMatch(const EventMatch& match) {
 void EventReleaser::State::LogWithoutId(std::size_t rule) {
   const std::string path = fmt::format("{}", fmt::join(rules_.rules[rule].id, "."));
   constexpr std::string_view kMessage =
-      "the rule's conditions hold for an event that has no number or text at the path of its id; "
+      "the rule's conditions hold for an event that has no number or text at the rule's id path; "
       "expected the path in the event, with its upper and lower case";
   const LogField fields[] = {
       {"rule", static_cast<std::int64_t>(rule + 1)}, {"path", path}, {"message", kMessage}};
@@ -201,7 +201,8 @@ void EventReleaser::State::LogUnreleased(const UnreleasedResource& resource) {
   log_.Write(is_usual ? LogLevel::kDebug : LogLevel::kWarning, "events.not_released", fields);
 }
 
-// If an end is settled and over in one step, `settled` gets false and `over` is not called.
+// If an end is settled and over in one step, `settled` gets false or the error, and `over` is not
+// called.
 void EventReleaser::State::RunCallbacks(Plan::Step& step) {
   std::map<Plan::Ticket, EventProgress> over;
   for (const Plan::Settled& end : step.over) over.insert(taken_.extract(end.ticket));

@@ -58,8 +58,9 @@ class EventReleaser {
   EventReleaser(const EventReleaser&) = delete;
   EventReleaser& operator=(const EventReleaser&) = delete;
 
-  /// Handles one event. `sent` is the time at which the source got it, by default now: the resource
-  /// ended before. The event is settled before Take returns, or later on the scheduler's thread.
+  /// Handles one event. `sent` is the time at which the source got the event, by default now; the
+  /// resource ended no later. The event is settled before Take returns, or later on the scheduler's
+  /// thread.
   ///
   /// Errors of `progress.settled`: kInvalidArgument as MatchEvent, kResourceExhausted if too many
   /// ends are pending, kCancelled as the destructor, or the store's last error after max_tries

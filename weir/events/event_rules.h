@@ -31,7 +31,7 @@ struct EventRules {
   std::vector<EventRule> rules;
 };
 
-/// What an event reports by the rules.
+/// What an event reports according to the rules.
 struct EventMatch {
   std::optional<EndedResource> ended;  ///< nullopt: no rule applies
   /// If no rule applies: the first rule whose conditions hold and whose `id` leads to no id, as an
@@ -50,10 +50,10 @@ Result<EventRules> ReadEventRules(std::string_view text, std::string_view file_n
 /// blanks, in lower case.
 ///
 /// `ended_at` is the event's `time`, but not after `now`. A time in whole seconds means the last
-/// millisecond of its second, because the resource may have ended anywhere in it. Without a time,
-/// `ended_at` is `now`. Fails with kInvalidArgument if the text is not an event (event_json.h), or
-/// if no store accepts the id (CheckResourceId in store/reservation/reservation_checks.h), to which
-/// no slot can be bound.
+/// millisecond of its second, because the resource may have ended anywhere in it. Without a valid
+/// time, `ended_at` is `now`. Fails with kInvalidArgument if the text is not an event
+/// (event_json.h), or if no store accepts the id, so that no slot can be bound to it
+/// (CheckResourceId in store/reservation/reservation_checks.h).
 Result<EventMatch> MatchEvent(const EventRules& rules, std::string_view event, UnixMillis now);
 
 }  // namespace weir

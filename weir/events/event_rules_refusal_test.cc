@@ -64,7 +64,7 @@ const RefusedFile kRefused[] = {
      IN_RULE("pattern: {a: [{anything-but: []}]}")},
     {"AnythingButUnknown", 2, "unknown key 'exists' in rule 1, pattern, 'a', anything-but",
      "one of prefix", IN_RULE("pattern: {a: [{anything-but: {exists: true}}]}")},
-    {"AnythingButTwo", 2, "'a', anything-but has not one test", "{prefix: job-}",
+    {"AnythingButTwo", 2, "'a', anything-but needs exactly one test", "{prefix: job-}",
      IN_RULE("pattern: {a: [{anything-but: {prefix: x, suffix: y}}]}")},
     {"NumericOfOne", 2, "'a', numeric has 1 parts", R"([">", 0)",
      IN_RULE("pattern: {a: [{numeric: [5]}]}")},
@@ -80,9 +80,9 @@ const RefusedFile kRefused[] = {
 
     {"WhenWithoutPath", 2, "rule 1, when has no path", "path: detail.state",
      IN_RULE("when: {equals: x}")},
-    {"WhenWithoutTest", 2, "rule 1, when has not one of equals and matches", "'matches: [...]'",
-     IN_RULE("when: {path: a}")},
-    {"WhenWithBoth", 2, "rule 1, when has not one of equals and matches", "'matches: [...]'",
+    {"WhenWithoutTest", 2, "rule 1, when needs exactly one of equals and matches",
+     "'matches: [...]'", IN_RULE("when: {path: a}")},
+    {"WhenWithBoth", 2, "rule 1, when needs exactly one of equals and matches", "'matches: [...]'",
      IN_RULE("when: {path: a, equals: x, matches: [x]}")},
     {"WhenWithUnknownKey", 2, "unknown key 'ands' in rule 1, when", "'and'",
      IN_RULE("when: {path: a, equals: x, ands: []}")},
@@ -95,9 +95,9 @@ const RefusedFile kRefused[] = {
     {"WithinAnd", 2, "rule 1, when, and has no path", "path: detail.state",
      IN_RULE("when: {path: a, equals: x, and: [{equals: x}]}")},
 
-    {"PatternWithinItself", 2, "aliases unfold to too much", "fewer of them",
+    {"PatternWithinItself", 2, "aliases unfold to too many parts", "fewer aliases",
      IN_RULE("pattern: &p {a: *p}")},
-    {"PredicateWithinItself", 2, "aliases unfold to too much", "fewer of them",
+    {"PredicateWithinItself", 2, "aliases unfold to too many parts", "fewer aliases",
      IN_RULE("when: &w {path: a, equals: x, and: [*w]}")},
 };
 
@@ -128,7 +128,7 @@ TEST(EventRulesAliases, AreBoundedInWhatTheyUnfoldTo) {
   }
   const auto rules = ReadEventRules(text, "f.yaml");
   ASSERT_FALSE(rules);
-  EXPECT_THAT(rules.error().message, HasSubstr("aliases unfold to too much"));
+  EXPECT_THAT(rules.error().message, HasSubstr("aliases unfold to too many parts"));
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ std::optional<bool> TruthIn(const YamlNode& node) {
 
 Status EventValueReader::CountPart(const YamlNode& node, const EventPlace& place) {
   if (++parts_ > kMaxParts || place.level > static_cast<int>(kMaxYamlDepth)) {
-    return checks_.Refuse(node.line, place.where + ": aliases unfold to too much",
-                          "fewer of them, and none within what it names");
+    return checks_.Refuse(node.line, place.where + ": aliases unfold to too many parts",
+                          "fewer aliases, and none inside the part to which it refers");
   }
   return {};
 }
@@ -94,9 +94,10 @@ Result<ValueTest> EventValueReader::ReadTest(const YamlNode& node, const EventPl
   }
   WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, place.where, kOperations));
   if (node.entries.size() != 1) {
-    return checks_.Refuse(node.line,
-                          fmt::format("{}: {} tests in one", place.where, node.entries.size()),
-                          "one in each pair of braces");
+    return checks_.Refuse(
+        node.line,
+        fmt::format("{}: {} tests in one pair of braces", place.where, node.entries.size()),
+        "one in each pair");
   }
   return ReadOperation(node.entries[0], place.Below(node.entries[0].key->text));
 }
@@ -132,7 +133,7 @@ Result<AnythingButTest> EventValueReader::ReadAnythingBut(const YamlNode& node,
   const bool is_text_test = node.kind == Kind::kMapping;
   if (is_text_test) WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, place.where, kTextOperations));
   if (is_text_test && node.entries.size() != 1) {
-    return checks_.Refuse(node.line, place.where + " has not one test", "{prefix: job-}");
+    return checks_.Refuse(node.line, place.where + " needs exactly one test", "{prefix: job-}");
   }
   const YamlNode& given = is_text_test ? *node.entries[0].value : node;
   const std::vector<const YamlNode*> one{&given};

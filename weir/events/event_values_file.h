@@ -1,5 +1,5 @@
-// Reads event patterns from YAML: the lists of tests that the values of an event must pass. Format:
-// docs/design/events.md.
+// Reads the tests of event patterns from YAML: the lists of tests that the values of an event must
+// pass. Format: docs/design/events.md.
 #pragma once
 
 #include <string>

@@ -1,12 +1,13 @@
-// Receives messages from a queue and deletes them when they are handled: a state machine without
-// I/O. Its inputs are results; its outputs are requests, messages and the time of the next call.
-// Mechanism: docs/design/events.md.
+// Receives messages from a queue and deletes them when their events are over: a state machine
+// without I/O. Its inputs are results; its outputs are requests, messages and the time of the next
+// call. Mechanism: docs/design/events.md.
 //
 // States of a message:
 //
 //   state      event                                               next state
 //   (new)      OnReceived                                          kHandling
-//   kHandling  OnHandled, its event is over                        (deleted)
+//   kHandling  OnHandled, its event is over,                       (deleted)
+//                or keeps_until_over is false
 //   kHandling  OnHandled, its event is pending                     kPending, hidden repeatedly
 //   kHandling  OnHandled, an error of the message                  (left in the queue)
 //   kHandling  OnHandled, another error                            kFailing, hidden once
@@ -46,8 +47,8 @@ struct SqsPollOptions {
   /// message is hidden again. Must be longer than the visibility timeout and a round together. If
   /// this process ends, the message is received again after this time.
   std::chrono::seconds hidden{240};
-  /// If false, a message is deleted when it is handled, even if its event is still pending. For
-  /// FIFO queues, in which a hidden message stops the messages behind it.
+  /// If false, a message is deleted when its event is settled, even if the event is still pending.
+  /// For FIFO queues, in which a hidden message stops the messages behind it.
   bool keeps_until_over = true;
   /// Minimum time between the starts of two calls if the first returned no messages, so that a
   /// service that does not wait for messages is not called in a tight loop.
@@ -61,8 +62,8 @@ struct SqsPollOptions {
   /// A message whose handling failed this many times is left in the queue at the end of a round in
   /// which the handling of another message succeeded.
   std::uint32_t max_failures = 20;
-  /// While this many messages are held, no more are received. At most ReleaseOptions::max_pending
-  /// less the messages of one call.
+  /// While this many messages are held, no more are received. Must be at most
+  /// ReleaseOptions::max_pending less the messages of one call.
   std::size_t max_held = 9'990;
 };
 
@@ -147,8 +148,8 @@ class SqsPoll {
   void ReceiveIfRoom();
   /// Processes the error of a handling.
   void OnFailed(Key key, Held& held, const Error& error, Instant now);
-  /// Leaves messages in the queue whose handling failed max_failures times, if that of another
-  /// message succeeded in this round.
+  /// Leaves the messages whose handling failed max_failures times in the queue, if the handling of
+  /// another message succeeded in this round.
   void AbandonFailing();
   /// Hands over one message.
   void HandOverMessage(Key key, Held& held);

@@ -26,7 +26,7 @@ struct SqsQueue {
 Result<SqsQueue> ParseQueueUrl(std::string_view url);
 
 struct SqsConnectionOptions {
-  std::string region;  ///< empty: the queue's, or if unset, found as AWS's SDKs do
+  std::string region;  ///< empty: the queue's region or, if that is unset, found as by AWS's SDKs
   bool verify_certificate = true;
   Log* log = nullptr;  ///< receives the events of ServiceConnection; must outlive it; may be null
 };

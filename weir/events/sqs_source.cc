@@ -38,8 +38,8 @@ class SqsSource::State : public std::enable_shared_from_this<State> {
   using Answer = tl::expected<JsonReply, AwsFailure>;
   using OnText = void (State::*)(Result<std::string> answer);
 
-  /// Makes a step and carries it out. Used by tasks of the scheduler only, as all below but
-  /// PostStep.
+  /// Makes a step and carries it out. Only tasks of the scheduler call this function and those
+  /// below, except PostStep.
   template <class MakeStep>
   void RunStep(const MakeStep& make);
   void CarryOut(SqsPoll::Step step);
@@ -78,8 +78,9 @@ SqsSource::State::~State() {
 Status SqsSource::State::Start() {
   WEIR_RETURN_IF_ERROR(Check(options_.poll.receive));
   if (!options_.poll.receive.visibility) {
-    return Fail(Code::kInvalidArgument,
-                "no visibility timeout; expected longer than a message's handling takes");
+    return Fail(
+        Code::kInvalidArgument,
+        "no visibility timeout; expected one that is longer than the handling of a message");
   }
   if (options_.poll.hidden <= *options_.poll.receive.visibility) {
     return Fail(

@@ -33,7 +33,7 @@ struct SqsSourceOptions {
 
 /// Receives messages, passes them to a handler and deletes them. Thread-safe. A message is deleted
 /// when its event is over and not before, so the messages in flight at the end of the process are
-/// received again.
+/// received again. (A message of a FIFO queue is deleted when its event is settled.)
 class SqsSource {
  public:
   /// Handles the body of a message, as EventReleaser::Take does. Called on the scheduler's thread;
@@ -56,8 +56,9 @@ class SqsSource {
   [[nodiscard]] Status Start();
   /// Ends the source. Call it once. `done` is called on the scheduler's thread when the messages in
   /// flight are handled and deleted, and those whose events are not over are given back to the
-  /// queue. This takes the wait for messages (20 seconds) and the handling of the messages that it
-  /// returns. `done` gets kCancelled if the source is destroyed before.
+  /// queue. A call that waits for messages completes first (up to 20 seconds), and so does the
+  /// handling of the messages that it returns. `done` gets kCancelled if the source is destroyed
+  /// before.
   void Stop(Done<void> done);
 
   SqsStats stats() const;

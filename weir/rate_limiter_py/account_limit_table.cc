@@ -89,8 +89,9 @@ Status ResolveFailedCondition(const AccountKey& key, const std::optional<Item>& 
     found = *std::move(row);
   }
   if (found == wished) return {};
-  return Fail(Code::kAborted,
-              fmt::format("limit of {}: somebody else changed it; look again", Describe(key)));
+  return Fail(
+      Code::kAborted,
+      fmt::format("limit of {}: another process has changed it; read it again", Describe(key)));
 }
 
 AccountKey AccountKeyOf(const Item& item) {

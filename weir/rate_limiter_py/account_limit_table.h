@@ -12,9 +12,9 @@
 
 namespace weir::rate_limiter_py {
 
-/// Contract: store/account_limits.h. Get is strongly consistent. A put keeps attributes that others
-/// have added to the row. KeysOfService reads the service's index, which is eventually consistent;
-/// it returns kResourceExhausted for more than 100,000 rows.
+/// Contract: store/reservation/account_limits.h. Get is strongly consistent. A put keeps attributes
+/// that others have added to the row. KeysOfService reads the service's index, which is eventually
+/// consistent; it returns kResourceExhausted for more than 100,000 rows.
 ///
 /// Thread-safe. `table` has the layout of tables.h, and `service_index` is its index of services;
 /// the table must outlive this object and every call.

@@ -100,7 +100,7 @@ TEST_F(AccountLimitTableTest, L16WhatIsNoLimitIsToldByRowAndAttribute) {
   for (const Case& wrong :
        {Case{{{"limit", number("0.5")}}, "limit: 0.5; expected a whole number from"},
         Case{{{"limit", Of("NaN")}}, "limit: the text 'NaN'"},
-        Case{{{"windowSec", Of(5)}}, "limit: is not there; expected a whole number"},
+        Case{{{"windowSec", Of(5)}}, "limit: is missing; expected a whole number"},
         Case{{{"limit", Of(kMaxAccountTokens + 1)}}, "to 9000000000000"},
         Case{{{"limit", Of(1)}, {"windowSec", number("1.5")}}, "windowSec: 1.5"},
         Case{{{"limit", Of(1)}, {"windowSec", Of(-1)}},

@@ -9,7 +9,7 @@ namespace {
 
 std::string ShownAttribute(const dynamo::Item& item, std::string_view attribute) {
   const auto found = item.find(attribute);
-  if (found == item.end()) return "is not there";
+  if (found == item.end()) return "is missing";
   if (const auto* number = std::get_if<dynamo::Number>(&found->second.held)) return number->text;
   if (const auto* text = std::get_if<std::string>(&found->second.held)) {
     return fmt::format("the text {}", Quoted(*text));

@@ -27,7 +27,7 @@ struct Tables {
   dynamo::Table slots;
 };
 
-/// For each table, whether it was created or existed, and which features were turned on.
+/// For each table: whether it was created or existed, and which features were turned on.
 struct TablesMade {
   dynamo::TableCreated tokens;
   dynamo::TableCreated limits;

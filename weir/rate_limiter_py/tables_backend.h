@@ -21,8 +21,8 @@ struct TablesBackendOptions {
   SlotStoreOptions slots{};  ///< slots.seed is not used
 };
 
-/// Contract: store/reservation_backend.h. The tables must exist (make_tables.h); a call that needs
-/// a missing table returns kNotFound. `client` and `scheduler` must outlive the backend.
+/// Contract: store/reservation/reservation_backend.h. The tables must exist (make_tables.h); a call
+/// that needs a missing table returns kNotFound. `client` and `scheduler` must outlive the backend.
 class TablesBackend final : public ReservationBackend {
  public:
   TablesBackend(JsonClient& client, Scheduler& scheduler, TableNames names,

@@ -1,4 +1,4 @@
-// Wraps functions so that they are called only after a token was taken.
+// Wraps functions so that they are called only after tokens were taken.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ struct TokenSpec {
 template <std::size_t N>
 constexpr auto AccountArgument() {
   return [](const auto&... arguments) -> std::string_view {
-    static_assert(N < sizeof...(arguments), "the function has no argument in this place");
+    static_assert(N < sizeof...(arguments), "the function has no argument with this index");
     return std::get<N>(std::tie(arguments...));
   };
 }
@@ -62,9 +62,9 @@ class RateLimitedFunction {
         function_(std::move(function)),
         account_(std::move(account)) {}
 
-  /// Takes a token, blocking for at most `store_timeout`, and calls the function. Without a token
-  /// the function is not called, the arguments are not changed, and the error of TokenGuard::Take
-  /// is returned.
+  /// Takes the tokens, blocking for at most `store_timeout`, and calls the function. If they are
+  /// not taken, the function is not called, the arguments are not changed, and the error of
+  /// TokenGuard::Take is returned.
   template <class... Args>
     requires std::invocable<const Function&, Args...>
   auto operator()(Args&&... args) const ->

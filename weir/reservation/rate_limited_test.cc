@@ -42,7 +42,7 @@ TEST_F(RateLimitedTest, AGuardIsThereOrAnErrorThatSaysWhenToTryAgain) {
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_EQ(refused.error().retry_after, milliseconds(10'000));
   EXPECT_EQ(refused.error().message,
-            "emr for acme has 0 tokens, 2 were asked for; try again in 10000 ms");
+            "emr for acme has 0 tokens, 2 were requested; try again in 10000 ms");
 }
 
 TEST_F(RateLimitedTest, ABlockedAccountIsToldNoTime) {

@@ -81,7 +81,7 @@ class WEIR_API Reservation {
 
  private:
   Status CheckActive() const;
-  /// The end by destruction or assignment.
+  /// Ends this object on its destruction or assignment.
   void EndWithoutWaiting();
 
   std::shared_ptr<ReservedSlot> slot_;

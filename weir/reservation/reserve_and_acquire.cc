@@ -43,8 +43,8 @@ void GiveBack(Lease lease, Amounts amounts) {
 
 Error Expired(const AccountKey& key) {
   return {Code::kAborted,
-          fmt::format("{}: the slot expired while the request waited for tokens; ask again, or let "
-                      "a slot live for longer than tokens are waited for (reservation_ttl)",
+          fmt::format("{}: the slot expired while the request waited for tokens; try again, or set "
+                      "reservation_ttl to more than the longest wait for tokens",
                       Describe(key))};
 }
 

@@ -62,8 +62,8 @@ class SlotAndRate {
 /// an exception unwinds, as those of a Lease. Deadline and errors are those of Reserve and Acquire.
 void ReserveAndAcquire(SlotsAndRates limiters, const SlotAndRateRequest& request, Deadline deadline,
                        Done<SlotAndRate> done);
-/// Like the overload above, but blocks. REQUIRES: not called on the thread of a limiter's
-/// scheduler.
+/// Like the overload above, but blocks. Fails with kFailedPrecondition on a thread that runs
+/// callbacks (CallbackScope).
 [[nodiscard]] Result<SlotAndRate> ReserveAndAcquire(SlotsAndRates limiters,
                                                     const SlotAndRateRequest& request,
                                                     Deadline deadline);

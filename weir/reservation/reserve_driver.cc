@@ -1,5 +1,5 @@
-// The driver of the queue: a TurnPump starts the tries and ends that are due. The queue is used
-// under mutex_; calls are continued without it.
+// The driver of the queue: a TurnPump starts the tries that are due, and completes the calls whose
+// time is over. The queue is used under mutex_; calls are continued without the lock.
 #include <utility>
 #include <vector>
 

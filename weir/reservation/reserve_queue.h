@@ -80,7 +80,7 @@ class ReserveQueue {
   /// Reports that the store refused the request. Returns kWait, or kRefuse if the request does not
   /// wait or its time is over.
   Admission OnRefused(Id id, const ClaimRefusal& full, Instant now);
-  /// Reports that the store did not respond to a waiting request, or was too busy. Returns true if
+  /// Reports that a try of a waiting request failed with an error that may pass. Returns true if
   /// the request stays the first of its queue and asks again after a wait with jitter. Returns
   /// false if its time is over; it is then gone. REQUIRES: Add returned kWait for the request.
   bool Postpone(Id id, Instant now);
@@ -109,7 +109,7 @@ class ReserveQueue {
     std::optional<Id> asking;  ///< the first request, while it calls the store
     /// The time at which the first request asks; nullopt while it is asking.
     std::optional<Instant> retry_at;
-    std::optional<ClaimRefusal> last_refusal;  ///< the last refusal
+    std::optional<ClaimRefusal> last_refusal;
     Backoff backoff{kShortestWait, kLongestWait - kShortestWait};
   };
   /// One request that is asking or waiting.

@@ -56,8 +56,8 @@ struct ReserveCall {
 using ReserveCallPtr = std::unique_ptr<ReserveCall>;
 
 /// Also owned by the calls that may outlive the limiter: waiting requests and releases.
-/// Thread-safe. Tries and ends of waiting requests, except the ends by Close, begin on the
-/// scheduler's thread only, one after the other, so the callback of a request may release slots
+/// Thread-safe. The tries of waiting requests, and the ends of those whose time is over, begin on
+/// the scheduler's thread only, one after the other, so the callback of a request may release slots
 /// without nesting.
 class ReservationLimiter::State final : public std::enable_shared_from_this<State> {
  public:
@@ -100,7 +100,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void FindLimit(CallPtr call, void (State::*next)(CallPtr));
   /// Asks the store, queues the call, or refuses it, as the queue decides.
   void EnterQueueOrAsk(CallPtr call);
-  /// Passes a new call to the queue; takes the call if it waits.
+  /// Adds a call to the queue. If the call waits, moves it to calls_.
   ReserveQueue::Admission AddToQueue(CallPtr& call);
   /// Begins a try of a waiting call.
   void Try(CallPtr call);
@@ -147,7 +147,8 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void LeaveQueue(ReserveCall& call);
   /// Returns the time at which TakeTurns has work; used by the pump.
   std::optional<Instant> NextTurn() const;
-  /// Starts the tries and ends that are due; returns false if there were none.
+  /// Starts the tries that are due, and ends the calls whose time is over. Returns false if there
+  /// were none.
   bool TakeTurns();
   /// Removes a call from calls_ and returns it.
   CallPtr TakeCall(ReserveQueue::Id id) WEIR_REQUIRES(mutex_);

@@ -29,7 +29,7 @@
 
 namespace weir {
 
-/// Returns whether the error leaves open if the call has taken effect.
+/// Returns true if the call may have taken effect despite the error.
 inline bool IsInDoubt(const Error& error) {
   return StateAfter(Fail(error)) == Adjustment::State::kDoubt;
 }
@@ -81,8 +81,8 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
   void SetHeld(HeldSlot held);
   /// Releases the slot of a destroyed reservation, if its phase requires it.
   void GiveBackAbandoned();
-  /// A call of Bind or of a release has its result. The last one ends the wait of Drain for a
-  /// destroyed reservation: a result may have begun a release.
+  /// Counts the end of a call of Bind or of a release. After the last one, Drain no longer waits
+  /// for a destroyed reservation. (It waits because the result of such a call may begin a release.)
   void EndCall();
   void OnRenewResult(Result<HeldSlot> answer, Done<void> done);
   /// Enters kReleasing. Returns the completion of the release; `failed` is the phase after an

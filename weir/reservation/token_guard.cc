@@ -20,7 +20,7 @@ Error RefusalError(const TokenRequest& request, const TokenOutcome& outcome) {
     return {Code::kResourceExhausted, fmt::format("{} is blocked: its limit is 0 or less", who)};
   }
   return {Code::kResourceExhausted,
-          fmt::format("{} has {} tokens, {} were asked for; try again in {} ms", who,
+          fmt::format("{} has {} tokens, {} were requested; try again in {} ms", who,
                       outcome.available, request.count, outcome.retry_after->count()),
           outcome.retry_after};
 }

@@ -57,9 +57,9 @@ struct TokenOutcome {
 };
 
 struct TokenLimiterStats {
-  std::uint64_t takes = 0;  ///< calls to the store, by kind
-  std::uint64_t limit_reads = 0;
-  std::uint64_t remembered = 0;  ///< refused without a call to the store
+  std::uint64_t takes = 0;        ///< calls to the store that take tokens
+  std::uint64_t limit_reads = 0;  ///< calls to the store that read the limits table
+  std::uint64_t remembered = 0;   ///< requests that were refused by a cached refusal
 };
 
 /// Thread-safe. The Backend and the Scheduler must outlive it. It may be destroyed only when no

@@ -21,8 +21,8 @@ struct ArchiveObject {
   std::string body;  ///< gzip; equal for equal events
 };
 
-/// Returns true if the TTL service deleted an audit event. Events that clients delete, together
-/// with an entity or a namespace, are not archived.
+/// Returns true if the record shows that the TTL service deleted an audit event. Events that
+/// clients delete, together with an entity or a namespace, are not archived.
 bool IsExpiredEvent(const ChangeRecord& record);
 
 /// Returns the object of an event. Fields that the event does not have are null in the object.

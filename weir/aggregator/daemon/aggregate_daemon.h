@@ -30,7 +30,7 @@ struct DaemonParts {
   LeaseStore& shard_leases;
   Scheduler& scheduler;
   /// Receives the events of the aggregator and its lease, and "aggregator.record_skipped" (error:
-  /// stream_shard, sequence, records, message), "aggregator.requests_failing" (warning:
+  /// stream_shard, sequence, records, message, suppressed), "aggregator.requests_failing" (warning:
   /// stream_shard, message), "aggregator.lease_damaged" (error: stream_shard, message).
   Log& log;
   ArchiveStore* archive = nullptr;  ///< null: expired audit events are not archived
@@ -47,7 +47,8 @@ class AggregateDaemon {
  public:
   /// Begins. `ended` is called once, on the scheduler's thread, when no request is in flight: after
   /// Drain, or with the error that ended the reading. kFailedPrecondition: another aggregator holds
-  /// the lease, and LeaseOptions::takes_over is false. `seed` determines random pauses.
+  /// the lease, and LeaseOptions::takes_over is false. kAborted: another aggregator has taken over
+  /// the lease. `seed` determines random pauses.
   AggregateDaemon(const DaemonParts& parts, DaemonOptions options, std::uint64_t seed,
                   std::function<void(const Status&)> ended);
   ~AggregateDaemon();
@@ -58,7 +59,7 @@ class AggregateDaemon {
   /// leases. A batch that fails meanwhile is not retried: the shard's next reader processes it.
   /// `ended` gets kUnavailable if positions could not be stored (ConsumerStep::error).
   void Drain();
-  /// Ends when no request is in flight. Positions are not stored, so that records are read again;
+  /// Ends when no request is in flight. Positions are not stored, so records are read again;
   /// `ended` gets kCancelled.
   void Stop();
   AggregateStats stats() const;

@@ -20,7 +20,7 @@ constexpr const char kRecordsHelp[] =
     "Records of the stream: applied, or skipped because they cannot be counted.";
 constexpr const char kDivisions[] = "weir_aggregator_divisions_total";
 constexpr const char kDivisionsHelp[] =
-    "Divisions of busy buckets: asked for, or dropped of these because too many were in flight.";
+    "Divisions of busy buckets: requested (asked); dropped, because too many were in flight.";
 
 constexpr std::array kCounterRows = {
     CounterRow{kRecords, kRecordsHelp, "applied", &AggregateStats::records},
@@ -30,21 +30,22 @@ constexpr std::array kCounterRows = {
     CounterRow{"weir_aggregator_conflicts_total",
                "Updates of usage items that were planned again after another update.", nullptr,
                &AggregateStats::conflicts},
-    CounterRow{"weir_aggregator_failed_batches_total", "Batches that were tried again.", nullptr,
-               &AggregateStats::failed_batches},
+    CounterRow{"weir_aggregator_failed_batches_total", "Failed tries of batches and of gaps.",
+               nullptr, &AggregateStats::failed_batches},
     CounterRow{"weir_aggregator_gaps_total", "Spans of time that were stored as incomplete.",
                nullptr, &AggregateStats::gaps},
     CounterRow{"weir_aggregator_refills_total", "Refills of buckets.", nullptr,
                &AggregateStats::refills},
     CounterRow{kDivisions, kDivisionsHelp, "asked", &AggregateStats::divisions},
     CounterRow{kDivisions, kDivisionsHelp, "dropped", &AggregateStats::divisions_dropped},
-    CounterRow{"weir_aggregator_refused_items_total",
-               "Items that were neither refilled nor divided because of their features.", nullptr,
-               &AggregateStats::refused},
+    CounterRow{
+        "weir_aggregator_refused_items_total",
+        "Items that were neither refilled nor divided: damaged, or with unsupported features.",
+        nullptr, &AggregateStats::refused},
     CounterRow{"weir_aggregator_archived_total", "Audit events that were archived.", nullptr,
                &AggregateStats::archived},
     CounterRow{"weir_aggregator_request_failures_total",
-               "Series of requests to the stream, or of its leases, that failed.", nullptr,
+               "Series of failed requests to the stream or for its leases.", nullptr,
                &AggregateStats::request_failures},
 };
 
@@ -97,7 +98,7 @@ Status RegisterMetrics(Registry& registry, const AggregateDaemon& daemon, const 
       [&daemon] { return static_cast<double>(daemon.stats().shards); }));
   return registry.AddGauge(
       {.name = "weir_aggregator_damaged_leases",
-       .help = "Leases of shards that cannot be read, so that the shards are not read."},
+       .help = "Damaged leases of shards; these shards are not read."},
       [&daemon] { return static_cast<double>(daemon.stats().damaged_leases); });
 }
 

@@ -9,18 +9,18 @@
 namespace weir::dynamo {
 
 struct AggregateStats {
-  std::uint64_t records = 0;         ///< of the stream, those without usage included
+  std::uint64_t records = 0;         ///< applied records, those without usage included
   std::uint64_t skipped = 0;         ///< records that could not be counted; gaps cover them
   std::uint64_t updates = 0;         ///< of usage items
   std::uint64_t conflicts = 0;       ///< updates that were planned again
-  std::uint64_t failed_batches = 0;  ///< batches that were tried again
+  std::uint64_t failed_batches = 0;  ///< failed tries of batches and of gaps
   std::uint64_t gaps = 0;            ///< stored gaps: of trimmed and of skipped records
   std::uint64_t refills = 0;
   std::uint64_t divisions = 0;          ///< that were requested
   std::uint64_t divisions_dropped = 0;  ///< because too many were in flight
-  std::uint64_t refused = 0;            ///< items with features that Weir does not implement
+  std::uint64_t refused = 0;            ///< damaged items, and items with unsupported features
   std::uint64_t archived = 0;           ///< audit events
-  /// Series of failed requests to the stream or for its leases; throttles are no failures.
+  /// Series of failed requests to the stream or for its leases; throttled requests do not count.
   std::uint64_t request_failures = 0;
 
   // The state, at the time of the last event.

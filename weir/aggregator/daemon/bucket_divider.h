@@ -41,7 +41,7 @@ class BucketDivider {
   /// The objects of one namespace.
   struct Namespace;
   using NamespacePtr = std::shared_ptr<Namespace>;
-  /// Namespaces whose pauses between two divisions are observed.
+  /// The maximum number of namespaces whose pauses between two divisions are observed.
   static constexpr std::size_t kMaxNamespaces = 256;
 
   /// Returns an object that counts as a division in flight until it is destroyed.

@@ -21,7 +21,7 @@ RecordGap GapAt(const std::string& shard, std::string sequence, UnixMillis at, s
           .reason = std::move(reason)};
 }
 
-/// Returns false if a record of this time is not in the gap.
+/// Counts a record of this time in the gap. Returns false if the gap does not cover the time.
 bool Extend(RecordGap& gap, UnixMillis at) {
   if (WholeMinuteOf(at) != gap.gap.from) return false;
   ++gap.records;

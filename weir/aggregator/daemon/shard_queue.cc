@@ -116,14 +116,14 @@ void ShardQueue::Skip(Batch& batch, const Error& error) {
 
 void ShardQueue::ReportSkipped(const RecordGap& gap) {
   parts_.stats.skipped += gap.records;
-  std::optional<std::int64_t> suppressed = 0;
-  if (IsStored(gap.gap)) suppressed = repeated_.ShouldWrite(parts_.scheduler.clock().Now());
-  if (!suppressed) return;
+  std::optional<std::int64_t> suppressed_before = 0;
+  if (IsStored(gap.gap)) suppressed_before = repeated_.ShouldWrite(parts_.scheduler.clock().Now());
+  if (!suppressed_before) return;
   const LogField fields[] = {{"stream_shard", std::string_view(gap.gap.stream_shard)},
                              {"sequence", std::string_view(gap.gap.position)},
                              {"records", static_cast<std::int64_t>(gap.records)},
                              {"message", std::string_view(gap.reason)},
-                             {"suppressed", *suppressed}};
+                             {"suppressed", *suppressed_before}};
   parts_.log.Write(LogLevel::kError, "aggregator.record_skipped", fields);
 }
 

@@ -28,7 +28,10 @@ tl::unexpected<Error> Wrong(std::string_view name, std::string_view value, std::
 
 Result<std::string> ReadTable(const ReadVariable& environment) {
   std::string table = ValueOf(environment, "TABLE_NAME");
-  if (table.empty()) return Wrong("TABLE_NAME", table, "it names the table whose stream it reads");
+  if (table.empty()) {
+    return Wrong("TABLE_NAME", table,
+                 "set it to the name of the table whose stream the function reads");
+  }
   const Status valid = CheckTableName(table);
   if (!valid) return Wrong("TABLE_NAME", table, valid.error().message);
   return table;
@@ -58,7 +61,7 @@ Result<std::optional<std::string>> ReadArchive(const ReadVariable& environment) 
   const std::string bucket = ValueOf(environment, "ARCHIVE_BUCKET_NAME");
   if (bucket.empty()) {
     return Wrong("ARCHIVE_BUCKET_NAME", bucket,
-                 "it names the bucket for expired audit events; or set ENABLE_ARCHIVAL to false");
+                 "set it to the bucket for expired audit events, or set ENABLE_ARCHIVAL to false");
   }
   const Status valid = CheckS3Bucket(bucket);
   if (!valid) return Wrong("ARCHIVE_BUCKET_NAME", bucket, valid.error().message);

@@ -48,7 +48,7 @@ TEST(FunctionSettings, AnErrorHasTheNameTheValueAndWhatWouldBeRight) {
     std::map<std::string, std::string> changed;
     const char* message;
   } cases[] = {
-      {{{"TABLE_NAME", ""}}, "TABLE_NAME is not set; it names the table"},
+      {{{"TABLE_NAME", ""}}, "TABLE_NAME is not set; set it to the name of the table"},
       {{{"TABLE_NAME", "a/b"}}, "TABLE_NAME='a/b': "},
       {{{"SNAPSHOT_WINDOWS", "hourly,weekly"}},
        "SNAPSHOT_WINDOWS='hourly,weekly': unknown window 'weekly'; expected hourly, daily or "
@@ -57,7 +57,7 @@ TEST(FunctionSettings, AnErrorHasTheNameTheValueAndWhatWouldBeRight) {
        "SNAPSHOT_TTL_DAYS='0': expected a number of days from 1 to 36500"},
       {{{"SNAPSHOT_TTL_DAYS", "3 weeks"}}, "SNAPSHOT_TTL_DAYS='3 weeks': expected"},
       {{{"ENABLE_ARCHIVAL", "yes"}}, "ENABLE_ARCHIVAL='yes': expected true or false"},
-      {{{"ENABLE_ARCHIVAL", "true"}}, "ARCHIVE_BUCKET_NAME is not set; it names the bucket"},
+      {{{"ENABLE_ARCHIVAL", "true"}}, "ARCHIVE_BUCKET_NAME is not set; set it to the bucket"},
       {{{"ENABLE_ARCHIVAL", "true"}, {"ARCHIVE_BUCKET_NAME", "A"}}, "ARCHIVE_BUCKET_NAME='A': "},
   };
   for (const auto& one : cases) {

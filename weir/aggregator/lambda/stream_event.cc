@@ -63,9 +63,9 @@ Status CheckSource(std::string_view event, std::string_view table) {
   });
   if (other.empty()) return {};
   return Fail(Code::kFailedPrecondition,
-              fmt::format("the function counts table {}, and a record is from {}: the event source "
-                          "mapping must read the stream of that table",
-                          table, other));
+              fmt::format("the function counts table {}, but a record is from {}: the event source "
+                          "mapping must read the stream of table {}",
+                          table, other, table));
 }
 
 std::string SequenceNumberIn(std::string_view event, std::size_t index) {

@@ -27,8 +27,8 @@ struct StreamEvent {
 [[nodiscard]] Result<StreamEvent> ReadStreamEvent(std::string_view event);
 
 /// Returns kFailedPrecondition, with both names, if a record names the stream of another table:
-/// that table's usage must not be counted here, nor its sequence numbers. Records that name no
-/// stream are accepted.
+/// that table's usage must not be counted here, and its sequence numbers must not become
+/// watermarks. Records that name no stream are accepted.
 [[nodiscard]] Status CheckSource(std::string_view event, std::string_view table);
 
 /// Returns the sequence number of the record at `index` as the event has it, with its leading

@@ -48,7 +48,7 @@ class StreamFunction::State : public std::enable_shared_from_this<State> {
     /// to hold the lease.
     std::optional<ClockReading> known_at{};
     ClockReading changed_at{};  ///< time of the lease's last event; requests are sent at events
-    int busy = 2;               ///< after EndSession: of lease and batches, those not idle yet
+    int busy = 2;  ///< after EndSession: how many of `lease` and `batches` are not idle yet
   };
   struct Pending {
     StreamInvocation invocation;

@@ -56,8 +56,8 @@ class StreamFunction {
   /// CheckSource) or kDeadlineExceeded (the lease was not acquired in time). REQUIRES: no
   /// invocation is in progress.
   void Handle(StreamInvocation invocation, Done<std::string> done);
-  /// `idle` runs on the scheduler's thread when no request is in flight; it never fails. No other
-  /// call follows. REQUIRES: no invocation is in progress.
+  /// `idle` runs on the scheduler's thread, without an error, when no request is in flight. No
+  /// other call may follow. REQUIRES: no invocation is in progress.
   void Stop(Done<void> idle);
 
  private:

@@ -16,8 +16,8 @@ inline ClockReading ReadClocks(const Clock& clock) {
   return {.at = clock.Now(), .wall = clock.WallNow()};
 }
 
-/// Returns the longer time between two readings by either clock: a virtual machine that is paused
-/// may not count that time, and the wall clock may be set back.
+/// Returns the time between two readings, by the clock that shows the longer one: the monotonic
+/// clock may stop while a virtual machine is paused, and the wall clock may be set back.
 inline nanoseconds LongestBetween(const ClockReading& from, const ClockReading& to) {
   return std::max(to.at - from.at, nanoseconds(to.wall - from.wall));
 }

@@ -58,7 +58,7 @@ class AggregatorLease {
   Request Start(Instant now);
   Request OnRead(Result<std::optional<Item>> item, Instant now);
   Request OnWrite(tl::expected<WriteAnswer, WriteFailure> outcome, Instant now);
-  /// Is to be called at wake().
+  /// Must be called at wake().
   Request OnTime(Instant now);
   /// Ends the use of the lease without a write: other processes of the same owner may hold the
   /// lease, and otherwise it runs out. No request follows.
@@ -66,8 +66,8 @@ class AggregatorLease {
 
   /// Returns true if this owner holds the lease at `now`, so that no other owner does.
   bool IsHeldAt(Instant now) const { return now < held_until_; }
-  /// Returns until when the lease is valid by its last renewal; the beginning of time if it was not
-  /// acquired, is lost, or Stop was called.
+  /// Returns the time until which the lease is valid by its last renewal; the beginning of time if
+  /// it was not acquired, is lost, or Stop was called.
   Instant held_until() const { return held_until_; }
   /// Returns the latest time for the result of a request that is made now.
   Instant RequestDeadline(Instant now) const { return now + options_.lifetime / 3; }

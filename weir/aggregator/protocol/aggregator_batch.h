@@ -23,7 +23,7 @@ struct AggregatorOptions {
   std::vector<UsageWindow> windows{UsageWindow::kHourly, UsageWindow::kDaily};
   std::int64_t retention_days = 90;  ///< after the end of a window
   std::size_t max_in_flight = 16;    ///< requests of one batch
-  int max_tries = 30;                ///< requests for one update
+  int max_tries = 30;                ///< requests for one update, archive object or gap
   nanoseconds first_pause{50'000'000};
   nanoseconds longest_pause{2'000'000'000};
   bool refills = true;   ///< for clients of zae-limiter
@@ -51,11 +51,11 @@ struct BatchCounts {
   std::size_t updates = 0;    ///< of usage items, by this batch
   std::size_t counted = 0;    ///< usage items that had counted all of their changes before
   std::size_t conflicts = 0;  ///< updates whose condition failed
-  std::size_t retries = 0;    ///< requests that were repeated after a failure
+  std::size_t retries = 0;    ///< requests after a failed condition or another failure
   std::size_t refills = 0;
   std::size_t lost_refills = 0;  ///< lost to another write, or failed
   std::size_t divisions = 0;     ///< that were requested
-  std::size_t refused = 0;       ///< items that were left as they are, because of their features
+  std::size_t refused = 0;       ///< items left as they are: damaged, or unsupported features
   std::size_t archived = 0;      ///< audit events
 };
 

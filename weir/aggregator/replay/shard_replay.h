@@ -21,8 +21,10 @@ struct ReplayOptions {
 };
 
 /// Applies the records of the range again, and changes no stored position. Each change counts once
-/// (docs/design/aggregator.md): a replay repairs usage items that were deleted, and changes nothing
-/// else. Thread-safe. It may be destroyed once `ended` was called.
+/// (docs/design/aggregator.md): a replay repairs usage items that were deleted or put back from a
+/// backup, and changes no others. It archives expired audit events again, as equal objects, and
+/// stores the gaps of records that cannot be counted. Thread-safe. It may be destroyed once `ended`
+/// was called.
 class ShardReplay {
  public:
   /// Begins. `ended` is called once, on the scheduler's thread, when no request is in flight:

@@ -28,7 +28,7 @@ class ChangeStream {
   const std::map<std::string, Shard>& shards() const { return shards_; }
 
  private:
-  // Returns the open shard of an item. The name of a shard is the way to it.
+  // Returns the open shard of an item. The name of a shard is the path of splits to it.
   Shard& ShardOf(const Item& keys);
 
   const sim::DynamoTable& table_;

@@ -39,7 +39,8 @@ inline constexpr std::int64_t kMaxMillitokens = 100'000'000'000'000'000;
 /// Returns the change; nothing for a record that is not of a bucket's item, or of its removal.
 /// kDataLoss, with the reason, if the record cannot be counted: no valid sequence number or time,
 /// a shard that no bucket has (kMaxShards bounds the watermarks of a usage item), an image that is
-/// missing, a counter that is no whole number. The record must outlive the result.
+/// missing, a counter that is no whole number or changed by more than kMaxMillitokens. The record
+/// must outlive the result.
 ///
 /// The delta of a limit is the change of its counter `tc`. A counter that the old image does not
 /// have counts from 0, and so does a counter that a client replaced when it gave the limit its

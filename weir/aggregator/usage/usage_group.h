@@ -27,9 +27,9 @@ struct UsageGroup {
   std::size_t first_record = 0;                 ///< the first one counted: an index in the batch
 };
 
-/// Returns one group for each entity, resource and window, in the order of their first changes. For
-/// each kind of window, a change is in the group whose window contains its time. Changes of no
-/// limit are in no group. The changes must outlive the groups.
+/// Returns one group for each namespace, entity, resource and window, in the order of their first
+/// changes. For each kind of window, a change is in the group whose window contains its time. A
+/// change without deltas is in no group. The changes must outlive the groups.
 std::vector<UsageGroup> GroupUsage(std::span<const BucketChange> changes,
                                    std::span<const UsageWindow> windows);
 

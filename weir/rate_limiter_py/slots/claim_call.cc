@@ -151,7 +151,7 @@ ClaimCall::Step ClaimCall::PlanClaim(Roster seen, UnixMillis now) {
 ClaimCall::Step ClaimCall::ReplaceRoster(const Roster& after) const {
   return Transaction([slot = slot_, seen = seen_, after](UnixMillis now) {
     Roster with_slot = after;
-    with_slot.Take(SecondOf(slot), now);
+    with_slot.AddSlot(SecondOf(slot), now);
     return Writes{ReplaceWrite(slot.key, seen, with_slot), PutWrite(slot)};
   });
 }

@@ -78,7 +78,7 @@ void Roster::DropExpired(std::int64_t second) {
   expiring.erase(expiring.begin(), end);
 }
 
-void Roster::Take(std::int64_t second, UnixMillis now) {
+void Roster::AddSlot(std::int64_t second, UnixMillis now) {
   ++held;
   ++expiring[second];
   written = now;
@@ -87,7 +87,7 @@ void Roster::Take(std::int64_t second, UnixMillis now) {
 void Roster::Move(std::int64_t from, std::int64_t to, UnixMillis now) {
   --held;
   --expiring[from];
-  Take(to, now);
+  AddSlot(to, now);
 }
 
 void Roster::Recount(std::map<std::int64_t, std::int64_t> found, UnixMillis now) {

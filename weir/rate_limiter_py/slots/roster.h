@@ -1,5 +1,6 @@
-// The roster of a key: an item next to the key's slots. It counts the slots that our clients hold,
-// by the time at which they expire. Every transaction on a counted slot changes the roster too.
+// The roster of a key: an item next to the key's slots. It counts the slots that Weir's clients
+// hold, by the time at which they expire. Every transaction on a counted slot changes the roster
+// too.
 //
 // Attributes: w_held; w_v; w_e<second>, one for each second at which slots expire; w_gone; w_at;
 // w_counted; w_sweep (see the members of Roster). A roster has neither resourceId nor
@@ -27,14 +28,14 @@ struct Roster {
   std::int64_t dropped_until = 0;
   UnixMillis written;      ///< the time at which a slot was last claimed or its expiry last moved
   UnixMillis counted;      ///< the time at which the roster was last compared with the slots' items
-  std::int64_t sweep = 0;  ///< the version at which a sweep is due, at least kSweepEvery
+  std::int64_t sweep = 0;  ///< the version at which a sweep is due, if it is over kSweepEvery
 
   /// Returns whether the roster counts a slot that expires at `second`.
   bool Counts(std::int64_t second) const;
   /// Drops the slots that expire at `second` or earlier from the count.
   void DropExpired(std::int64_t second);
   /// Counts a slot that expires at `second`.
-  void Take(std::int64_t second, UnixMillis now);
+  void AddSlot(std::int64_t second, UnixMillis now);
   /// Moves a slot from one second to another. REQUIRES: Counts(from).
   void Move(std::int64_t from, std::int64_t to, UnixMillis now);
   /// Replaces the counts by those of the slots that were found, by the second at which they expire.

@@ -40,7 +40,7 @@ struct Both {
     const bool fits = model.held < taking.room && Accepts(taking.second);
     RC_ASSERT(Apply(TakeWrite(kEmr, taking)) == fits);
     if (!fits) return;
-    model.Take(taking.second, taking.now);
+    model.AddSlot(taking.second, taking.now);
     ++model.version;
   }
   void Move(const MoveArgs& moving) {
@@ -118,10 +118,10 @@ TEST(Roster, IsSweptBeforeItGrows) {
 
 TEST(Roster, WhatIsGivenAwayIsGoneForGood) {
   Roster roster;
-  roster.Take(kSecond, kNewYear);
-  roster.Take(kSecond + 1, kNewYear);
-  roster.Take(kSecond + 1, kNewYear);
-  roster.Take(kSecond + 5, kNewYear);
+  roster.AddSlot(kSecond, kNewYear);
+  roster.AddSlot(kSecond + 1, kNewYear);
+  roster.AddSlot(kSecond + 1, kNewYear);
+  roster.AddSlot(kSecond + 5, kNewYear);
   roster.DropExpired(kSecond + 3);
   EXPECT_EQ(roster.held, 1);
   EXPECT_EQ(roster.dropped_until, kSecond + 1) << "no later than the last slot that is gone";

@@ -67,10 +67,9 @@ ReleaseCall::Step ReleaseCall::PlanStep(const std::optional<dynamo::Item>& item)
   // An expired slot of rate-limiter-py's clients: DynamoDB deletes it.
   if (!IsHeld()) return false;
   if (allows_bound || !slot_.bound()) return SendWrite();
-  return Fail(
-      Code::kAborted,
-      fmt::format("slot {}: it was bound to {} meanwhile; release it again if that is to go",
-                  Quoted(slot_.id), Quoted(slot_.resource_id)));
+  return Fail(Code::kAborted, fmt::format("slot {}: it was bound to {} in the meantime; to release "
+                                          "it nevertheless, repeat the release",
+                                          Quoted(slot_.id), Quoted(slot_.resource_id)));
 }
 
 ReleaseCall::Step ReleaseCall::SendWrite() const {
@@ -120,7 +119,7 @@ UpdateSlotCall::Step UpdateSlotCall::PlanStep(const std::optional<dynamo::Item>&
   moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, 0));
   // An expiry is never moved to an earlier time.
   if (!binds_ && moved_.expires <= seen_.expires) return seen_;
-  return SendWithoutRoster();
+  return SendMove();
 }
 
 // `make(now)` returns the write of the roster; `now` is the time at which the transaction is sent.
@@ -136,7 +135,7 @@ UpdateSlotCall::Step UpdateSlotCall::SendWrite(MakeRoster make) const {
   });
 }
 
-UpdateSlotCall::Step UpdateSlotCall::SendWithoutRoster() const {
+UpdateSlotCall::Step UpdateSlotCall::SendMove() const {
   return SendWrite([seen = seen_, to = SecondOf(moved_)](UnixMillis now) {
     return MoveWrite(seen.key, {SecondOf(seen), to, now});
   });
@@ -174,7 +173,7 @@ UpdateSlotCall::Step UpdateSlotCall::OnRoster(const std::optional<dynamo::Item>&
   // A slot must not move to a second that was dropped.
   if (to <= roster->dropped_until)
     moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, roster->dropped_until));
-  if (roster->Counts(from) && !roster->IsSweepDue()) return SendWithoutRoster();
+  if (roster->Counts(from) && !roster->IsSweepDue()) return SendMove();
   return SendWrite([key = seen_.key, seen = *roster, from, to = SecondOf(moved_)](UnixMillis now) {
     Roster after = seen;
     // If the second `from` is neither dropped nor counted, the roster was lost: the slot is counted
@@ -182,7 +181,7 @@ UpdateSlotCall::Step UpdateSlotCall::OnRoster(const std::optional<dynamo::Item>&
     if (after.Counts(from)) {
       after.Move(from, to, now);
     } else {
-      after.Take(to, now);
+      after.AddSlot(to, now);
     }
     return ReplaceWrite(key, seen, after);
   });

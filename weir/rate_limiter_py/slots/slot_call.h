@@ -5,9 +5,9 @@
 //                        |         +--(the roster does not count the slot)--> write without roster
 //                        +---------+--(the slot has changed)
 //
-//   Bind,     Begin --> PlanStep --> SendWithoutRoster --(written)--> moved
+//   Bind,     Begin --> PlanStep --> SendMove --(written)--> moved
 //   Renew:               ^         |
-//                        |         +--(the roster refuses)--> OnRoster --> SendWithoutRoster, or
+//                        |         +--(the roster refuses)--> OnRoster --> SendMove, or
 //                        |         |                                   SendWrite, with a new roster
 //                        |         +--(the resource has ended)--> ReleaseCall --> OnEnded
 //                        +---------+--(the slot has changed)
@@ -95,10 +95,11 @@ class UpdateSlotCall {
   Step PlanStep(const std::optional<dynamo::Item>& item);
   /// Continues after the roster has refused the transaction.
   Step OnRoster(const std::optional<dynamo::Item>& item);
+  /// Sends the slot's item and, for a slot of ours, the write of the roster that `make` returns.
   template <class MakeRoster>
   Step SendWrite(MakeRoster make) const;
-  /// Sends the move without having read the roster.
-  Step SendWithoutRoster() const;
+  /// Moves the slot's expiry in its item and in the roster. Does not need the roster's contents.
+  Step SendMove() const;
   /// Carries out a step of the release of a slot whose resource has ended.
   Step OnEnded(ReleaseCall::Step step) const;
   tl::unexpected<Error> NotHeld() const;

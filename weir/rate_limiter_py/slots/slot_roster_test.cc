@@ -169,7 +169,7 @@ TEST_F(SlotStoreTest, CostsAsMuchWithTenThousandHeld) {
                         .claimed = now_,
                         .expires = now_ + seconds(3600 + 16 * static_cast<int>(i % 60))};
     table_.sim.Put(SlotItem(slot));
-    full.Take(SecondOf(slot), now_);
+    full.AddSlot(SecondOf(slot), now_);
   }
   table_.sim.Put(ReplaceWrite(kEmr, {}, full).item);
   EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(Claim(10'001).value().slot); }), 2U);

@@ -59,8 +59,8 @@ inline bool IsRefusedBy(const dynamo::WriteFailure& failure, std::size_t action)
   return failure.ReasonOf(action) == "ConditionalCheckFailed";
 }
 
-/// The number of times that a call starts again because others changed the items that it read.
-/// After that, the call fails with kUnavailable.
+/// The maximum number of times that a call starts again because others changed the items that it
+/// read. After that, the call fails with kUnavailable.
 inline constexpr int kMaxRounds = 10;
 
 }  // namespace weir::rate_limiter_py

@@ -13,10 +13,10 @@
 
 namespace weir::rate_limiter_py {
 
-/// Contract: store/reservation_store.h, among our clients. rate-limiter-py's clients count and put
-/// in two steps, so they may exceed the limit among themselves and next to ours. Their slots may be
-/// bound, renewed and released here by their ids. Expiries are rounded up, by at most a 32nd of the
-/// time to live, or by at most a second if that is more.
+/// Contract: store/reservation/reservation_store.h, among Weir's clients. rate-limiter-py's clients
+/// count and put in two steps, so they may exceed the limit among themselves and next to ours.
+/// Their slots may be bound, renewed and released here by their ids. Expiries are rounded up, by at
+/// most a 32nd of the time to live, or by at most a second if that is more.
 ///
 /// Errors: kInvalidArgument for invalid arguments; kDataLoss, with the row, for rows that no client
 /// writes; kUnavailable if others change the same slots all the time.

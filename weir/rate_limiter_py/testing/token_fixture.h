@@ -64,8 +64,8 @@ class PyClient {
   AccountLimit limit_;
 };
 
-/// A slow and obvious bucket with exact fractions. Used tokens stay used under another limit, under
-/// which the bucket refills from the first request on.
+/// A slow and obvious bucket with exact fractions. If a request has another limit, used tokens stay
+/// used, and the bucket refills under the new limit from this request on.
 class TokenModel {
  public:
   explicit TokenModel(const AccountLimit& limit);

@@ -24,14 +24,15 @@ struct TokenTableOptions {
   std::uint64_t seed = 0;  ///< the seed of the ids of takes; must differ between processes
 };
 
-/// Contract: store/token_store.h. A take costs one write, a refusal mostly none (token_take.h).
-/// Returns kAborted after twenty conflicts with other writers; then nothing was taken.
+/// Contract: store/reservation/token_store.h. A take costs one write, a refusal mostly none
+/// (token_take.h). Returns kAborted after twenty conflicts with other writers; then nothing was
+/// taken.
 ///
 /// The time is the caller's. A bucket's time never moves backwards: a caller whose clock is behind
 /// gets the available tokens, and no refill until its clock has passed the bucket's time. So in [s,
 /// t] at most limit + rate * (t - s + d) are admitted, where d is the largest difference of two
 /// clocks. Clients on hosts whose local time is not UTC write a time that is wrong by the offset;
-/// this offset counts into d.
+/// this offset is a part of d.
 ///
 /// Thread-safe. `table` has the layout of tables.h and must outlive this object and every call.
 class TokenTable final : public TokenStore {
