@@ -344,9 +344,9 @@ class Run {
     for (const auto& asked : probe_.acquires) {
       if (asked.admitted) takes[asked.order] = &asked;
     }
-    std::set<AdjustId> tokens;
+    std::set<AdjustId> ids;
     for (const auto& adjusted : probe_.adjusts) {
-      if (tokens.insert(adjusted.token).second) adjusts[adjusted.order] = &adjusted;
+      if (ids.insert(adjusted.id).second) adjusts[adjusted.order] = &adjusted;
     }
     AdmissionOracle oracle;
     auto take = takes.begin();

@@ -87,11 +87,7 @@ Allowances::EntryPtr Allowances::FindOrMake(Entries& entries, const std::vector<
   const auto found = entries.by_own.find(own);
   if (found != entries.by_own.end()) {
     if (found->second->NeedOf(charges)) return found->second;
-    const EntryPtr old = std::move(found->second);
-    entries.by_own.erase(found);
-    --size_;
-    old->gone = true;
-    RecordReturns(old, old->allowance.Drop(now), actions);
+    Remove(entries, EntryPtr(found->second), now, actions);
   }
   if (size_ >= max_) return nullptr;
   ++size_;
@@ -99,6 +95,14 @@ Allowances::EntryPtr Allowances::FindOrMake(Entries& entries, const std::vector<
   actions.made->resolved_at = charges.front().resolved_at;
   entries.by_own.emplace(own, actions.made);
   return actions.made;
+}
+
+void Allowances::Remove(Entries& entries, const EntryPtr& entry, Instant now,
+                        PendingActions& actions) {
+  entries.by_own.erase(entry->own);
+  --size_;
+  entry->gone = true;
+  RecordReturns(entry, entry->allowance.Drop(now), actions);
 }
 
 // Two kinds of calls are decided here only if their tokens are held: a call that may wait for

@@ -93,6 +93,8 @@ class Allowances {
   /// entries already, or after Close.
   EntryPtr FindOrMake(Entries& entries, const std::vector<Charge>& charges, Instant now,
                       PendingActions& actions);
+  /// Removes the entry and returns its tokens. REQUIRES: !entry->gone.
+  void Remove(Entries& entries, const EntryPtr& entry, Instant now, PendingActions& actions);
   /// Returns whether the entry may decide the call, and records its demand if so.
   static bool MayDecide(AllowanceEntry& entry, const PendingAcquire& call,
                         const AllowanceRequest& request);
@@ -104,7 +106,8 @@ class Allowances {
                         const AllowanceRequest& request, const Allowance::Step& step);
   /// Decides the calls that waited for a debit, now that it has its result.
   void DecideWaiting(const EntryPtr& entry, Instant now, PendingActions& actions);
-  /// Hands the calls that waited for an outdated debit to Host::RenewCall.
+  /// Hands the calls that waited for an outdated debit to Host::RenewCall, or to the store if the
+  /// request gives the limits: these are never outdated.
   void RenewWaiting(const Debit& debit, PendingActions& actions);
   /// Makes the debit that Allowance::Ask requested.
   static Debit BeginDebit(const EntryPtr& entry, Deadline deadline, Instant now);

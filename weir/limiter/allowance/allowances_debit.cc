@@ -34,12 +34,15 @@ void Allowances::SendDebit(Debit debit) {
                                const auto& answer) { OnDebitResult(debit, answer); }));
 }
 
-// An outdated result counts as a failure: nothing was taken, and no request is decided by it.
+// An outdated result counts as a failure: nothing was taken, and no request is decided by it. The
+// entry is removed. Otherwise requests that give the same limits would keep it, and all of its
+// debits would be outdated, until a request with the configured limits replaces it.
 void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answer) {
   const EntryPtr& entry = debit.entry;
   PendingActions actions;
   {
-    const MutexLock lock(StripeOf(*entry->own).mutex);
+    Stripe& stripe = StripeOf(*entry->own);
+    const MutexLock lock(stripe.mutex);
     const Instant now = scheduler_.clock().Now();
     Allowance& allowance = entry->allowance;
     const bool outdated = answer && answer->outdated;
@@ -60,7 +63,11 @@ void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answe
         allowance.OnRefused(entry->AvailableOf(debit.charges, *answer), debit.sent + wait, now);
       }
     }
-    if (entry->gone) RecordReturns(entry, allowance.Drop(now), actions);
+    if (entry->gone) {
+      RecordReturns(entry, allowance.Drop(now), actions);
+    } else if (outdated) {
+      Remove(stripe.entries, entry, now, actions);
+    }
     if (outdated) RenewWaiting(debit, actions);
     DecideWaiting(entry, now, actions);
   }
@@ -74,8 +81,12 @@ void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answe
 }
 
 void Allowances::RenewWaiting(const Debit& debit, PendingActions& actions) {
-  actions.outdated = std::exchange(debit.entry->waiting, {});
-  waiting_ -= actions.outdated.size();
+  std::vector<CallPtr> waiting = std::exchange(debit.entry->waiting, {});
+  waiting_ -= waiting.size();
+  for (CallPtr& call : waiting) {
+    const bool is_given = call->charges.front().target->source == LimitSource::kOverride;
+    (is_given ? actions.for_store : actions.outdated).push_back(std::move(call));
+  }
   if (actions.outdated.empty()) actions.renewal = {debit.entry->targets, debit.deadline};
 }
 

@@ -169,6 +169,26 @@ TEST_F(RenewalAllowancesTest, GivenLimitsDoNotMakeThoseOfTheStoreCurrent) {
   EXPECT_EQ(repairs_, 0);
 }
 
+// Fails if: requests that give the limits that were configured are refused after another process
+// has configured others: no renewal can change the limits of these requests.
+TEST_F(RenewalAllowancesTest, RequestsThatGiveTheOldLimitsAreDecidedUnderThem) {
+  store_.judge = [this](std::span<const Charge> charges) -> std::optional<Decision> {
+    if (charges.front().target->source == LimitSource::kOverride) return std::nullopt;
+    return Judge(charges);
+  };
+  Configure(2000);
+  int admitted = 0;
+  for (int i = 0; i < 1000; ++i) {
+    AcquireRequest request{.entity = "acme", .resource = "r", .amounts = {{"rps", 1}}};
+    request.limits = std::vector<Limit>{Rps(1000)};
+    limiter_->Acquire(std::move(request), Deadline::Never(),
+                      [&](const Result<Outcome>& got) { admitted += got && got->admitted(); });
+    scheduler_.Advance(milliseconds(10));
+  }
+  EXPECT_EQ(admitted, 1000);
+  EXPECT_EQ(outdated_, 1) << "of the entry that configured requests had made";
+}
+
 TEST_F(RenewalAllowancesTest, D6AllWhoWaitForADebitAreAnsweredThoughLimitsChangeAllTheTime) {
   scheduler_.Advance(milliseconds(5000));
   store_.judge = [](auto) { return Decision{.limits = {}, .outdated = true}; };
