@@ -4,9 +4,8 @@
 // Operations: GetItem, BatchGetItem, Query, PutItem, UpdateItem, DeleteItem, BatchWriteItem,
 // TransactWriteItems, TransactGetItems, CreateTable, DescribeTable, DeleteTable, and Update and
 // Describe of TimeToLive and ContinuousBackups; of DynamoDB Streams: DescribeStream,
-// GetShardIterator, GetRecords. A request with a field that is not simulated is
-// refused with an error that names the field. Sets of binaries and keys of type B are not
-// simulated.
+// GetShardIterator, GetRecords. A request with a field that is not simulated is refused with an
+// error that names the field. Sets of binaries and keys of type B are not simulated.
 #pragma once
 
 #include <cstdint>
