@@ -133,7 +133,7 @@ bool Measure(const std::set<std::string>& names, Collector& collector) {
   return true;
 }
 
-std::string Told(double value) { return fmt::format("{:.{}f}", value, value < 1000 ? 2 : 0); }
+std::string Formatted(double value) { return fmt::format("{:.{}f}", value, value < 1000 ? 2 : 0); }
 
 void Print(const Collector& collector) {
   fmt::print("{:<24} {:>14} {:<4} {:<24} {:>14} {:>7}\n", "name", "value", "unit", "reference",
@@ -141,8 +141,8 @@ void Print(const Collector& collector) {
   for (const std::string& name : collector.names()) {
     const Figure& figure = collector.figure(name);
     const std::optional<double> reference = collector.ReferenceOf(figure);
-    fmt::print("{:<24} {:>14} {:<4} {:<24} {:>14} {:>7}\n", name, Told(figure.Median()),
-               figure.unit, figure.reference, reference ? Told(*reference) : "",
+    fmt::print("{:<24} {:>14} {:<4} {:<24} {:>14} {:>7}\n", name, Formatted(figure.Median()),
+               figure.unit, figure.reference, reference ? Formatted(*reference) : "",
                reference ? fmt::format("{:.2f}", figure.Median() / *reference) : "");
   }
 }

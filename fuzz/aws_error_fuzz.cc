@@ -1,6 +1,6 @@
 // ErrorCode, ErrorText and ClassifyResponse on responses with any body: a code is short and plain,
-// a message is one line, only a success is classified as one, and a code that was read reads the
-// same again.
+// a message is one line, only a response with status 200 is a success, and a code that was read
+// reads the same again.
 #include <string>
 
 #include "fuzz/require.h"

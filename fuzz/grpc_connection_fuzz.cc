@@ -1,6 +1,6 @@
 // Bytes of a client on a connection that serves gRPC, in pieces and at several times: whatever they
-// are, output, streams and calls in flight stay within their bounds, each response that is sent
-// belongs to a request, and the connection can be destroyed at any time.
+// are, the output of a turn and the calls in flight stay within their bounds, and the connection
+// can be destroyed at any time.
 #include <algorithm>
 #include <string>
 #include <string_view>

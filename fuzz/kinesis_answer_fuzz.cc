@@ -1,5 +1,5 @@
-// Responses of Kinesis with any body, in both formats: an error names the problem and its location,
-// and a result could have been sent.
+// Responses of Kinesis with any body, in both formats: an error has a message, and each entry of a
+// result is stored or failed.
 #include <string_view>
 
 #include "fuzz/require.h"

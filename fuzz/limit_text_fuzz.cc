@@ -1,6 +1,6 @@
 // ParseLimit, ParseLimits and ParseTokens: a result is valid and reads back the same from its
-// formatted text, which is not longer. A list is valid exactly if its parts are. Numbers agree with
-// a rewriting of the text without arithmetic.
+// formatted text, which is at most 6 bytes longer. A list is valid exactly if its parts are.
+// Numbers agree with a rewriting of the text without arithmetic.
 #include <algorithm>
 #include <set>
 #include <string>

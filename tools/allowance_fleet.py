@@ -4,11 +4,11 @@
 usage: allowance_fleet.py WEIR [--store URL] [--processes N] [--demand PER_SECOND] [--seconds S]
                           [--limit SPEC] [--kill]
 
-Each process is a `weir load` on one bucket. Prints what they report together, and whether on every
-interval [s, t] what was admitted is at most capacity + rate * (t - s): exactly, from the lines
-that each wrote after each admitted request. --kill: one gets SIGKILL half-way, and what it wrote counts.
-The exit code is 1 where the bound does not hold. Without --store: a table that is made for it, at
-the DynamoDB that the environment names (tests/engines/run.py starts one).
+Each process is a `weir load` on one bucket. Prints the sums of their reports, and whether the admitted
+tokens of every interval [s, t] are at most capacity + rate * (t - s). This check is exact: each process
+writes a line after each admitted request. --kill: one process gets SIGKILL half-way; its lines count.
+The exit code is 1 if the bound does not hold. Without --store, the tool creates a table at the DynamoDB
+that the environment names (tests/engines/run.py starts one).
 """
 
 import argparse
@@ -35,7 +35,7 @@ def numbers_of(spec):
 
 
 def excess(times, capacity, amount, period):
-    """The most that was admitted above the bound on any interval, in tokens; negative: room."""
+    """The most that any interval admitted above the bound, in tokens; negative: room."""
     level, worst, last = 0, 0, None
     for at in times:
         if last is not None:

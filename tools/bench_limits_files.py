@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How the processor time of `weir limits check`, `plan`, `apply` and `export` grows with the entities of a
-file: 100,000 against 10,000, whose ratio is 10 if the time is linear. Medians of the rounds.
+"""Measures how the processor time of `weir limits check`, `plan`, `apply` and `export` grows with the entities
+of a file: the ratio of 100,000 entities to 10,000 is 10 if the time is linear. Prints medians of the rounds.
 
 usage: bench_limits_files.py WEIR [ROUNDS]
 """

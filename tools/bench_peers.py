@@ -3,8 +3,8 @@
 
 usage: bench_peers.py [--json FILE]
 
-Builds bench/peers with cargo, then runs both programs alternately and tells medians. Each case is
-thread CPU time for one decision, loop included. weir_bench_peers must be built (./dev bench does).
+Builds bench/peers with cargo, then runs both programs alternately and prints medians. A figure is the
+thread's CPU time for one decision of the case, loop included. weir_bench_peers must be built (./dev bench does).
 """
 
 import argparse

@@ -7,8 +7,8 @@ BUILD is a folder that was configured for ROOT; its sources and their include fo
 and its generated headers must exist.
 
 Each header is a clang module (https://clang.llvm.org/docs/Modules.html): it is compiled once, without
-earlier includes, and a file sees only the declarations that its own #includes bring. So an #include that a
-file forgets is found although no header is parsed twice.
+earlier includes, and a file sees only the declarations that its own #includes bring. So a missing
+#include is found, although no header is parsed twice.
 """
 
 import concurrent.futures

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the sources with the modules of the build: includes, names, a page for each, the README's table.
+"""Compares the sources with the modules of the build: includes, names, a README.md for each, the root README's table.
 
 usage: check_layers.py DEPENDENCIES [ROOT]
 
@@ -94,7 +94,7 @@ def misplaced_support(root):
         for path in sorted((root / top).rglob("*_fixture.*")):
             inside = path.relative_to(root).as_posix()
             if not inside.startswith("weir/sim/") and not TEST_FILE.search(inside):
-                yield f"{inside}: test support belongs into the module's folder testing"
+                yield f"{inside}: test support belongs in the module's folder testing"
 
 
 def missing_pages(root, modules):

@@ -86,7 +86,7 @@ def listed_files(root):
 
 
 def git_apply(tree, patch, *options):
-    # Within a repository git passes over files outside the folder that it is called in, in silence.
+    # Within a repository, git silently skips files outside the folder in which it is called.
     environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(tree.parent)}
     return subprocess.run(["git", "apply", "--whitespace=nowarn", *options, str(patch)], cwd=tree, env=environment,
                           capture_output=True, text=True, check=False)

@@ -2,7 +2,7 @@
 """Plants the bugs of tests/mutants one by one and runs the test of each, which must fail.
 
 usage: mutants.py [NAME...]        from the root of the source tree; all of them without a NAME
-       mutants.py --check BUILD    only whether each applies and its test is registered in BUILD
+       mutants.py --check BUILD    only checks that each applies and that its test is registered in BUILD
 
 It works on a copy below build/mutants: the source tree is only read. docs/design/mutants.md
 """

@@ -101,8 +101,8 @@ def measure(named, load, decisions, rounds):
     for _ in range(rounds):
         for name, client in named.items():
             with engine_with_table() as running:
-                told = run(client, running, running.url, decisions, load)
-            figures.setdefault(name, []).append(told["cpu_s"] * 1e6 / told["decisions"])
+                report = run(client, running, running.url, decisions, load)
+            figures.setdefault(name, []).append(report["cpu_s"] * 1e6 / report["decisions"])
     return figures
 
 

@@ -1,4 +1,4 @@
-"""As decide.cc, by the real zae-limiter 0.17.0: its blocking client or its asynchronous one.
+"""The same program as decide.cc, with zae-limiter 0.17.0: its blocking client or its asynchronous one.
 
 usage: peer_decide.py sync|async TABLE COUNT AT_ONCE KEYS  with the Python of tests/engines/install.py
 """

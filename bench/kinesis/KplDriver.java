@@ -1,5 +1,5 @@
-// Puts records with the Kinesis Producer Library and tells what it took.
-// usage: KplDriver PORT COUNT     where something speaks TLS on localhost
+// Puts records with the Kinesis Producer Library and prints the time and CPU time.
+// usage: KplDriver PORT COUNT     PORT: of a TLS server on localhost
 import com.google.common.util.concurrent.FutureCallback;
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.MoreExecutors;

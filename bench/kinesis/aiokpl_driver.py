@@ -1,4 +1,4 @@
-"""Puts records with aiokpl 0.2.0 and tells what it took.
+"""Puts records with aiokpl 0.2.0 and prints the time and CPU time.
 
 usage: aiokpl_driver.py ENDPOINT COUNT     with the Python of install.py
 """
@@ -27,7 +27,7 @@ def config(endpoint):
 
 
 async def put_all(producer, data, first, count):
-    """From one task, as aiokpl wants it. How many were stored."""
+    """Puts the records from one task, as aiokpl requires. Returns how many were stored."""
     outcomes = [await producer.put_record(stream=STREAM, partition_key=workload.KEYS[i % 256],
                                           data=workload.record(data, i))
                 for i in range(first, first + count)]

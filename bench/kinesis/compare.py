@@ -4,10 +4,10 @@
 usage: compare.py [--rounds N] [--scale F] [--json FILE]
 
 All put the same records into one responder on loopback, in turn, in every round: 200 random bytes,
-256 keys, 4 shards, aggregation, at most 100 ms of waiting for company, at most 50,000 records
-without a result, no limit of rate that is met. The clock runs from the first put to the last
-result, after a warm-up; CPU time is the process's with its children. Told are medians. Ratios are
-medians of the rounds' ratios: a machine that slows down slows both. `./dev bench kinesis` builds
+256 keys, 4 shards, aggregation, at most 100 ms of buffering, at most 50,000 records
+without a result, and a limit of the rate that is never reached. The clock runs from the first put to the last
+result, after a warm-up; CPU time is the process's with its children. The output shows medians; ratios
+are medians of the rounds' ratios: a machine that slows down slows both. `./dev bench kinesis` builds
 and installs what is needed.
 """
 
@@ -68,20 +68,20 @@ def run(command, count):
                           capture_output=True)
     if done.returncode != 0:
         sys.exit(f"compare: {command[0]} failed: {done.stderr.strip()}")
-    told = json.loads(done.stdout)
-    if told["stored"] != count:
-        sys.exit(f"compare: {command[0]}: {told['stored']} of {count} records were stored")
-    return told
+    report = json.loads(done.stdout)
+    if report["stored"] != count:
+        sys.exit(f"compare: {command[0]}: {report['stored']} of {count} records were stored")
+    return report
 
 
 def figures(responder, command, count):
     before = responder.stats()
-    told = run(command, count)
+    report = run(command, count)
     after = responder.stats()
     requests, entries, cpu = (after[name] - before[name]
                               for name in ("requests", "entries", "cpu_s"))
-    return {"records_s": count / told["wall_s"], "cpu_us": 1e6 * told["cpu_s"] / count,
-            "child_us": 1e6 * told.get("child_cpu_s", 0) / count,
+    return {"records_s": count / report["wall_s"], "cpu_us": 1e6 * report["cpu_s"] / count,
+            "child_us": 1e6 * report.get("child_cpu_s", 0) / count,
             "responder_us": 1e6 * cpu / count, "entries": entries / requests}
 
 
@@ -128,7 +128,7 @@ def profile(scale):
 
 def show_shares(shares):
     if not all(shares.values()):
-        print("where weir's CPU time goes: not told, for perf is missing or may not be used")
+        print("where weir's CPU time goes: not measured, because perf is missing or may not be used")
         return
     print(f"\n{'where weir spends CPU time, %':30} " + " ".join(f"{how:>6}" for how in shares))
     names = set().union(*shares.values())
@@ -165,8 +165,8 @@ def main():
     shares = profile(arguments.scale)
     show_shares(shares)
     if arguments.json:
-        told = {"results": results, "shares": shares}
-        arguments.json.write_text(json.dumps(told, indent=2) + "\n")
+        report = {"results": results, "shares": shares}
+        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where a program's CPU time goes, in percent of it, by component.
+"""The shares of a program's CPU time by component, in percent.
 
 Needs perf (Debian: linux-perf).
 """
@@ -54,19 +54,20 @@ def component(frames):
 
 
 def chains(text):
-    """Of what perf script prints: a blank line after each sample, a frame on each line."""
+    """Yields the frames of each sample in the output of perf script, which has a frame on each line and a blank
+    line after each sample."""
     frames = []
     for line in text.splitlines() + [""]:
-        told = re.match(r"\s+[0-9a-f]+ (.*) \((.*)\)$", line)
-        if told:
-            frames.append(told.groups())
+        match = re.match(r"\s+[0-9a-f]+ (.*) \((.*)\)$", line)
+        if match:
+            frames.append(match.groups())
         elif frames:
             yield frames
             frames = []
 
 
 def measure(command, environment):
-    """Component -> percent; nothing where perf is missing or forbidden."""
+    """Component -> percent; empty if perf is missing or may not be used."""
     if shutil.which("perf") is None:
         return {}
     with tempfile.TemporaryDirectory() as scratch:

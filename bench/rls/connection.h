@@ -21,7 +21,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 /// The end of one call.
 struct CallResult {
-  SteadyTime due;        ///< the time at which the load asked for the call
+  SteadyTime due;        ///< the time at which the call was due
   std::size_t key = 0;   ///< as passed to Send
   int grpc_status = -1;  ///< -1: the stream ended without one
   Verdict verdict = Verdict::kNone;
@@ -42,7 +42,7 @@ class RlsConnection {
 
   /// Begins a call. `message` must outlive it; `key` is passed to the result. Flush writes it.
   void Send(std::string_view message, std::size_t key, SteadyTime due);
-  /// Writes until the socket or the session has enough.
+  /// Writes until the socket is full or the session has no more output.
   void Flush();
   /// Reads the available bytes of the socket, and reports the calls that have ended.
   void Receive();

@@ -9,14 +9,14 @@ The server runs on core 0 with one loop and its buckets in memory. On core 1 the
 process of hostile_client.py sends the load. The names of the loads are those of `LOADS` there. The
 output shows for each load:
 
-* the calls of the client that were answered within 50 ms, as a share of those that were due, which
-  must be 99 %, and those that failed, of which there must be none;
+* the calls of the client that were served within 50 ms, as a share of those that were due, which
+  must be at least 99 %, and those that failed, of which there must be none;
 * the calls admitted on keys that are over their limit, of which there must be none;
-* the server's memory before, at most and afterwards, and the bound on its growth;
+* the server's memory before the load, at most, and afterwards, and the bound on its growth;
 * the same client afterwards, alone;
 * the control: the client while the load goes to a process that only reads (sink.py), which itself
-  runs only in what the server leaves of core 0. If this share is below 99 % too, the client had too
-  little of core 1, and the row says nothing of the server.
+  runs only in what the server leaves of core 0. If the share of served calls is below 99 % there
+  too, the client had too little of core 1, and the row says nothing about the server.
 
 `keys` and `keys-tight` last until the number of different keys is reached, and the client's share is that of
 the worst of its runs; all others last for the given seconds. Then 1,000 keys that are new are used.
@@ -148,7 +148,8 @@ def run_control(name, arguments, server, sent):
 
 
 def run_afterwards(arguments, server):
-    """The best of three runs: a server that has not recovered is not as before in any of them."""
+    """Runs the client up to three times, until its share suffices, and returns the last counts: a server
+    that has not recovered fails all three."""
     for _ in range(3):
         counts = runs.run_client(arguments.client, server, 2, "--rate", RATE, *TIGHT)
         if share_of(counts, 2) >= SHARE or failed_of(counts):
@@ -194,9 +195,9 @@ def measure(name, row, arguments):
     growth = max(memory) - before
     print(f"{name}: {describe(sent)}", flush=True)
     runs.show(
-        answered_within_50_ms=f"{share:.2%} of {RATE * arguments.seconds:,.0f}, p50 "
-                              f"{worst['p50_us'] / 1000:.2f} ms, p99 {worst['p99_us'] / 1000:.1f} ms, "
-                              f"longest {max(one['max_us'] for one in counts) / 1000:.0f} ms",
+        served_within_50_ms=f"{share:.2%} of {RATE * arguments.seconds:,.0f}, p50 "
+                            f"{worst['p50_us'] / 1000:.2f} ms, p99 {worst['p99_us'] / 1000:.1f} ms, "
+                            f"longest {max(one['max_us'] for one in counts) / 1000:.0f} ms",
         failed=f"{failed:,}, not sent because all streams were in use: "
                f"{sum(one['unsent'] for one in counts):,}",
         admitted_over_the_limit=readmitted,

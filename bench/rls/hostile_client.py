@@ -58,14 +58,14 @@ class Load:
         return frames.hello() + frames.call(1, FIRST, CALL)
 
     def more(self, peer):
-        """The next bytes; none: it waits."""
+        """Returns the next bytes to send; empty: nothing is sent now."""
         return b""
 
     def received(self, peer, data):
-        """More bytes have come."""
+        """Called when more bytes have arrived."""
 
     def tick(self, peers):
-        """Once in a second."""
+        """Called once in a second."""
 
     @property
     def reads(self):
@@ -124,7 +124,7 @@ class EmptyData(Repeat):
 
 
 class Continuation(Repeat):
-    """The fields of a request that never end. Empty frames."""
+    """The fields of a request that never end, in empty frames."""
 
     once = frames.frame(frames.HEADERS, 0, 3, SHORT)
 
@@ -191,7 +191,7 @@ class Bomb(Batches):
 
 
 class Answered(Batches):
-    """Whole calls, at most STREAMS at the same time, as a client that keeps the rules."""
+    """Whole calls, at most STREAMS at the same time, as those of a client that keeps the rules."""
 
     batch_size = STREAMS // 2
     block = SHORT
@@ -279,7 +279,7 @@ class UnknownPath(Answered):
 
 
 class Oversize(Answered):
-    """Messages that say that they are larger than a server takes, and of which a part comes."""
+    """Messages whose stated length is more than a server takes; only a part of each is sent."""
 
     batch_size = 8
 

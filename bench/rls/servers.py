@@ -1,7 +1,7 @@
 """The servers of `./dev bench rls`: how each is built, configured and started.
 
-All have 100 rules that say the same: a user of the domain `edge` may have more than the benchmark
-asks for, a user of `tight` one request an hour. A server that is not installed is skipped with a reason.
+All have 100 rules that say the same: a user of the domain `edge` may send more requests than the
+benchmark sends, a user of `tight` one request an hour. A server that is not installed is skipped with a reason.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 // One line of an archive: an audit event in JSON.
 //
-// Format: zae-limiter 0.17.0, inventory section 5.3: an object with event_id, entity_id, action,
-// timestamp, principal, resource and details. Weir's archiver adds namespace_id.
+// Format: zae-limiter 0.17.0 (zae_limiter_aggregator/archiver.py): an object with event_id,
+// entity_id, action, timestamp, principal, resource and details. Weir's archiver adds namespace_id.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // The keys of an archive's objects, which are partitioned by year, month and day.
 //
-// Format: zae-limiter 0.17.0, inventory section 5.3:
+// Format: zae-limiter 0.17.0 (zae_limiter_aggregator/archiver.py):
 // audit/year=2026/month=01/day=31/audit-<name>-<time>.jsonl.gz. The time is that of the earliest
 // event in the object, with '-' instead of ':', and the day is the day of this time. Weir's own
 // archiver writes <time>-<name>.

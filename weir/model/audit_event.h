@@ -38,8 +38,8 @@ struct AuditEvent {
   friend bool operator==(const AuditEvent&, const AuditEvent&) = default;
 };
 
-/// The actions of zae-limiter 0.17.0 (inventory sections 4.9 and, for 0.17, 2.9), and
-/// two that only Weir has: kRetentionSet, and kLegacyLimitsRemoved of a migration.
+/// The actions of zae-limiter 0.17.0 (AuditAction in its models.py), and two that only Weir has:
+/// kRetentionSet, and kLegacyLimitsRemoved of a migration.
 namespace audit_action {
 inline constexpr std::string_view kEntityCreated = "entity_created";
 inline constexpr std::string_view kEntityDeleted = "entity_deleted";

@@ -75,7 +75,7 @@ class FaultyBackend::State {
     if (timed_out) ++counts_.timed_out;
     const Instant when = std::min(answered, deadline.at());
     return [&scheduler = scheduler_, when, timed_out, done = std::move(done)](Result<T> r) mutable {
-      if (timed_out) r = Fail(Code::kDeadlineExceeded, "faulty store: the answer came too late");
+      if (timed_out) r = Fail(Code::kDeadlineExceeded, "faulty store: the result came too late");
       scheduler.At(when,
                    [r = std::move(r), done = std::move(done)]() mutable { done(std::move(r)); });
     };

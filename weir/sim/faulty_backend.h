@@ -25,7 +25,7 @@ struct Faults {
 /// Counts how often each fault happened: tests assert that it did.
 struct FaultCounts {
   std::uint64_t calls = 0;
-  std::uint64_t refused = 0;  ///< because it was down or closed
+  std::uint64_t refused = 0;  ///< calls while it was down, or after Close
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;
   std::uint64_t delayed = 0;    ///< the number of delayed results, also of failed calls

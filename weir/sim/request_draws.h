@@ -22,7 +22,7 @@ struct RequestDraws {
   nanoseconds response_delay{0};
   /// The delay of a stray (late) request, in addition to `request_delay`.
   nanoseconds stray_delay{0};
-  bool has_tail = false;   ///< `request_delay` includes the long delay of a slow request
+  bool has_tail = false;   ///< `request_delay` includes a delay of up to longest_tail
   bool is_silent = false;  ///< a loss is not reported: the request fails at its deadline
 };
 

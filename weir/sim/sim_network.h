@@ -24,8 +24,8 @@ enum class NetworkFault {
   kStray,  ///< the sender sees a broken connection; the request arrives up to longest_stray later
 };
 
-/// Probabilities. At most one fault happens to a request, so their sum must not exceed 1. Each
-/// request makes the same draws, whatever their values.
+/// Probabilities. At most one of the faults from `refuse` to `stray` happens to a request, so the
+/// sum of these must not exceed 1. Each request makes the same draws, whatever their values.
 struct NetworkFaults {
   double refuse = 0;
   double lose_request = 0;
@@ -40,7 +40,7 @@ struct NetworkFaults {
   double tail = 0;
   nanoseconds longest_tail{0};
   bool down = false;         ///< refuses every request
-  bool only_writes = false;  ///< requests that only read have no faults
+  bool only_writes = false;  ///< requests that only read have none of the faults up to `stray`
   /// Each direction takes a drawn time between these bounds: requests and responses overtake each
   /// other.
   nanoseconds shortest_trip{0};
@@ -53,7 +53,7 @@ struct NetworkFaults {
   double silence = 0.5;
 };
 
-/// Counts how often each of them happened: tests assert that they did.
+/// Counts how often each fault happened: tests assert that it did.
 struct NetworkCounts {
   std::uint64_t requests = 0;
   std::uint64_t refused = 0;

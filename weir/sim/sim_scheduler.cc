@@ -7,7 +7,7 @@
 namespace weir::sim {
 namespace {
 
-// Before main: a program that simulates hashes no name with unknown words.
+// Runs before main, so that a program with a simulation hashes every name with the known secret.
 [[maybe_unused]] const bool is_secret_known = (UseKnownHashSecret(), true);
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace weir::sim {
 
-/// Responds at once and never fails to: the network loses and delays (sim_network.h). Not
-/// thread-safe.
+/// A server that responds to every request, and at once: losses and delays are those of the network
+/// (sim_network.h). Not thread-safe.
 class SimServer {
  public:
   virtual ~SimServer() = default;

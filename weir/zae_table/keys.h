@@ -1,8 +1,7 @@
 // The keys of each record: partition and sort keys, and the keys of the indexes.
 //
-// Layout: zae-limiter 0.17.0, as listed in its data model (sections 1.1 to 1.4): one table with the
-// keys PK and SK and the indexes GSI1 to GSI4. A namespace is an opaque id; `_` is the namespace of
-// the table's own records.
+// Layout: zae-limiter 0.17.0 (its schema.py): one table with the keys PK and SK and the indexes
+// GSI1 to GSI4. A namespace is an opaque id; `_` is the namespace of the table's own records.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The table's version record, and which clients may open the table.
 //
-// Format: zae-limiter 0.17.0; inventory sections 1.3 (i), 1.7 and, for 0.17, 2.10.
+// Format and rules: zae-limiter 0.17.0 (version.py; set_version_record in repository.py).
 #pragma once
 
 #include <compare>

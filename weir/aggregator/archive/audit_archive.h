@@ -1,8 +1,9 @@
 // The archive of expired audit events: one object of JSON lines for each event.
 //
-// Format: zae-limiter 0.17.0, inventory section 5.3, with three differences. An object has one
-// event. Its name ends in the sequence number of the event's record, so a put that is repeated or
-// arrives late replaces the object by an equal one. Each line has the namespace's id.
+// Format: zae-limiter 0.17.0 (zae_limiter_aggregator/archiver.py), with three differences. An
+// object has one event. Its name ends in the sequence number of the event's record, so a put that
+// is repeated or arrives late replaces the object by an equal one. Each line has the namespace's
+// id.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // The settings of a Lambda function that counts the usage of a table.
 //
-// The names and values of the variables are those of zae-limiter 0.17.0's aggregator (inventory
-// section 5.1).
+// The names and values of the variables are those of zae-limiter 0.17.0's aggregator
+// (zae_limiter_aggregator/handler.py).
 #pragma once
 
 #include <cstdint>

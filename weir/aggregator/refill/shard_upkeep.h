@@ -1,9 +1,9 @@
 // The refill and the division of a bucket's shard that clients of zae-limiter use: their fast
 // writes rely on the stored balance, which only other writes refill.
 //
-// Source: zae-limiter 0.17.0, inventory sections 5.2 (steps 5 and 6) and, for 0.17, 4.1 and 6. Here
-// a refill is the write that Weir's own decisions make (bucket_plan.h), and a division is the one
-// transaction of sharding/shard_plan.h.
+// Source: zae-limiter 0.17.0, try_refill_bucket, try_proactive_shard and propagate_shard_count in
+// zae_limiter_aggregator/processor.py. Here a refill is the write that Weir's own decisions make
+// (bucket_plan.h), and a division is the one transaction of sharding/shard_plan.h.
 #pragma once
 
 #include <optional>

@@ -163,8 +163,8 @@ RC_GTEST_PROP(ShardUpkeep, RefillsNeverAdmitMoreThanTheRate, ()) {
     const auto which = *rc::gen::inRange<std::size_t>(0, late.size());
     clients.Apply(late[which]);
   }
-  // From the start, and not in every interval: a fast write leaves rf, so a client that takes from
-  // a full bucket gets the refill of the time before, too (inventory, W1).
+  // From the start, and not in every interval: a fast write leaves rf as it is, so a client that
+  // takes from a full bucket also gets the refill of the time before (a defect of zae-limiter).
   std::int64_t sum = 0;
   for (const auto& [at, amount] : taken) {
     sum += amount;

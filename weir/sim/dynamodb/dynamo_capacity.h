@@ -25,7 +25,7 @@ struct PartitionKey {
 /// The write units that each partition key gets.
 struct PartitionRate {
   double units_a_second = 0;  ///< 0: unlimited
-  nanoseconds burst{0};       ///< a balance is at most the units of this time, or of 1 s if longer
+  nanoseconds burst{0};       ///< the maximum balance is the units of this time, at least of 1 s
 };
 
 /// Keeps the balance of write units of each partition key, which begins with the units of 1 s. A

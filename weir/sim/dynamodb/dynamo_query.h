@@ -7,7 +7,7 @@
 
 namespace weir::sim {
 
-// Each takes the body of a request and returns the body of the response, or throws a Refusal.
+/// Takes the body of a request and returns the body of the response, or throws a Refusal.
 nlohmann::json Query(DynamoWorld& world, const nlohmann::json& body);
 
 }  // namespace weir::sim

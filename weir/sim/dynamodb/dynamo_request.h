@@ -38,8 +38,8 @@ T OrRefuse(Result<T> result) {
 HttpResponse ToResponse(const nlohmann::json& answer);
 HttpResponse ToResponse(const Refusal& refusal);
 
-/// One structure of a request. Its reader lists the fields that are known; a field that is not
-/// listed is refused by name. The JSON must outlive it.
+/// One structure of a request. `known` lists the fields that are simulated: any other field is
+/// refused with an error that names it. The JSON must outlive this object.
 class RequestFields {
  public:
   RequestFields(const nlohmann::json& body, std::initializer_list<std::string_view> known);

@@ -4,8 +4,8 @@
 // Operations: GetItem, BatchGetItem, Query, PutItem, UpdateItem, DeleteItem, BatchWriteItem,
 // TransactWriteItems, TransactGetItems, CreateTable, DescribeTable, DeleteTable, and Update and
 // Describe of TimeToLive and ContinuousBackups; of DynamoDB Streams: DescribeStream,
-// GetShardIterator, GetRecords. A request field that is not simulated is refused by
-// name and never ignored silently. Sets of binaries and keys of type B are not simulated.
+// GetShardIterator, GetRecords. A request with a field that is not simulated is refused with an
+// error that names the field. Sets of binaries and keys of type B are not simulated.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct DynamoFaults {
   milliseconds stream_retention{
       86'400'000};                ///< records and closed shards older than this are gone
   std::size_t stream_page = 100;  ///< the shards of one response
-  double empty_stream_page = 0;   ///< a GetRecords returns no record, although there are some
+  double empty_stream_page = 0;   ///< a GetRecords returns no record, although the shard has some
   bool sends_date = false;  ///< each response has a Date header: the wall clock in whole seconds
 };
 

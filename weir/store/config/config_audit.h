@@ -16,7 +16,7 @@ namespace weir {
 
 /// Returns the event of a change, or nothing for a change that is not audited. `before` is the
 /// entity's record before a PutEntity. The caller sets the event's id and time. Actions and details
-/// are those of zae-limiter (inventory section 4.9).
+/// are those of zae-limiter 0.17.0.
 std::optional<AuditEvent> EventOf(const ConfigChange& change,
                                   const std::optional<EntityRecord>& before);
 

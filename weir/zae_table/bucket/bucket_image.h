@@ -1,6 +1,6 @@
 // A bucket's item, parsed.
 //
-// Format: zae-limiter 0.17.0 (data model 1.3 b and 2.1): per limit L the attributes b_L_tk, b_L_cp,
+// Format: zae-limiter 0.17.0 (schema.py, repository.py): per limit L the attributes b_L_tk, b_L_cp,
 // b_L_ra, b_L_rp, b_L_tc in millitokens and ms, never divided by the number of shards; one `rf` for
 // all of them, which is also the optimistic lock of writes that refill. Weir adds the following
 // attributes, which other readers ignore:

@@ -31,7 +31,7 @@ struct PropagationTarget {
 /// buckets that are written, and putting the entity again completes it. Sends one request at a
 /// time. `table` must outlive the call.
 ///
-/// Format: zae-limiter 0.17.0 (data model 4.1, "cascade, parent fan-out", rules 10 and 14).
+/// Rules: zae-limiter 0.17.0 (_fanout_cascade in its repository.py).
 void PropagateParent(Table& table, const Keys& keys, PropagationTarget target, Deadline deadline,
                      Done<void> done);
 

@@ -1,6 +1,6 @@
 // The attributes of the items that hold limits, and the conversion of quotas.
 //
-// Format: zae-limiter 0.17.0 (data model 1.3 c to e, and 2.3): per limit L the numbers l_L_cp and
+// Format: zae-limiter 0.17.0 (schema.py, repository.py): per limit L the numbers l_L_cp and
 // l_L_ra in whole tokens and l_L_rp in whole SECONDS. Weir adds the following attributes, which
 // other readers ignore and writers of zae-limiter's Python client may drop at any time:
 //

@@ -1,6 +1,6 @@
 // The registries: two items that list the resources with limits.
 //
-// Format: zae-limiter 0.17.0 (data model 1.3 f and g). One item has a string set of the resources
+// Format: zae-limiter 0.17.0 (schema.py, repository.py). One item has a string set of the resources
 // that have defaults. The other has one attribute per resource, named after the resource, which
 // counts the entities with limits for this resource (`_default_`: entities with default limits) and
 // is removed when the count would be 0.

@@ -1,6 +1,6 @@
 // An entity's own item.
 //
-// Format: zae-limiter 0.17.0 (data model 1.3 a, and 2.2): entity_id, name, parent_id (S or NULL),
+// Format: zae-limiter 0.17.0 (schema.py, repository.py): entity_id, name, parent_id (S or NULL),
 // cascade, metadata M of S, created_at in whole seconds, pgen N (the creation in ms, plus one for
 // each change of the parent and, by Weir, of cascade) and pinc S (16 hexadecimal digits, random for
 // each creation). Weir adds wx_created N, the creation in ms, which is valid only while created_at

@@ -1,6 +1,6 @@
 // The items in which zae-limiter before 0.8 stored one limit each.
 //
-// Format: zae-limiter, migration to 0.8.0 and the writers before it (inventory 1.3 m and 1.7):
+// Format: zae-limiter, migrations/m_0_8_0_composite_limits.py and the writers before it:
 // partition {ns}/SYSTEM# or {ns}/RESOURCE#{r} with the sort key #LIMIT#{L}, or {ns}/ENTITY#{e} with
 // #LIMIT#{r}#{L}; numbers `capacity`, `burst`, `refill_amount` (whole tokens) and
 // `refill_period_seconds`, in the item or, in the oldest items, in its map `data`.

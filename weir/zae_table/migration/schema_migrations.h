@@ -1,6 +1,6 @@
 // The migrations between the schema versions of zae-limiter, and what each of them needs.
 //
-// Source: zae-limiter 0.17.0, its registered migrations (inventory 1.7).
+// Source: zae-limiter 0.17.0, the modules in its folder migrations.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // The two records of a namespace: one by name, one by id.
 //
-// Format: zae-limiter 0.17.0, inventory section 1.3 (j). Both are in partition `_/SYSTEM#`: the
+// Format: zae-limiter 0.17.0 (schema.py, repository.py). Both are in partition `_/SYSTEM#`: the
 // forward record under `#NAMESPACE#` and the name, the reverse record under `#NSID#` and the id.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The audit log in a DynamoDB table. Events are also available as items and writes, so that a
 // transaction can store an event together with the change that the event describes.
 //
-// Format: zae-limiter 0.17.0, inventory sections 1.3 (k) and 4.9.
+// Format: zae-limiter 0.17.0 (_build_audit_item in its repository.py).
 #pragma once
 
 #include <cstdint>

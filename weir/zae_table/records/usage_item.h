@@ -1,8 +1,8 @@
 // The item of the usage of one entity on one resource in one window.
 //
-// Format: zae-limiter 0.17.0, inventory sections 1.3 (h) and 4.10 and, for 0.17, 2.5. zae-limiter's
-// clients show every attribute of type N as a counter, except their own `total_events` and `ttl`.
-// Changes and additions of Weir:
+// Format: zae-limiter 0.17.0 (update_snapshot in zae_limiter_aggregator/processor.py).
+// zae-limiter's clients show every attribute of type N as a counter, except their own
+// `total_events` and `ttl`. Changes and additions of Weir:
 //
 //   SK, GSI2SK     end in "#daily" or "#monthly" for these windows. Without these ends, the hour at
 //                  00:00, its day and, on the first, its month would share one item.

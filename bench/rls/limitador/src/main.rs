@@ -3,8 +3,8 @@
 // usage: rls-limitador ADDRESS
 //
 // The limits are those of the benchmark's other servers (bench/rls/servers.py): each user of the
-// domain `edge` has more than the benchmark asks for, each of the domain `tight` one request an
-// hour. The other 98 limits are in namespaces of their own, because limitador evaluates all limits
+// domain `edge` may send more requests than the benchmark sends, each of the domain `tight` one
+// request an hour. The other 98 limits are in namespaces of their own, because limitador evaluates all limits
 // of a request's namespace. There are no metrics and no traces, and one thread.
 use std::collections::HashMap;
 
