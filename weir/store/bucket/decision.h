@@ -33,7 +33,8 @@ struct LimitStatus {
 struct Decision {
   bool admitted = false;
   /// If refused, the smallest wait in whole ms after which the same request is admitted if no other
-  /// request changes the buckets. 0 if admitted. kNeverAdmitted if a limit of 0 blocks it.
+  /// request changes the buckets. 0 if admitted. kNeverAdmitted if a limit of 0 blocks it, or if
+  /// the parts of a group request take more than a capacity together.
   milliseconds retry_after{0};
   /// True if a response of the store was lost and the request was sent again: it was charged at
   /// least once, perhaps twice.
