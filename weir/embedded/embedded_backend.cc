@@ -44,16 +44,16 @@ class EmbeddedBuckets final : public BucketStore {
     Take(charges, now, {deadline, std::move(done), /*keep=*/true});
   }
 
-  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
+  void Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now, Deadline deadline,
               Done<void> done) override {
     if (Status ready = CheckReady(); !ready) return done(std::move(ready));
-    Status adjusted = table_.Adjust(charges, token, now);
+    Status adjusted = table_.Adjust(charges, id, now);
     if (!adjusted) {
       NoteChangeByRefusal();
       return done(std::move(adjusted));
     }
     if (strict_) return committer_.WhenCommitted({deadline, std::move(done), {}});
-    AnswerRelaxed(std::move(adjusted), std::move(done));
+    CompleteRelaxed(std::move(adjusted), std::move(done));
   }
 
   void Read(std::span<const BucketKey> keys, Deadline,
@@ -86,8 +86,8 @@ class EmbeddedBuckets final : public BucketStore {
     if (Status ready = CheckReady(); !ready) return call.done(Fail(ready.error()));
     Result<Decision> decision = table_.Acquire(charges, now);
     if (decision && decision->admitted) {
-      if (!strict_) return AnswerRelaxed(std::move(decision), std::move(call.done));
-      return AnswerStrict(charges, now, *std::move(decision), std::move(call));
+      if (!strict_) return CompleteRelaxed(std::move(decision), std::move(call.done));
+      return CompleteAfterCommit(charges, now, *std::move(decision), std::move(call));
     }
     NoteChangeByRefusal();
     call.done(std::move(decision));
@@ -100,20 +100,22 @@ class EmbeddedBuckets final : public BucketStore {
     if (table_.TakeDrainDue()) committer_.NoteChange();
   }
 
-  void AnswerStrict(std::span<const Charge> charges, UnixMillis now, Decision decision,
-                    PendingAcquire call) {
+  void CompleteAfterCommit(std::span<const Charge> charges, UnixMillis now, Decision decision,
+                           PendingAcquire call) {
     auto on_commit = [decision = std::move(decision),
                       done = std::move(call.done)](Status committed) mutable {
       if (!committed) return done(Fail(std::move(committed.error())));
       done(std::move(decision));
     };
     CommitQueue::Waiter waiter{call.deadline, std::move(on_commit), {}};
-    if (!call.keep && !call.deadline.is_never()) waiter.after_late_commit = Return(charges, now);
+    if (!call.keep && !call.deadline.is_never()) {
+      waiter.after_late_commit = TaskToGiveBack(charges, now);
+    }
     committer_.WhenCommitted(std::move(waiter));
   }
 
   // Returns a task that gives back the tokens of an acquire that completed with kDeadlineExceeded.
-  std::move_only_function<void()> Return(std::span<const Charge> charges, UnixMillis now) {
+  std::move_only_function<void()> TaskToGiveBack(std::span<const Charge> charges, UnixMillis now) {
     std::vector<Charge> returned(charges.begin(), charges.end());
     for (Charge& charge : returned) {
       for (std::int64_t& amount : charge.amounts) amount = -amount;
@@ -126,7 +128,7 @@ class EmbeddedBuckets final : public BucketStore {
 
   // Completes a relaxed call, whose change has been made in the table.
   template <class T>
-  void AnswerRelaxed(Result<T> result, Done<T> done) {
+  void CompleteRelaxed(Result<T> result, Done<T> done) {
     committer_.NoteChange();
     // If the backend was closed meanwhile, the last commit may have missed this change.
     if (Status open = committer_.CheckOpen(); !open) return done(Fail(open.error()));
@@ -240,7 +242,7 @@ class Embedded final : public EmbeddedBackend {
   std::string Describe() const override { return name_; }
   Status Close() override {
     // Requests that have not begun complete first, waiters after the last commit.
-    Answer(committer_->StopRequests());
+    RunCallbacks(committer_->StopRequests());
     Committer::Closed closed;
     {
       // A second call waits until the first has closed the file.
@@ -249,13 +251,13 @@ class Embedded final : public EmbeddedBackend {
       closed = committer_->Close();
       lock_.reset();
     }
-    Answer(std::move(closed.waiters));
+    RunCallbacks(std::move(closed.waiters));
     return std::move(closed.status);
   }
 
  private:
   // Runs callbacks. The caller must not hold a lock: a callback may call Close.
-  static void Answer(Committer::Completions completions) {
+  static void RunCallbacks(Committer::Completions completions) {
     for (auto& [done, status] : completions) done(std::move(status));
   }
 

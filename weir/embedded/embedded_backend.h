@@ -31,8 +31,8 @@ enum class Durability {
 
 struct EmbeddedOptions {
   Durability durability = Durability::kRelaxed;
-  /// In relaxed mode, the time after which a change is in the file. Changes are collected for half
-  /// of it; the other half is for the commit.
+  /// In relaxed mode, the intended time from a change to the end of its commit. Changes are
+  /// collected for half of it; the other half is for the commit.
   milliseconds commit_interval{5};
   /// The log of changes is folded into the bucket table when it has this many bytes.
   std::size_t fold_bytes = 64u << 20;
@@ -46,11 +46,11 @@ struct EmbeddedOptions {
   /// The author of changes to limits and entities, for the audit log. REQUIRES: CheckPrincipal
   /// accepts it.
   std::optional<std::string> principal{};
-  /// The boot that the time since boot counts from; by default that of this machine.
+  /// The boot from which the clock's time since boot counts; by default ReadBootIdentity().
   std::optional<BootIdentity> boot{};
-  /// Gets the events of CommitEvents (commit_events.h); "file.recovered" (info: file, and bytes,
-  /// the size of the changes that a killed process left); and "clock.stored_time_ahead" and
-  /// "clock.jumped" (label_clock.h). Must outlive the backend.
+  /// Gets the events of CommitEvents (commit_events.h), DamageReport (damage.h), LabelClock
+  /// (label_clock.h) and AheadReport (stored_ahead.h), and "file.recovered" (info: file, and bytes,
+  /// the size of the changes that a killed process left). Must outlive the backend.
   Log* log = nullptr;
   /// Fires the deadlines of calls that wait for the file. It must not be blocked by the file, and
   /// must outlive the backend. Null: deadlines fire on the scheduler of the file, and only when
@@ -65,7 +65,7 @@ struct EmbeddedOptions {
 
 struct EmbeddedStats {
   std::uint64_t commits = 0;
-  std::uint64_t commit_failures = 0;
+  std::uint64_t commit_failures = 0;  ///< failed folds and checkpoints count too
   std::uint64_t buckets_written = 0;
   std::uint64_t bytes_written = 0;  ///< the size of the written bucket changes, as passed to SQLite
   nanoseconds longest_gap{0};       ///< longest time from a change to its commit
@@ -76,7 +76,8 @@ struct EmbeddedStats {
 class WEIR_API EmbeddedBackend : public Backend, public DamageSource {
  public:
   virtual EmbeddedStats stats() const = 0;
-  /// Returns the time of each write of bucket changes, with its sync, in nanoseconds.
+  /// Returns the durations of the writes of bucket changes, in nanoseconds; in strict mode a write
+  /// includes its sync.
   virtual HistogramSnapshot CommitTime() const = 0;
 };
 
@@ -93,8 +94,10 @@ class WEIR_API EmbeddedBackend : public Backend, public DamageSource {
 /// kFailedPrecondition). Processes may own different namespaces of a file at the same time.
 ///
 /// Returns an error, and leaves the file as it was:
-/// - kUnavailable: another process owns the file; the message says which.
-/// - kFailedPrecondition: the file was written by a newer weir, or is not a weir file.
+/// - kUnavailable: another process owns the file (the message says which), or a repair of the file
+///   has not ended.
+/// - kFailedPrecondition: the file was written by a newer weir, is not a weir file, or is not a
+///   regular file.
 /// - kDataLoss: SQLite cannot read a page. An unreadable row is not an error: damage() reports
 ///   it, and docs/design/embedded.md ("Damage") has the state that is used instead.
 /// - kPermissionDenied: the file cannot be written. kNotFound: its folder does not exist.

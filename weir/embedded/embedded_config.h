@@ -19,7 +19,8 @@ namespace weir {
 /// transaction. Reads never wait for a change. All arguments by reference must outlive this object.
 class EmbeddedConfig final : public ConfigStore {
  public:
-  /// `table` is the contents of the file. `stamp` gives events their ids.
+  /// `table` has the contents of the file. `stamp` gives events their ids, times and
+  /// principal.
   EmbeddedConfig(ConfigTable table, BucketTable& buckets, AuditStamp stamp, Committer& committer);
 
   void GetLimits(std::span<const Level> levels, Deadline deadline,

@@ -17,7 +17,8 @@ struct Row {
 
 constexpr std::array kCounters = {
     Row{"weir_file_commits_total", "Commits that wrote buckets.", &EmbeddedStats::commits},
-    Row{"weir_file_commit_failures_total", "Commits that failed; each is tried again.",
+    Row{"weir_file_commit_failures_total",
+        "Commits, folds and checkpoints that failed; each is tried again.",
         &EmbeddedStats::commit_failures},
     Row{"weir_file_buckets_written_total", "Buckets that commits wrote.",
         &EmbeddedStats::buckets_written},

@@ -1,4 +1,5 @@
-// NamespaceStore on files: each namespace has a file of its own. docs/design/embedded.md.
+// NamespaceStore on files: each namespace has a file of its own. Mechanism:
+// docs/design/embedded.md.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,8 @@
 namespace weir {
 
 /// Opens the registry's file in each call, also if another process owns the data. A call therefore
-/// blocks, and completes before it returns. A purge needs the namespace's own file to be free, and
-/// is not bounded by its deadline. `clock` must outlive this object.
+/// blocks, ignores its deadline, and completes before it returns. A purge fails if a process owns
+/// the namespace's own file. `clock` must outlive this object.
 class FileNamespaces final : public NamespaceStore {
  public:
   /// Every call begins with `check`, and returns its error, if any.

@@ -1,5 +1,5 @@
 // The registry of the namespaces of a file, in a file next to it, and the file of each namespace.
-// docs/design/embedded.md.
+// Mechanism: docs/design/embedded.md.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ class NamespaceRegistry {
   /// Changes the table in memory, and returns the namespace to store.
   using Change = std::function<Result<Namespace>(NamespaceTable&)>;
   /// Runs `change` and stores the namespace that it returns, in one transaction. Stores nothing if
-  /// `change` returns an error.
+  /// `change` returns an error. If there is no registry yet, `change` runs on an empty table first,
+  /// and again in the transaction.
   [[nodiscard]] Result<Namespace> Make(const Change& change) const;
   /// Purges as NamespaceStore::Purge, for a valid id, in three steps: marks the record as purging,
   /// deletes the data, deletes the record. Returns kUnavailable if a process has the data open, or

@@ -1,4 +1,4 @@
-// Reads a file next to the process that owns it. docs/design/embedded.md.
+// Reads a file next to the process that owns it. Mechanism: docs/design/embedded.md.
 #pragma once
 
 #include <memory>
@@ -27,10 +27,10 @@ struct ReadingOptions {
 /// Opens an existing file for reading, whether or not another process owns it, and also if this
 /// process has no permission to write it. Buckets, limits and entities are those of the last commit
 /// before this call: next to an owner in relaxed mode they are at most one commit interval old
-/// (more under heavy load: EmbeddedStats::longest_gap). audit() and usage() read the file at each
-/// call. No call waits for anything but the disk, and each completes before it returns. Calls that
-/// would change the file return kFailedPrecondition, except those of namespaces(), which work as
-/// for an owner.
+/// (older under heavy load: EmbeddedStats::longest_gap). audit() and usage() read the file at each
+/// call. Each call completes before it returns, and waits for nothing but the disk. Calls that
+/// would change the file return kFailedPrecondition. But namespaces() works as for an owner: its
+/// calls may wait for other processes, and change the registry.
 ///
 /// If no process owns the file, this process owns it until the reader is closed, and migrates it if
 /// it is older.

@@ -34,7 +34,8 @@ class WEIR_API Backend {
   virtual NamespaceStore& namespaces();
   /// Returns the store of slots, accounts' limits and accounts' tokens. It is opened by the first
   /// call that succeeds, lives as long as the backend, and is closed by Close. Fails with
-  /// kUnimplemented, and a suggestion, if the backend has none. May block.
+  /// kUnimplemented if the backend has none, and with kFailedPrecondition if it was opened for
+  /// reading only. May block.
   [[nodiscard]] virtual Result<ReservationBackend*> reservations();
   /// Makes all completed changes durable, then stops; later calls fail with kUnavailable. Returns
   /// an error if some changes could not be made durable. The destructor calls Close if it was not

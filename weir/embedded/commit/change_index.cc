@@ -64,7 +64,7 @@ void ChangeIndex::Add(const DamagedChange& change) {
     latest.order = order_;
   } else if (keyless_changes_.size() < kMaxUnknown) {
     keyless_changes_.push_back(
-        {.line = std::string(change.line.substr(0, kLongestKeyText)), .order = order_});
+        {.line = std::string(change.rest_of_row.substr(0, kLongestKeyText)), .order = order_});
   }
 }
 

@@ -29,7 +29,7 @@ std::string DescribeDamage(std::int64_t seq, const DamagedChange& change) {
                        change.key->resource);
   }
   return fmt::format("{}: a change of an unknown bucket is unreadable: {}", seq,
-                     Quoted(change.line));
+                     Quoted(change.rest_of_row));
 }
 
 std::size_t Share(double fraction, std::size_t whole, std::size_t minimum) {

@@ -1,5 +1,5 @@
 // The table `change`, to which commits append, and the fold that moves its contents into the table
-// `bucket`. docs/design/embedded.md.
+// `bucket`. Mechanism: docs/design/embedded.md.
 #pragma once
 
 #include <cstddef>
@@ -53,15 +53,14 @@ class ChangeLog {
   /// Collects hours of a bucket for the next Append, which adds them to usage in the same
   /// transaction as the changes.
   void AddUse(const BucketKey& key, std::vector<HourOfUse> hours);
-  /// Writes the collected changes, if there are any. After an error they stay collected. `now` is
-  /// the time at which usage expires.
+  /// Writes the collected changes and hours, if there are any. After an error they stay collected.
+  /// Usage that has expired at `now` is removed (UsageRows::Trim).
   [[nodiscard]] Result<Written> Append(UnixMillis now = {});
   /// Writes that these buckets were removed, and the writes of `body`, in one transaction.
   [[nodiscard]] Status AppendRemoved(std::span<const BucketKey> keys,
                                      const std::function<Status()>& body);
 
-  /// Returns the number of buckets whose hours were not stored, because the table of usage is
-  /// damaged.
+  /// Returns how often the hours of a bucket were dropped, because the table of usage is damaged.
   std::uint64_t lost_use() const { return lost_use_; }
   /// The rows of usage, which are written with Append.
   UsageRows& usage() { return *usage_; }
@@ -75,7 +74,8 @@ class ChangeLog {
   /// in `table` now, then deletes the folded rows. The file has the same meaning after each step,
   /// and so after a crash too: rows that are still in the log are older than the written states, or
   /// repeat them. The step is proportional to `grown_bytes`, the growth of the log since the last
-  /// call, so that the fold ends before the log is two and a half times as long.
+  /// call, so that the fold ends before the log is two and a half times as long as at its
+  /// beginning.
   [[nodiscard]] Status FoldSome(const BucketTable& table, std::size_t grown_bytes);
   /// Folds the whole log and the collected changes, so that both are empty. After it has succeeded,
   /// the file has the present state of every bucket that was added, even if Append has failed.

@@ -11,7 +11,8 @@
 
 namespace weir {
 
-/// Writes log events about the commits of a file:
+/// Writes log events about the commits of a file. Here a commit is a whole run of the committer,
+/// with its jobs, folds and checkpoints.
 ///
 /// - "commit.failed", an error: file, message, and failures, the number of failed commits since the
 ///   last success. Written for the first failure, and then at most once in 10 s.

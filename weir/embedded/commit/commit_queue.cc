@@ -75,10 +75,10 @@ std::vector<CommitQueue::Waiter> CommitQueue::TakeWaiters() {
 std::vector<CommitQueue::Waiter> CommitQueue::TakeLateWaiters() {
   std::vector<Waiter> late = TakeWaiters();
   // Completed waiters have an empty `done`. The others go back to the queue.
-  const auto unanswered =
+  const auto pending =
       std::ranges::partition(late, [](const Waiter& waiter) { return !waiter.done; });
-  std::ranges::move(unanswered, std::back_inserter(waiters_));
-  late.erase(unanswered.begin(), unanswered.end());
+  std::ranges::move(pending, std::back_inserter(waiters_));
+  late.erase(pending.begin(), pending.end());
   return late;
 }
 

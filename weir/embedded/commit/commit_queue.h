@@ -51,8 +51,8 @@ class CommitQueue {
   void Add(Waiter waiter) { waiters_.push_back(std::move(waiter)); }
   void Add(Request request) { requests_.push_back(std::move(request)); }
   bool has_new() const { return !waiters_.empty() || !requests_.empty(); }
-  /// Returns the number of calls that have not completed, of completed waiters whose commit has not
-  /// ended, and of running requests.
+  /// Returns the number of calls that have not completed, or whose deadline has passed but whose
+  /// commit or job has not ended.
   std::size_t size() const;
 
   /// Begins a commit, which will contain every change that was made before this call. REQUIRES: the

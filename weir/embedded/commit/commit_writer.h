@@ -15,9 +15,12 @@
 
 namespace weir {
 
-/// The maintenance that a file still needs: none; a fold, once the file is idle; the rest of a
-/// fold.
-enum class PendingMaintenance { kNothing, kLog, kFold };
+/// The maintenance that a file still needs.
+enum class PendingMaintenance {
+  kNothing,
+  kLog,   ///< the log is to be folded once the file is idle
+  kFold,  ///< a fold has begun and is to be continued
+};
 
 /// Not thread-safe. Each function blocks on the disk. This class has no timer: the Committer
 /// decides when to write.
@@ -38,8 +41,8 @@ class CommitWriter {
     std::optional<Instant> first_change;
     bool is_idle = false;  ///< there is only an old log to fold
   };
-  /// The result of a commit. `gap` is the time since its first change or waiter, or nothing if
-  /// there was none.
+  /// The result of a commit. `gap` is the time from its first change or waiter to its end, or
+  /// nothing if there was none.
   struct Committed {
     ChangeLog::Written written;
     std::optional<nanoseconds> gap{};

@@ -1,5 +1,5 @@
 // Decides when changes are written to the file: group commits, their waiters, and retries after a
-// failure. docs/design/embedded.md.
+// failure. Mechanism: docs/design/embedded.md.
 #pragma once
 
 #include <atomic>
@@ -85,7 +85,7 @@ class Committer : public std::enable_shared_from_this<Committer> {
     Instant begun;
   };
 
-  /// One run: commits, does the requests, maintains the file, and schedules the next run.
+  /// One run: commits, runs the jobs of requests, maintains the file, and schedules the next run.
   void Run();
   /// Begins a run. Returns nothing if another run is active or the committer is closed.
   std::optional<Work> TakeWork();

@@ -34,8 +34,11 @@ Status CheckRegularFile(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status found = std::filesystem::status(path, error);
   if (!std::filesystem::exists(found) || std::filesystem::is_regular_file(found)) return {};
-  return Fail(Code::kFailedPrecondition,
-              fmt::format("sqlite:{}: not a regular file; give the path of one, or of none", path));
+  return Fail(
+      Code::kFailedPrecondition,
+      fmt::format("sqlite:{}: not a regular file; give the path of a regular file, or a path at "
+                  "which there is no file",
+                  path));
 }
 
 }  // namespace weir

@@ -24,7 +24,8 @@ struct FileCheck {
 /// Reads every page and every row. Changes nothing, also if the file is of an older version.
 /// Unreadable rows are damage; unreadable pages are damage of the table "page". Returns an error if
 /// the file cannot be read at all (kPermissionDenied, kNotFound, kUnavailable: another process has
-/// exclusive access), or is not a file that this weir reads (kFailedPrecondition).
+/// exclusive access, or a repair has not ended), or is not a file that this weir reads
+/// (kFailedPrecondition).
 [[nodiscard]] Result<FileCheck> CheckFile(const StoreFile& file, UnixMillis now);
 
 }  // namespace weir

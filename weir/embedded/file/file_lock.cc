@@ -123,8 +123,10 @@ Result<FileLock> FileLock::TryToTake(const std::string& path, UnixMillis now) {
     if (!WriteOwner(descriptor, now)) return SystemError(path, "write");
     return lock;
   }
-  return Fail(Code::kUnavailable,
-              fmt::format("sqlite:{}: {} comes and goes; try again", path, lock_path));
+  return Fail(
+      Code::kUnavailable,
+      fmt::format("sqlite:{}: {} was removed during each of {} attempts to lock it; try again",
+                  path, lock_path, kTries));
 }
 
 // Waits too, because the kernel may release a killed owner's lock file a moment before its guard.

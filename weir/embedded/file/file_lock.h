@@ -21,7 +21,7 @@ struct WEIR_API LockWait {
 };
 
 /// Owns `path`, by flock(2) on a file `path`-lock next to it, which names the owner's process and
-/// the time since when it owns the file. The kernel releases the lock when the process ends,
+/// the time since which it owns the file. The kernel releases the lock when the process ends,
 /// however it ends: a lock file that is left behind is harmless, and the next owner rewrites it.
 /// This also excludes a second owner inside one process, and one that opens the file through a
 /// symbolic link. Move-only.
@@ -34,10 +34,11 @@ class WEIR_API FileLock {
   [[nodiscard]] static Result<FileLock> Take(const std::string& path, UnixMillis now,
                                              const LockWait& wait = {});
 
-  /// Excludes owners that open the file, which must exist, through another hard link. Returns
-  /// kUnavailable if there is such an owner after the wait. POSIX releases the locks of a process
-  /// on a file whenever the process closes any of its descriptors of the file, and destroying this
-  /// lock closes one: at that time, no other part of the process may have the file open in SQLite.
+  /// Excludes owners that open the file, which must exist, through another hard link; does nothing
+  /// on a file system without open file description locks. Returns kUnavailable if there is such an
+  /// owner after the wait. POSIX releases the locks of a process on a file whenever the process
+  /// closes any of its descriptors of the file, and destroying this lock closes one: at that time,
+  /// no other part of the process may have the file open in SQLite.
   [[nodiscard]] Status GuardInode(const std::string& path, const LockWait& wait = {});
 
   FileLock(FileLock&& other) noexcept;

@@ -40,11 +40,12 @@ struct RepairOptions {
   std::optional<BootIdentity> boot{};
 };
 
-/// Copies the readable records into a new file, syncs it, and renames it to the path of the damaged
-/// file. The damaged file and its write-ahead log are kept next to the new file, under a free name.
-/// If a step before the replacement fails, the file stays as it was. If the repair is killed, the
-/// file is as it was, or can only be opened by another repair, which completes the first one.
-/// Returns kUnavailable if a process has the file open, or owns it.
+/// Copies the readable records of a damaged file into a new file, syncs it, and renames it to the
+/// path of the damaged file. The damaged file and its write-ahead log are kept next to the new
+/// file, under a free name. A sound file is not changed. If a step before the replacement fails,
+/// the file stays as it was. If the repair is killed, the file is as it was, or can only be opened
+/// by another repair, which completes the first one. Returns kUnavailable if a process has the file
+/// open, or owns it.
 [[nodiscard]] Result<FileRepair> RepairFile(const StoreFile& file, const RepairOptions& options);
 
 }  // namespace weir

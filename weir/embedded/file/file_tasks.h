@@ -34,8 +34,8 @@ class FileTasks {
   UnixMillis now() const { return scheduler_.clock().WallNow(); }
 
   /// Calls `work` with the StateFile, on the file's thread, and passes its result, a Result<T>, to
-  /// `done`. Errors: kUnavailable, at once, while commits fail and after the file was closed.
-  /// kDeadlineExceeded, when the deadline passes; the message says whether nothing was done or the
+  /// `done`. Errors: kUnavailable if commits fail, the file is closed, or too many calls wait.
+  /// kDeadlineExceeded when the deadline passes; the message says whether nothing was done or the
   /// work may still be done.
   template <class T, class Work>
   void Run(Work work, Deadline deadline, Done<T> done) {

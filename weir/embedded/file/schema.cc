@@ -99,7 +99,7 @@ CREATE TABLE usage(
 CREATE INDEX usage_by_resource ON usage(resource, start, entity);
 )sql";
 
-// Limits of a bucket that are no longer configured, or that only requests gave, have meters of
+// Limits of a bucket that are no longer configured, or that only requests name, have meters of
 // their own.
 constexpr const char* kVersion3 = R"sql(
 ALTER TABLE bucket ADD COLUMN extras TEXT;

@@ -1,4 +1,4 @@
-// The SQLite file of the embedded backend: its contents, and all functions that write it.
+// The SQLite file of the embedded backend: its contents, and all functions that write it. Format:
 // docs/design/embedded.md.
 #pragma once
 
@@ -39,10 +39,10 @@ class StateFile {
   [[nodiscard]] static Result<std::unique_ptr<StateFile>> Open(const std::string& path,
                                                                const StateFileOptions& options);
 
+  enum class Writable { kNo, kYes };
   /// Opens an existing file, to be loaded by LoadSnapshot and read. Writable::kYes: its schema may
   /// be migrated, and its write-ahead log may be moved into it on closing. Errors are those of
   /// OpenToRead (reading_backend.h).
-  enum class Writable { kNo, kYes };
   [[nodiscard]] static Result<std::unique_ptr<StateFile>> OpenToRead(const std::string& path,
                                                                      const std::string& vfs,
                                                                      Writable writable);
@@ -65,19 +65,20 @@ class StateFile {
   [[nodiscard]] Result<ClockOnBoot> ReadClock(const BootIdentity& boot, const Clock& clock);
   /// Writes the clock to the file, if it is new. Call it before anything is charged on this boot.
   [[nodiscard]] Status StartClock(const ClockOnBoot& found);
-  /// Sets the clock that stamps events, which must outlive the file. Call it before WriteConfig and
+  /// Sets the clock that stamps events; it must outlive the file. Call this before WriteConfig and
   /// moment().
   void SetLabelClock(LabelClock& labels) { labels_ = &labels; }
   AuditMoment moment() const;
-  /// Lets the label clock sample the wall clock. By these samples it follows the wall clock.
+  /// Lets the label clock take a sample of the wall clock, which it follows.
   void SampleClock() { labels_->Now(); }
   /// Loads a file that is only read, like Load, but as of one moment. If `buckets` is null, none
   /// are loaded.
   [[nodiscard]] Status LoadSnapshot(BucketTable* buckets, ConfigTable& config, UnixMillis now);
 
   ChangeLog& log() { return *log_; }
-  /// Writes everything that `changes` touch, in the state that `table` has now; the removal of the
-  /// buckets in `removed`, to the log; and `events`, whose time is now. Always syncs.
+  /// Writes the limits and entities that `changes` concern, as they are in `table` now; writes to
+  /// the log that the buckets in `removed` are removed; and appends `events`, which the caller has
+  /// stamped. Always syncs.
   [[nodiscard]] Status WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
                                    std::span<const BucketKey> removed,
                                    std::span<const AuditEvent> events);

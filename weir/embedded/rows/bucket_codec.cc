@@ -51,15 +51,16 @@ class UncheckedWriter {
   char* at_;
 };
 
-// MaxQuotedSize, MaxLimitSize, MaxExtrasSize and MaxUseSize return upper bounds, in bytes, of what
-// Quote, PutLimit or PutExtra, PutExtras and PutUse write.
+// The functions Max...Size return upper bounds, in bytes, of outputs: MaxQuotedSize of Quote,
+// MaxLimitSize of PutLimit, PutExtra and a limit in PutHour, MaxExtrasSize of PutExtras, and
+// MaxUseSize of PutUse.
 std::size_t MaxQuotedSize(std::string_view text) { return 6 * text.size() + 2; }
 
 std::size_t MaxLimitSize(std::string_view name) {
   return MaxQuotedSize(name) + 3 + kMaxNumbersPerLimit * kIntegerBytes;
 }
 
-// Appends what `write` writes, which is at most `max_bytes` long.
+// Appends the output of `write`, which is at most `max_bytes` long.
 template <class Write>
 void AppendWith(std::string& out, std::size_t max_bytes, Write&& write) {
   const std::size_t size = out.size();

@@ -12,8 +12,9 @@
 //   the element is null if `use` follows, and otherwise absent.
 // - `use` is absent if there is none. It is [hour, events, [used, ...], hours]: the open hour, in
 //   hours since 1970, or -1; its events; the net millitokens of each limit, in the order of
-//   `limits`. `hours` are the closed hours that are not stored yet; absent if there are none,
-//   otherwise an array of [hour, events, {"name": [used, overdrawn], ...}].
+//   `limits`. `hours` is BucketUse::more (the hours that have ended, and the part of the open hour
+//   that is counted by name): absent if that is null, otherwise an array of
+//   [hour, events, {"name": [used, overdrawn], ...}].
 #pragma once
 
 #include <cstddef>
@@ -51,7 +52,7 @@ class ChangeBatch {
   std::vector<std::string_view> Rows() const;
 
  private:
-  /// Appends a change: its key, and then what `write_tail` writes, at most `max_tail_bytes`.
+  /// Appends a change: its key, then the output of `write_tail`, which is at most `max_tail_bytes`.
   template <class WriteTail>
   void Append(const BucketKey& key, std::size_t max_tail_bytes, WriteTail&& write_tail);
 

@@ -121,7 +121,9 @@ Result<ExtraMeter> ReadExtra(simdjson::simdjson_result<ondemand::field>& field) 
   extra.meter = ToMeter(numbers);
   extra.time = {numbers[7]};
   if (IsText(name) && IsTime(extra.time.value) && IsSound(extra.meter)) return extra;
-  return Fail(Damaged(fmt::format("extra limit {} cannot be", extra.name)).error());
+  return Fail(Damaged(fmt::format("extra limit {} has an impossible name or impossible numbers",
+                                  extra.name))
+                  .error());
 }
 
 // Reads the element at `index` of a change. Returns false if it does not have the right type.
@@ -290,7 +292,7 @@ void BucketReader::SalvageChanges(std::string_view row,
     const std::size_t end = EndOfLine(row, at);
     const std::string_view line = row.substr(at, end - at);
     if (!line.empty() && !ReadLine(line.substr(0, line.size() - 1), sink)) {
-      damaged({.line = row.substr(at), .key = ReadKey(line)});
+      damaged({.rest_of_row = row.substr(at), .key = ReadKey(line)});
     }
     at = end + 1;
   }

@@ -32,7 +32,7 @@ struct Change {
 /// A change that cannot be decoded.
 struct DamagedChange {
   /// The stored text from the change to the end of the row; valid during the call.
-  std::string_view line;
+  std::string_view rest_of_row;
   std::optional<BucketKey> key;  ///< if it can still be decoded
 };
 

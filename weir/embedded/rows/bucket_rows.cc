@@ -58,10 +58,10 @@ class Loader {
   void LoadChanges() {
     for (const auto& [key, latest] : index_.map()) {
       if (!latest.is_readable) {
-        KeepLimits(key, latest.limits);
+        AddLimits(key, latest.limits);
       } else if (index_.MayBeOverridden(key)) {
         MarkDoubtful(key, "a later change may be its own and is unreadable");
-        KeepLimits(key, latest.limits);
+        AddLimits(key, latest.limits);
       } else if (latest.time) {
         LoadOne(key, *latest.time, {latest.limits, latest.extras, latest.use});
       }
@@ -73,7 +73,7 @@ class Loader {
     const BucketKeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(shard)};
     // The log overrides this row. The limits of the row are still used if the bucket is doubtful.
     if (std::in_range<std::uint32_t>(shard) && index_.Contains(view))
-      return KeepLimitsOfDoubtful(view, row.Text(4));
+      return AddLimitsIfDoubtful(view, row.Text(4));
     if (!IsKey(row)) {
       context_.damage.Note(
           "bucket", fmt::format("{}/{}: its key is unreadable; the row is left out", view.entity,
@@ -83,7 +83,7 @@ class Loader {
     const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
     if (index_.MayBeOverridden(key)) {
       MarkDoubtful(key, "a change in the log may be its own and is unreadable");
-      return KeepLimits(key, row.Text(4));
+      return AddLimits(key, row.Text(4));
     }
     LoadOne(key, row.Integer(3), {row.Text(4), row.Text(5), row.Text(6)});
   }
@@ -134,7 +134,7 @@ class Loader {
       return;
     }
     MarkDoubtful(key, read ? "an impossible time" : read.error().message);
-    KeepLimits(key, texts.limits);
+    AddLimits(key, texts.limits);
   }
 
   // Returns the use of a bucket. Unreadable use is noted, and left out.
@@ -154,14 +154,14 @@ class Loader {
     return texts.extras.empty() ? Status() : reader_.ReadExtras(texts.extras, record);
   }
 
-  void KeepLimitsOfDoubtful(const BucketKeyView& view, std::string_view limits) {
+  void AddLimitsIfDoubtful(const BucketKeyView& view, std::string_view limits) {
     if (doubtful_.empty()) return;
     const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
-    if (doubtful_.contains(key)) KeepLimits(key, limits);
+    if (doubtful_.contains(key)) AddLimits(key, limits);
   }
 
-  // Adds the readable limits in `limits` to the doubtful bucket.
-  void KeepLimits(const BucketKey& key, std::string_view limits) {
+  // Adds the readable limits in `limits` to the doubtful bucket, which is created if there is none.
+  void AddLimits(const BucketKey& key, std::string_view limits) {
     BucketRecord known = Blank(key, context_.now);
     (void)reader_.ReadLimits(limits, known);
     BucketRecord& record = DoubtfulRecord(key);

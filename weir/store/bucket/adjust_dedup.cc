@@ -3,7 +3,7 @@
 namespace weir {
 
 void AdjustDedup::Part::ForgetOldest() {
-  const auto oldest = known.find(noted.front().token);
+  const auto oldest = known.find(noted.front().id);
   // If Forget removed the id and Insert added it again, `known` has a later number for it.
   if (oldest != known.end() && oldest->second == first) known.erase(oldest);
   noted.pop_front();
@@ -11,26 +11,26 @@ void AdjustDedup::Part::ForgetOldest() {
 }
 
 // The number of an id in `known` is `first` + the index of the id in `noted`.
-bool AdjustDedup::Insert(AdjustId token, UnixMillis now) {
-  Part& part = PartOf(token);
+bool AdjustDedup::Insert(AdjustId id, UnixMillis now) {
+  Part& part = PartOf(id);
   const MutexLock lock(part.mutex);
   while (!part.noted.empty() && part.noted.front().at + kMemory <= now) part.ForgetOldest();
-  if (!part.known.emplace(token, part.first + part.noted.size()).second) return false;
+  if (!part.known.emplace(id, part.first + part.noted.size()).second) return false;
   if (part.noted.size() == kIdsPerPart) part.ForgetOldest();
-  part.noted.push_back({token, now});
+  part.noted.push_back({id, now});
   return true;
 }
 
-bool AdjustDedup::Contains(AdjustId token) const {
-  const Part& part = PartOf(token);
+bool AdjustDedup::Contains(AdjustId id) const {
+  const Part& part = PartOf(id);
   const MutexLock lock(part.mutex);
-  return part.known.contains(token);
+  return part.known.contains(id);
 }
 
-void AdjustDedup::Forget(AdjustId token) {
-  Part& part = PartOf(token);
+void AdjustDedup::Forget(AdjustId id) {
+  Part& part = PartOf(id);
   const MutexLock lock(part.mutex);
-  part.known.erase(token);
+  part.known.erase(id);
 }
 
 std::size_t AdjustDedup::size() const {

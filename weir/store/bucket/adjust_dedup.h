@@ -23,19 +23,19 @@ class AdjustDedup {
   static constexpr milliseconds kMemory{900'000};
 
   /// Adds an id. Returns false if it is known already.
-  bool Insert(AdjustId token, UnixMillis now);
-  bool Contains(AdjustId token) const;
+  bool Insert(AdjustId id, UnixMillis now);
+  bool Contains(AdjustId id) const;
   /// Removes the id of an adjust that was refused, so that the adjust may be sent again.
-  void Forget(AdjustId token);
+  void Forget(AdjustId id);
   /// Returns the number of ids that are remembered.
   std::size_t size() const;
 
  private:
   struct Hash {
-    std::size_t operator()(AdjustId token) const { return token.high ^ token.low; }
+    std::size_t operator()(AdjustId id) const { return id.high ^ id.low; }
   };
   struct Noted {
-    AdjustId token;
+    AdjustId id;
     UnixMillis at;
   };
   struct Part {
@@ -49,8 +49,8 @@ class AdjustDedup {
     /// Removes the first entry of `noted`, and its id unless the id was added again later.
     void ForgetOldest() WEIR_REQUIRES(mutex);
   };
-  Part& PartOf(AdjustId token) { return parts_[token.low % kParts]; }
-  const Part& PartOf(AdjustId token) const { return parts_[token.low % kParts]; }
+  Part& PartOf(AdjustId id) { return parts_[id.low % kParts]; }
+  const Part& PartOf(AdjustId id) const { return parts_[id.low % kParts]; }
   std::array<Part, kParts> parts_;
 };
 

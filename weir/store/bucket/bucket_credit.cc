@@ -184,8 +184,8 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
       }
       if (!has_amount) continue;
       const std::uint64_t high = random_.Next();
-      const AdjustId token{.high = high, .low = random_.Next()};
-      return backend_.buckets().Adjust({&charge, 1}, token, backend_.buckets().Now(), deadline_,
+      const AdjustId id{.high = high, .low = random_.Next()};
+      return backend_.buckets().Adjust({&charge, 1}, id, backend_.buckets().Now(), deadline_,
                                        [self = shared_from_this()](Status given) {
                                          if (!given)
                                            return self->done_(Fail(std::move(given.error())));

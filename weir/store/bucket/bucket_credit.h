@@ -29,7 +29,7 @@ struct BucketCredit {
   std::string resource;
   /// Each limit at most once. A reset ignores the tokens.
   std::vector<CreditAmount> amounts{};
-  /// Who issued the credit, for the audit log.
+  /// The issuer of the credit, for the audit log.
   std::optional<std::string> principal{};
 };
 
@@ -57,10 +57,11 @@ struct CreditStamp {
 /// `bucket_topped_up` is then appended. The result lists every limit that the credit concerns. A
 /// bucket that does not exist counts as full: nothing is credited, and the result is empty.
 ///
-/// Fails with kInvalidArgument, without a change, if the bucket does not have a named limit, if a
-/// limit is named twice, or if a top-up is empty or not positive. After any other error, a part of
-/// the credit may have been given; if only the event is missing, the message says so. `done` runs
-/// once. `backend` must outlive the call.
+/// Fails without a change with kInvalidArgument if the bucket does not have a named limit, a limit
+/// is named twice, a top-up names no limit, or an amount of a top-up is not positive; and with
+/// kFailedPrecondition if a stored shard of the bucket is unreadable. After any other error, a part
+/// of the credit may have been given; if only the event is missing, the message says so. `done`
+/// runs once. `backend` must outlive the call.
 WEIR_API void Credit(Backend& backend, BucketCredit credit, const CreditStamp& stamp,
                      Deadline deadline, Done<std::vector<CreditedLimit>> done);
 

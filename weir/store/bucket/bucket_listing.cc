@@ -26,7 +26,8 @@ struct PageStart {
 };
 
 // In another process a bucket has another hash, and so another stripe. A cursor therefore has a
-// mark of its process, and is refused in others. The mark shows nothing of the hashes of names.
+// mark of its process, and is refused in others. The mark reveals nothing about the hashes of
+// names.
 std::uint32_t MarkOfProcess() {
   return static_cast<std::uint32_t>(HashNames("cursor", "of buckets") >> 32);
 }

@@ -26,8 +26,8 @@
 namespace weir {
 
 struct BucketState {
-  /// `target->limits[i]` are the parameters of `bucket.meters[i]`. Empty if no configured target
-  /// has taken from this bucket yet.
+  /// Never null. `target->limits[i]` has the parameters of `bucket.meters[i]`; both lists are empty
+  /// until a configured target is stored in this bucket.
   TargetPtr target;
   Bucket bucket;
   /// Null if there are no extra meters, and none was removed before it was full. An extra meter
@@ -59,8 +59,8 @@ MeterView ViewOf(const BucketRecord* record, const Target& target, std::size_t l
 /// Returns false if all amounts are 0: the charge then changes nothing.
 bool Changes(const Charge& charge);
 
-/// Returns kFailedPrecondition if an override needs more extra meters than there is space for,
-/// because the existing ones are in debt.
+/// Returns kFailedPrecondition if the extra meters that an override needs, together with the others
+/// that are in debt, are more than kMaxExtraMeters.
 [[nodiscard]] Status CheckSpace(const BucketState* state, const Charge& charge, UnixMillis now);
 
 /// Takes the amounts of an acquire. A configured target also stores its limits in the bucket.

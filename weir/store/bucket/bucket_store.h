@@ -87,13 +87,14 @@ class WEIR_API BucketStore {
   /// returned wait is computed at the rates of these limits. Used tokens stay used. A configured
   /// limit of the bucket that the target lacks is no longer configured, but its meter keeps
   /// refilling. When a target names the limit again, the limit has the balance of this meter. A
-  /// limit that the bucket never had starts full.
+  /// limit that the bucket never had starts full; or with fewer tokens, until the meters that were
+  /// removed early would be full (ExtraMeters).
   ///
   /// If an override names a configured limit, the override's capacity and the stored rate apply,
   /// and the stored limit is charged. Any other name has the parameters of the last request that
-  /// took from it. Fails with kFailedPrecondition if there is no space for such a name, because
-  /// kMaxExtraMeters others are in debt. Fails with kResourceExhausted if there is no space for
-  /// another bucket.
+  /// took from it. Fails with kFailedPrecondition if the request takes from so many such names that
+  /// these, together with the others that are in debt, exceed kMaxExtraMeters. Fails with
+  /// kResourceExhausted if there is no space for another bucket.
   virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                        Done<Decision> done) = 0;
 

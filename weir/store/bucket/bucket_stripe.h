@@ -111,10 +111,10 @@ struct alignas(64) BucketStripe {
   bool track_changes = false;
   std::vector<BucketEntry*> changed;  ///< since the last drain, each once
   std::vector<TargetPtr> removed;     ///< since the last drain
-  /// Receives the use of a bucket at the end of the hour, under the lock. Null if drains receive
-  /// the use.
+  /// Receives the hours of use that have ended, and the use of removed buckets, under the lock.
+  /// Null if drains receive them.
   const UseSink* use_sink = nullptr;
-  /// Use of buckets that do not exist, for the next drain.
+  /// Use of buckets that have no entry (any more), for the next drain.
   std::vector<std::pair<TargetPtr, std::vector<HourOfUse>>> use_of_absent;
   std::size_t sweep_index = 0;  ///< the index that is swept next
   /// Calls of TakeSweepDue while `grown` was false.
@@ -134,18 +134,18 @@ struct alignas(64) BucketStripe {
   /// Reports the hours of an entry that have ended to `use_sink`. Without a sink, the next drain
   /// reports them.
   void ReportEndedHours(BucketEntry& entry);
-  /// Reports the use of a bucket that does not exist.
+  /// Reports use of a bucket that has no entry, or whose entry is being removed.
   void ReportUse(const TargetPtr& target, std::vector<HourOfUse> hours);
   /// Sweeps the next `count` entries: sets times that are far ahead to now, and removes full extra
   /// meters and full buckets. Pointers to entries may be invalid afterwards. Returns the number of
   /// removed buckets.
   std::size_t Sweep(std::size_t count, SweepTimes& times, AheadReport& report);
-  /// Returns true if the caller must now sweep kSweepCount entries: after each Add, so that the
-  /// stripe is cleaned up faster than it grows, and otherwise on every 32nd call.
   static constexpr std::size_t kSweepCount = 4;
   /// The maximum number of buckets that the sweep of one request removes. A removal costs more than
   /// a decision, because the use of the bucket is reported; two are enough for a stripe to shrink.
   static constexpr std::size_t kMaxRemoved = 2;
+  /// Returns true if the caller must now sweep kSweepCount entries: after each Add, so that the
+  /// stripe is cleaned up faster than it grows, and otherwise on every 32nd call.
   bool TakeSweepDue();
 
  private:

@@ -370,10 +370,10 @@ void BucketTable::ReportUse(const UsageFilter& filter) { weir::ReportUse(stripes
 
 void BucketTable::EndHours(const std::string& entity) { weir::EndHours(stripes_, entity); }
 
-// Locks one stripe at a time, so for a request in flight, this drain may report some of the
-// buckets, and the next drain the others.
 std::size_t BucketTable::DrainChanges(const ChangeSink& sink) { return DrainChanges(sink, {}); }
 
+// Locks one stripe at a time, so for a request in flight, this drain may report some of the
+// buckets, and the next drain the others.
 std::size_t BucketTable::DrainChanges(const ChangeSink& sink, UseDrain use) {
   std::size_t drained = 0;
   for (const auto& stripe : stripes_) {

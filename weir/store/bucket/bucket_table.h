@@ -67,8 +67,8 @@ class WEIR_API BucketTable {
   /// to T. It keeps its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
   [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now);
-  /// Returns true, once, if refused requests have changed buckets or a bucket was set to T since
-  /// the last call. A drain is then due.
+  /// Returns true, once, if since the last call a refused request has changed a bucket, a request
+  /// has set a bucket to T, or the whole table was swept for space. A drain is then due.
   bool TakeDrainDue();
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
   [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,
@@ -91,21 +91,21 @@ class WEIR_API BucketTable {
   /// `now` at which another bucket can be removed; nothing if the table is empty.
   std::optional<UnixMillis> SweepIdle(UnixMillis now);
 
+  enum class Loaded { kAsKept, kAsChange };
   /// Adds a bucket as it was stored (kAsKept), or as a change that the next drain reports
   /// (kAsChange). For opening a file. REQUIRES: the table does not have the bucket.
-  enum class Loaded { kAsKept, kAsChange };
   void Load(BucketRecord record, Loaded loaded = Loaded::kAsKept, BucketUse use = {});
   /// Calls `read` with the state of a bucket, or null, under a lock of the table.
   void ReadState(const BucketKey& key, const std::function<void(const BucketState*)>& read) const;
 
-  /// Calls the sink once for each bucket that changed since the last drain, with its present state.
-  /// `state` is null for a bucket that was removed; a removal is reported before a new bucket of
-  /// the same key. An acquire that returned before the drain began is included with all its
-  /// charges. `mark` belongs to the sink: it is 0 at first, then keeps the sink's last value for
-  /// this bucket. Returns the number of calls. The sink runs under a lock and must not call the
-  /// table. REQUIRES: track_changes; one drain at a time.
+  /// `state` is null for a bucket that was removed. `mark` belongs to the sink: it is 0 at first,
+  /// then keeps the sink's last value for this bucket.
   using ChangeSink =
       std::function<void(const BucketKey& key, const BucketState* state, std::uint32_t& mark)>;
+  /// Calls the sink once for each bucket that changed since the last drain, with its present state.
+  /// A removal is reported before a new bucket of the same key. An acquire that returned before the
+  /// drain began is included with all its charges. Returns the number of calls. The sink runs under
+  /// a lock and must not call the table. REQUIRES: track_changes; one drain at a time.
   std::size_t DrainChanges(const ChangeSink& sink);
   /// Like the overload above. In addition, `use` gets the hours of a bucket that have ended; then
   /// the change sink gets the state of the bucket, without these hours.

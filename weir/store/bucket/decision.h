@@ -33,13 +33,14 @@ struct LimitStatus {
 struct Decision {
   bool admitted = false;
   /// If refused, the smallest wait in whole ms after which the same request is admitted if no other
-  /// request changes the buckets. 0 if admitted. kNeverAdmitted if a limit of 0 blocks it.
+  /// request changes the buckets. 0 if admitted. kNeverAdmitted if a limit of 0 blocks it, or if
+  /// the parts of a group request take more than a capacity together.
   milliseconds retry_after{0};
   /// True if a response of the store was lost and the request was sent again: it was charged at
   /// least once, perhaps twice.
   bool maybe_charged_twice = false;
-  /// All limits of all charged buckets, in the order of the charges. Limits of 0 are left out; a
-  /// refusal by one of them names only these.
+  /// All limits of all charged buckets, in the order of the charges, except limits of 0. But if
+  /// limits of 0 refuse the request, this contains only them.
   std::vector<LimitStatus> limits;
   /// If admitted, the shard that was charged for each charge. An adjust of the request must pass it
   /// in Charge::shard. Only the store interprets it. Empty means 0 for all charges.

@@ -16,7 +16,8 @@ namespace weir {
 const ExtraMeter* FindExtra(const ExtraMeters* extras, std::string_view name);
 
 /// Returns the meter of a limit that is not configured, refilled to `now` under its stored
-/// parameters; or, if there is none, the meter with which the limit starts. `extras` may be null.
+/// parameters; or, if it is full at `now`, under those of `limit`. If there is no meter, returns
+/// the one with which the limit starts. `extras` may be null.
 ExtraMeter ExtraOf(const ExtraMeters* extras, const Limit& limit, UnixMillis now);
 
 /// Like ExtraOf, but also removes the meter from `extras`.

@@ -36,7 +36,7 @@ Status CheckOne(const PutLimits& put) {
   const auto& [limits, on_unavailable, managed] = put.limits;
   const bool is_system = put.level.kind == Level::Kind::kSystem;
   if (on_unavailable && !is_system) {
-    return Bad(Describe(put.level) + ": on_unavailable is set at the system level only");
+    return Bad(Describe(put.level) + ": on_unavailable can be set at the system level only");
   }
   if (limits.empty() && on_unavailable) return {};
   const Status valid = Validate(limits);

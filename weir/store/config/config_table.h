@@ -26,12 +26,12 @@ class ConfigTable {
   /// limits, looser ones of the next level would apply.
   [[nodiscard]] Result<std::vector<std::optional<LevelLimits>>> ReadLimits(
       std::span<const Level> levels) const;
-  /// The stored limits of the level cannot be read. It stays unreadable until they are set or
-  /// deleted; listings leave it out.
+  /// Records that the stored limits of the level cannot be read. The level stays unreadable until
+  /// its limits are set or deleted; listings leave it out.
   void MarkUnreadable(const Level& level) { unreadable_.insert(level); }
-  /// The stored entry of the entity cannot be used, so it is not known whether its requests are
-  /// charged to a parent. It stays unreadable until it is created again or deleted; listings leave
-  /// it out. REQUIRES: it is not in the table.
+  /// Records that the stored entry of the entity cannot be used, so it is not known whether its
+  /// requests are charged to a parent. The entity stays unreadable until it is created again or
+  /// deleted; listings leave it out. REQUIRES: it is not in the table.
   void MarkUnreadable(const std::string& entity) { unreadable_entities_.insert(entity); }
   [[nodiscard]] Result<Page<LevelRecord>> ListLimits(const LevelFilter& filter,
                                                      const PageRequest& page) const;

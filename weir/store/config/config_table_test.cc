@@ -68,7 +68,7 @@ TEST(ConfigTableTest, ErrorsNameTheChangeAndWhatIsWrong) {
                   .starts_with("change 3 of 4, resource gpt-4: "));
   EXPECT_EQ(message(PutLimits{Level::EntityDefault("acme"),
                               {.limits = {}, .on_unavailable = OnUnavailable::kAllow}}),
-            "change 3 of 4, entity acme: on_unavailable is set at the system level only");
+            "change 3 of 4, entity acme: on_unavailable can be set at the system level only");
   EXPECT_EQ(message(CreateEntity{Named("acme", "acme")}),
             "change 3 of 4, entity acme: its parents lead back to it: acme -> acme; one of them "
             "needs another");

@@ -155,7 +155,8 @@ Error ConfigTransaction::CycleError(std::vector<std::string> cycle, std::size_t 
   const std::size_t index = change_number(*closing) - 1;
   std::ranges::rotate(cycle, closing);
   Error error{Code::kFailedPrecondition,
-              fmt::format("entity {}: its parents lead back to it: {}; one of them needs another",
+              fmt::format("entity {}: its parents lead back to it: {}; give one of these entities "
+                          "another parent",
                           cycle.front(), Show(cycle))};
   return InList(std::move(error), index, count);
 }

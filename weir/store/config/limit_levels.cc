@@ -12,8 +12,8 @@ std::array<Level, 4> LevelsOfPair(const std::string& entity, const std::string& 
 }
 
 std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found,
-                                           std::initializer_list<std::size_t> places) {
-  for (const std::size_t at : places) {
+                                           std::initializer_list<std::size_t> indexes) {
+  for (const std::size_t at : indexes) {
     if (found[at] && !found[at]->limits.empty()) return at;
   }
   return std::nullopt;

@@ -19,10 +19,10 @@ using LevelAnswers = std::vector<std::optional<LevelLimits>>;
 /// Returns the levels of one pair, in the order of their precedence.
 std::array<Level, 4> LevelsOfPair(const std::string& entity, const std::string& resource);
 
-/// Returns the first index in `places` whose level in `found` has any limits; that level applies as
-/// a whole. Nothing if there is none.
+/// Returns the first of `indexes` whose level in `found` has any limits; that level applies as a
+/// whole. Nothing if there is none.
 std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found,
-                                           std::initializer_list<std::size_t> places);
+                                           std::initializer_list<std::size_t> indexes);
 
 /// Returns the target for a bucket with the limits of a level. Their capacities are reduced by the
 /// tokens that are reserved for their allowances.

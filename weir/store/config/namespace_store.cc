@@ -34,13 +34,13 @@ tl::unexpected<Error> OrRecoverable(Error error, std::string_view name,
 }
 
 tl::unexpected<Error> NotYetDeleted(const Namespace& space) {
-  return UnfitNamespace(space, "is active: 'weir namespace delete' comes before a purge");
+  return UnfitNamespace(space, "is active: 'weir namespace delete' must come before a purge");
 }
 
 tl::unexpected<Error> NameIsTaken(const Namespace& space, std::string_view other_id) {
   return UnfitNamespace(
       space, fmt::format("cannot be recovered: its name belongs to {} by now; 'weir namespace "
-                         "delete {}' frees the name, and keeps the data of that one",
+                         "delete {}' frees the name, and keeps the data of that namespace",
                          other_id, Printable(space.name)));
 }
 
@@ -58,9 +58,10 @@ tl::unexpected<Error> UnfitNamespace(const Namespace& space, std::string_view wh
 
 Result<std::string> ResolveId(std::string_view id, const std::optional<Namespace>& found) {
   if (!found || found->status == NamespaceStatus::kActive) return std::string(id);
-  return Fail(Code::kFailedPrecondition,
-              fmt::format("namespace id {} is {}: 'weir namespace orphans' lists such", id,
-                          Name(found->status)));
+  return Fail(
+      Code::kFailedPrecondition,
+      fmt::format("namespace id {} is {}: 'weir namespace orphans' lists the deleted namespaces",
+                  id, Name(found->status)));
 }
 
 }  // namespace weir

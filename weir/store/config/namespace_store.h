@@ -31,8 +31,8 @@ WEIR_API tl::unexpected<Error> OrRecoverable(Error error, std::string_view name,
                                                      const std::optional<Namespace>& found);
 
 /// Threads, lifetimes and errors are as for BucketStore. Each change is atomic, also if the call is
-/// interrupted. A change that repeatedly conflicts with other changes fails with kAborted. Names
-/// must pass CheckNamespace; for others calls fail with kInvalidArgument.
+/// interrupted. A change that repeatedly conflicts with other changes fails with kAborted. A call
+/// with a name that does not pass CheckNamespace fails with kInvalidArgument.
 class WEIR_API NamespaceStore {
  public:
   virtual ~NamespaceStore() = default;

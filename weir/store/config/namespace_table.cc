@@ -29,8 +29,8 @@ Namespace NamespaceTable::Register(Namespace wanted) {
 }
 
 std::optional<Namespace> NamespaceTable::Get(std::string_view name) const {
-  const auto found = ids_.find(name);
-  return found == ids_.end() ? std::nullopt : GetById(found->second);
+  const auto found = id_by_name_.find(name);
+  return found == id_by_name_.end() ? std::nullopt : GetById(found->second);
 }
 
 std::optional<Namespace> NamespaceTable::GetById(std::string_view id) const {
@@ -42,7 +42,7 @@ std::optional<Namespace> NamespaceTable::GetById(std::string_view id) const {
 Result<Page<Namespace>> NamespaceTable::List(const PageRequest& page) const {
   WEIR_RETURN_IF_ERROR(CheckNamePage(page));
   Page<Namespace> found;
-  for (auto at = ids_.upper_bound(page.cursor); at != ids_.end(); ++at) {
+  for (auto at = id_by_name_.upper_bound(page.cursor); at != id_by_name_.end(); ++at) {
     if (found.items.size() == page.limit) {
       found.next = found.items.back().name;
       break;
@@ -53,14 +53,14 @@ Result<Page<Namespace>> NamespaceTable::List(const PageRequest& page) const {
 }
 
 Result<Namespace> NamespaceTable::Delete(std::string_view name, UnixMillis now) {
-  const auto found = ids_.find(name);
-  if (found == ids_.end()) {
+  const auto found = id_by_name_.find(name);
+  if (found == id_by_name_.end()) {
     return OrRecoverable(NoNamespaceToDelete(name).value(), name, AllOrphans());
   }
   Namespace& space = by_id_.find(found->second)->second;
   space.status = NamespaceStatus::kDeleted;
   space.deleted_at = now;
-  ids_.erase(found);
+  id_by_name_.erase(found);
   return space;
 }
 
@@ -74,12 +74,12 @@ Result<Namespace> NamespaceTable::Recover(std::string_view id) {
   if (space.status == NamespaceStatus::kActive) {
     return UnfitNamespace(space, "is active: there is nothing to recover");
   }
-  if (const auto other = ids_.find(space.name); other != ids_.end()) {
+  if (const auto other = id_by_name_.find(space.name); other != id_by_name_.end()) {
     return NameIsTaken(space, other->second);
   }
   space.status = NamespaceStatus::kActive;
   space.deleted_at.reset();
-  ids_.emplace(space.name, space.id);
+  id_by_name_.emplace(space.name, space.id);
   return space;
 }
 
@@ -108,8 +108,8 @@ std::vector<Namespace> NamespaceTable::AllOrphans() const {
 Result<std::string> NamespaceTable::Resolve(std::string_view name_or_id) const {
   WEIR_RETURN_IF_ERROR(CheckNameOrId(name_or_id));
   if (const auto id = ParseIdReference(name_or_id)) return ResolveId(*id, GetById(*id));
-  const auto found = ids_.find(name_or_id);
-  if (found == ids_.end()) {
+  const auto found = id_by_name_.find(name_or_id);
+  if (found == id_by_name_.end()) {
     return OrRecoverable(NotRegistered(name_or_id).value(), name_or_id, AllOrphans());
   }
   return found->second;
@@ -130,7 +130,7 @@ void NamespaceTable::EndPurge(std::string_view id) {
 }
 
 void NamespaceTable::Load(Namespace space) {
-  if (space.status == NamespaceStatus::kActive) ids_.insert_or_assign(space.name, space.id);
+  if (space.status == NamespaceStatus::kActive) id_by_name_.insert_or_assign(space.name, space.id);
   std::string id = space.id;
   by_id_.insert_or_assign(std::move(id), std::move(space));
 }

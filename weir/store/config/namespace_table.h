@@ -39,8 +39,8 @@ class NamespaceTable {
   std::vector<Namespace> AllOrphans() const;
 
   std::map<std::string, Namespace, std::less<>> by_id_;
-  // The ids of the active namespaces, by name.
-  std::map<std::string, std::string, std::less<>> ids_;
+  // Of the active namespaces.
+  std::map<std::string, std::string, std::less<>> id_by_name_;
 };
 
 /// Return kInvalidArgument unless the cursor is empty, or is a name (CheckNamePage) or an id

@@ -34,8 +34,8 @@ Status Check(const UsageSnapshot& added) {
   const bool is_in_range = added.start.value >= 0 && added.start.value < 253'402'300'800'000;
   if (is_in_range && StartOf(added.window, added.start) == added.start) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("usage of {} on {}: {} ms is not where a window begins that is {}",
-                          added.entity, added.resource, added.start.value, Name(added.window)));
+              fmt::format("usage of {} on {}: no {} window starts at {} ms", added.entity,
+                          added.resource, Name(added.window), added.start.value));
 }
 
 }  // namespace weir

@@ -24,8 +24,8 @@ namespace weir {
 /// bits.
 [[nodiscard]] Status AddTo(UsageSnapshot& sum, const UsageSnapshot& added);
 
-/// The position in a listing: after the snapshot with this window, start and name. `open` is the
-/// resource if the filter names an entity, otherwise the entity.
+/// The position in a listing: after the snapshot with this window and start and, as `open`, the
+/// name that the filter leaves open: the resource if the filter names an entity, else the entity.
 struct UsageCursor {
   UsageWindow window = UsageWindow::kHourly;
   UnixMillis start;

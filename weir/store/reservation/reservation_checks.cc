@@ -18,8 +18,8 @@ Status Check(const PutAccountLimit& put) {
   if (!row.service.empty()) WEIR_RETURN_IF_ERROR(CheckService(row.service));
   if (!seen || seen->key == row.key) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("limit of {}: put where {} was seen; expected one key", Describe(row.key),
-                          Describe(seen->key)));
+              fmt::format("limit of {}: the row that was seen is of {}; expected the same key",
+                          Describe(row.key), Describe(seen->key)));
 }
 
 // Returns the beginning of a cursor for slots of this key. Names may contain any character, so the
@@ -85,7 +85,7 @@ Status CheckTake(const AccountKey& key, const AccountLimit& limit, std::int64_t 
     return refuse(fmt::format("blocked, by a limit of {}", limit.limit));
   }
   if (limit.window == limit.window.zero()) {
-    return refuse("a limit without a window; expected 1 second or more");
+    return refuse("a limit without a window; expected a window of 1 second or more");
   }
   if (count < 1 || count > limit.limit) {
     return refuse(fmt::format("{} tokens; expected 1 to the limit, {}", count, limit.limit));

@@ -76,10 +76,10 @@ class RowTransactions {
  public:
   virtual ~RowTransactions() = default;
 
+  using Body = std::function<void(ReservationRows&)>;
   /// Runs `body` with exclusive access to the rows. `body` may run twice; then only the second run
   /// counts. Its writes are durable when Write returns. If a method of the rows failed, no change
   /// is stored, and Write returns the error of the method.
-  using Body = std::function<void(ReservationRows&)>;
   virtual Status Write(Deadline deadline, const Body& body) = 0;
   /// Runs `body` with a consistent view of the rows; `body` must not write.
   virtual Status Read(Deadline deadline, const Body& body) = 0;

@@ -10,32 +10,32 @@
 namespace weir {
 namespace {
 
-// Runs `verb` on the rows of `place` and returns its result, or the error of `place` if the access
-// to the rows failed.
+// Runs `verb` on the rows and returns its result, or the error of `transactions` if the access to
+// the rows failed.
 template <class T, class Verb>
-Result<T> Write(RowTransactions& place, Deadline deadline, const Verb& verb) {
+Result<T> Write(RowTransactions& transactions, Deadline deadline, const Verb& verb) {
   std::optional<Result<T>> answer;
   WEIR_RETURN_IF_ERROR(
-      place.Write(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
+      transactions.Write(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
   return *std::move(answer);
 }
 
 template <class T, class Verb>
-Result<T> Read(RowTransactions& place, Deadline deadline, const Verb& verb) {
+Result<T> Read(RowTransactions& transactions, Deadline deadline, const Verb& verb) {
   std::optional<Result<T>> answer;
   WEIR_RETURN_IF_ERROR(
-      place.Read(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
+      transactions.Read(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
   return *std::move(answer);
 }
 
 class RowSlots final : public ReservationStore {
  public:
-  explicit RowSlots(RowTransactions& place) : place_(place) {}
+  explicit RowSlots(RowTransactions& transactions) : transactions_(transactions) {}
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
              Done<ClaimAnswer> done) override {
     done(Check(claim).and_then([&] {
-      return Write<ClaimAnswer>(place_, deadline,
+      return Write<ClaimAnswer>(transactions_, deadline,
                                 [&](auto& rows) { return ClaimSlot(rows, claim, now); });
     }));
   }
@@ -46,39 +46,39 @@ class RowSlots final : public ReservationStore {
     };
     done(CheckBinding(slot, resource_id)
              .and_then([&] { return CheckSlotLife(slot.key, ttl); })
-             .and_then([&] { return Write<HeldSlot>(place_, deadline, bind); }));
+             .and_then([&] { return Write<HeldSlot>(transactions_, deadline, bind); }));
   }
   void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
              Done<HeldSlot> done) override {
     const auto renew = [&](ReservationRows& rows) { return RenewSlot(rows, slot, ttl, now); };
     done(Check(slot).and_then([&] { return CheckSlotLife(slot.key, ttl); }).and_then([&] {
-      return Write<HeldSlot>(place_, deadline, renew);
+      return Write<HeldSlot>(transactions_, deadline, renew);
     }));
   }
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
     done(Check(slot).and_then([&] {
-      return Write<bool>(place_, deadline,
+      return Write<bool>(transactions_, deadline,
                          [&](auto& rows) { return ReleaseSlot(rows, slot, now); });
     }));
   }
   void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                       Done<bool> done) override {
     done(Check(slot).and_then([&] {
-      return Write<bool>(place_, deadline,
+      return Write<bool>(transactions_, deadline,
                          [&](auto& rows) { return ReleaseUnboundSlot(rows, slot, now); });
     }));
   }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
     done(CheckResourceId(ended.resource_id).and_then([&] {
-      return Write<std::size_t>(place_, deadline,
+      return Write<std::size_t>(transactions_, deadline,
                                 [&](auto& rows) { return ReleaseBound(rows, ended, now); });
     }));
   }
   void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
             Done<Page<HeldSlot>> done) override {
     const auto list = [&](const std::string& after) {
-      return Read<Page<HeldSlot>>(place_, deadline, [&](ReservationRows& rows) {
+      return Read<Page<HeldSlot>>(transactions_, deadline, [&](ReservationRows& rows) {
         return ListSlots(rows, {.key = key, .after = after, .limit = page.limit}, now);
       });
     };
@@ -86,76 +86,79 @@ class RowSlots final : public ReservationStore {
   }
 
  private:
-  RowTransactions& place_;
+  RowTransactions& transactions_;
 };
 
 class RowLimits final : public AccountLimitStore {
  public:
-  explicit RowLimits(RowTransactions& place) : place_(place) {}
+  explicit RowLimits(RowTransactions& transactions) : transactions_(transactions) {}
 
   void Get(const AccountKey& key, Deadline deadline,
            Done<std::optional<AccountLimitRow>> done) override {
     done(Check(key).and_then([&] {
       return Read<std::optional<AccountLimitRow>>(
-          place_, deadline, [&](ReservationRows& rows) { return rows.FindLimit(key); });
+          transactions_, deadline, [&](ReservationRows& rows) { return rows.FindLimit(key); });
     }));
   }
   void KeysOfService(const std::string& service, Deadline deadline,
                      Done<std::vector<AccountKey>> done) override {
     done(CheckService(service).and_then([&] {
-      return Read<std::vector<AccountKey>>(
-          place_, deadline, [&](ReservationRows& rows) { return rows.LimitKeysOf(service); });
+      return Read<std::vector<AccountKey>>(transactions_, deadline, [&](ReservationRows& rows) {
+        return rows.LimitKeysOf(service);
+      });
     }));
   }
   void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
     done(Check(change).and_then([&] {
-      return Write<void>(place_, deadline,
+      return Write<void>(transactions_, deadline,
                          [&](ReservationRows& rows) { return ChangeLimit(rows, change); });
     }));
   }
 
  private:
-  RowTransactions& place_;
+  RowTransactions& transactions_;
 };
 
 class RowTokens final : public TokenStore {
  public:
-  explicit RowTokens(RowTransactions& place) : place_(place) {}
+  explicit RowTokens(RowTransactions& transactions) : transactions_(transactions) {}
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
             Deadline deadline, Done<TokenAnswer> done) override {
     done(CheckTake(key, limit, count).and_then([&] {
-      return Write<TokenAnswer>(place_, deadline, [&](ReservationRows& rows) {
+      return Write<TokenAnswer>(transactions_, deadline, [&](ReservationRows& rows) {
         return TakeTokens(rows, {.key = key, .limit = limit, .count = count}, now);
       });
     }));
   }
 
  private:
-  RowTransactions& place_;
+  RowTransactions& transactions_;
 };
 
 class RowReservations final : public ReservationBackend {
  public:
-  explicit RowReservations(std::unique_ptr<RowTransactions> place) : place_(std::move(place)) {}
+  explicit RowReservations(std::unique_ptr<RowTransactions> transactions)
+      : transactions_(std::move(transactions)) {}
 
   ReservationStore& slots() override { return slots_; }
   AccountLimitStore& limits() override { return limits_; }
   TokenStore& tokens() override { return tokens_; }
-  std::string Describe() const override { return place_->Describe(); }
-  std::optional<UnixMillis> OwnTime() const override { return place_->Now(); }
+  std::string Describe() const override { return transactions_->Describe(); }
+  std::optional<UnixMillis> OwnTime() const override { return transactions_->Now(); }
 
  private:
-  const std::unique_ptr<RowTransactions> place_;
-  RowSlots slots_{*place_};
-  RowLimits limits_{*place_};
-  RowTokens tokens_{*place_};
+  const std::unique_ptr<RowTransactions> transactions_;
+  RowSlots slots_{*transactions_};
+  RowLimits limits_{*transactions_};
+  RowTokens tokens_{*transactions_};
 };
 
 }  // namespace
 
-std::unique_ptr<ReservationBackend> MakeRowReservations(std::unique_ptr<RowTransactions> place) {
-  return std::make_unique<RowReservations>(std::move(place));
+std::unique_ptr<ReservationBackend> MakeRowReservations(
+    std::unique_ptr<RowTransactions> transactions) {
+  return std::make_unique<RowReservations>(std::move(transactions));
 }
 
 }  // namespace weir

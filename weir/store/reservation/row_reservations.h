@@ -11,6 +11,7 @@ namespace weir {
 
 /// Returns a backend that checks arguments, and applies the rules to the rows. Each call completes
 /// before it returns, and after the access to the rows has ended.
-std::unique_ptr<ReservationBackend> MakeRowReservations(std::unique_ptr<RowTransactions> place);
+std::unique_ptr<ReservationBackend> MakeRowReservations(
+    std::unique_ptr<RowTransactions> transactions);
 
 }  // namespace weir

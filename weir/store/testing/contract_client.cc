@@ -21,10 +21,10 @@ Result<Decision> ContractClient::Acquire(std::vector<Charge> charges, UnixMillis
   });
 }
 
-Status ContractClient::Adjust(std::vector<Charge> charges, AdjustId token, UnixMillis now) {
+Status ContractClient::Adjust(std::vector<Charge> charges, AdjustId id, UnixMillis now) {
   return Call<void>([&](Done<void> done) {
     const std::vector<Charge> lent = std::move(charges);
-    harness_.backend().buckets().Adjust(lent, token, now, kNever, std::move(done));
+    harness_.backend().buckets().Adjust(lent, id, now, kNever, std::move(done));
   });
 }
 
@@ -34,7 +34,7 @@ Status ContractClient::Adjust(std::vector<Charge> charges, UnixMillis now) {
 
 Result<std::vector<CreditedLimit>> ContractClient::Credit(BucketCredit credit) {
   return Call<std::vector<CreditedLimit>>([&](Done<std::vector<CreditedLimit>> done) {
-    const CreditStamp stamp{.at = harness_.now(), .seed = ++tokens_};
+    const CreditStamp stamp{.at = harness_.now(), .seed = ++last_id_};
     weir::Credit(harness_.backend(), std::move(credit), stamp, kNever, std::move(done));
   });
 }
@@ -115,7 +115,7 @@ Result<std::int64_t> ContractClient::GetRetention() {
 Status ContractClient::SetRetention(std::int64_t days) {
   return Call<void>([&](Done<void> done) {
     std::vector<AuditEvent> events{RetentionEvent(kAuditRetentionDays, days)};
-    AuditStamp(++tokens_).Put(events, harness_.now());
+    AuditStamp(++last_id_).Put(events, harness_.now());
     harness_.backend().audit().SetRetention(days, events.front(), kNever, std::move(done));
   });
 }

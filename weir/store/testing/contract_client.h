@@ -50,10 +50,10 @@ class ContractClient : public ContractCaller {
       : ContractCaller([&harness] { return harness.Pump(); }), harness_(harness) {}
 
   Result<Decision> Acquire(std::vector<Charge> charges, UnixMillis now);
-  Status Adjust(std::vector<Charge> charges, AdjustId token, UnixMillis now);
+  Status Adjust(std::vector<Charge> charges, AdjustId id, UnixMillis now);
   /// Adjusts with an id that was never used.
   Status Adjust(std::vector<Charge> charges, UnixMillis now);
-  AdjustId NewAdjustId() { return {.high = 0x77656972, .low = ++tokens_}; }
+  AdjustId NewAdjustId() { return {.high = 0x77656972, .low = ++last_id_}; }
   /// Uses a seed that was never used, and the harness's time.
   Result<std::vector<CreditedLimit>> Credit(BucketCredit credit);
   Result<Records> Read(std::vector<BucketKey> keys);
@@ -84,7 +84,7 @@ class ContractClient : public ContractCaller {
 
  private:
   BackendHarness& harness_;
-  std::uint64_t tokens_ = 0;
+  std::uint64_t last_id_ = 0;
 };
 
 }  // namespace weir

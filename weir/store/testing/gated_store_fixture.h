@@ -34,9 +34,9 @@ class GatedStore final : public BucketStore {
     }
     Run(call);
   }
-  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
+  void Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now, Deadline deadline,
               Done<void> done) override {
-    inner_.Adjust(charges, token, now, deadline, std::move(done));
+    inner_.Adjust(charges, id, now, deadline, std::move(done));
   }
   void Read(std::span<const BucketKey> keys, Deadline deadline,
             Done<std::vector<std::optional<BucketRecord>>> done) override {

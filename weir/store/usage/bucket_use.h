@@ -74,7 +74,7 @@ inline bool IsOpenAt(const BucketUse& use, UnixMillis now) {
 
 /// Ends the open hour, if there is one, and opens the hour of `now`.
 void OpenHour(BucketUse& use, std::span<const Limit> limits, UnixMillis now);
-/// Ends the open hour, if there is one: it becomes one of `more`.
+/// Ends the open hour, if there is one: its use is moved to `more`.
 void EndHour(BucketUse& use, std::span<const Limit> limits);
 /// Moves the open hour's use, which is counted by the indexes of the limits, to their names in
 /// `more`. To be called before the bucket gets other limits; `count` is the number of the new ones.

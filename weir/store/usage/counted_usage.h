@@ -21,7 +21,7 @@ inline constexpr std::array kUsageWindows = {UsageWindow::kHourly, UsageWindow::
                                              UsageWindow::kMonthly};
 
 /// The number of names in a snapshot or a remainder beyond which further ones count as
-/// kOtherLimits. An hour has less: its bucket's configured limits and kMaxNamesInHour.
+/// kOtherLimits. An hour has fewer: its bucket's configured limits and kMaxNamesInHour.
 inline constexpr std::size_t kMaxUsageNames = 128;
 
 /// The millitokens, 0 to 999, that are counted but not yet part of a whole token, by limit. There
@@ -52,7 +52,8 @@ struct UsageStats {
   std::uint64_t kept = 0;
   std::uint64_t expired = 0;  ///< removed because of their age
   std::uint64_t evicted = 0;  ///< removed because there were too many
-  std::uint64_t lost = 0;     ///< hours of buckets that a damaged store of usage did not take
+  /// How often the ended hours of a bucket were dropped, because the stored usage is damaged.
+  std::uint64_t lost = 0;
 };
 
 /// Returns the earliest start of a window that is still kept at `now`. After its end, an hour is

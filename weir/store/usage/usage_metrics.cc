@@ -13,9 +13,10 @@ Status RegisterUsageMetrics(Registry& registry, const std::function<UsageStats()
       registry.AddCounter({.name = "weir_usage_rows_evicted_total",
                            .help = "Usage snapshots removed because there were too many."},
                           [stats] { return stats().evicted; }));
-  return registry.AddCounter({.name = "weir_usage_lost_total",
-                              .help = "Hours of buckets that a damaged table of usage lost."},
-                             [stats] { return stats().lost; });
+  return registry.AddCounter(
+      {.name = "weir_usage_lost_total",
+       .help = "Times that ended hours of a bucket were dropped, because the usage is damaged."},
+      [stats] { return stats().lost; });
 }
 
 }  // namespace weir
