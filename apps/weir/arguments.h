@@ -20,8 +20,8 @@ namespace weir::app {
 /// Like ParseSignedAmount, but refuses negative amounts.
 [[nodiscard]] Result<Amount> ParseAmount(std::string_view text);
 
-/// Parses each text by `parse`. Refuses a repeated name.
 using AmountParser = Result<Amount> (*)(std::string_view);
+/// Parses each text by `parse`. Refuses a repeated name.
 [[nodiscard]] Result<Amounts> ParseAmounts(const std::vector<std::string>& texts,
                                            AmountParser parse);
 
@@ -47,15 +47,15 @@ inline constexpr UnixMillis kEndOfTimes{253'402'300'800'000};
 [[nodiscard]] Result<std::map<std::string, std::string>> ParseMetadataTexts(
     const std::vector<std::string>& texts);
 
-/// Returns kInvalidArgument unless `text` is a resource, or `_default_`: all resources for which an
-/// entity has no limits of their own.
+/// Returns kInvalidArgument unless `text` is a resource, or `_default_`, which stands for the
+/// resources on which an entity has no other limits.
 [[nodiscard]] Status CheckResourceOrDefault(const std::string& text);
 
 /// Parses a whole number between the bounds, both included.
 [[nodiscard]] Result<std::uint64_t> ParseIntegerInRange(std::string_view text, std::uint64_t low,
                                                         std::uint64_t high);
 
-/// The seed of a random choice: any whole number of 64 bits.
+/// Parses the seed of a random choice: any whole number of 64 bits.
 [[nodiscard]] Result<std::uint64_t> ParseSeed(std::string_view text);
 
 }  // namespace weir::app

@@ -118,7 +118,7 @@ std::vector<std::string_view> NamesOfVerbs(const CLI::App& group) {
 }
 
 std::string NoSuchVerb(std::string_view word, const std::vector<std::string_view>& names) {
-  // A few names are not searched for one that is meant: "tcsh" is close to "bash".
+  // If there are few names, all are listed: the nearest of them may be wrong ("bash" for "tcsh").
   constexpr std::size_t kFew = 3;
   const std::string expected = names.size() <= kFew
                                    ? fmt::format("one of {}", fmt::join(names, ", "))

@@ -18,8 +18,9 @@ namespace weir::app {
 /// The exit codes of the process.
 enum class Exit {
   kDone = 0,
-  kFailed = 1,   ///< stderr has one line: the problem, its location, and a remedy
-  kUsage = 2,    ///< the command line itself is wrong; no store was changed
+  kFailed = 1,  ///< stderr has one line: the problem, its location, and a remedy
+  /// the command line, a variable or the file of `serve --config` is wrong; no store was changed
+  kUsage = 2,
   kRefused = 3,  ///< a limit refused the request
   /// `limits plan --detailed-exitcode`: the store differs from the file; `table check`: the table
   /// differs from one that `table create` makes; `limits import`: a part of the file is left out
@@ -37,8 +38,8 @@ struct ProcessContext {
   bool in_is_terminal = false;
   std::string user{};  ///< user@host of the process; empty: unknown
   std::function<std::optional<std::string>(const std::string& name)> environment;
-  /// Returns whether SIGINT or SIGTERM has been received. From the first call on, these signals no
-  /// longer end the process.
+  /// Returns whether SIGINT or SIGTERM has been received. From the first call on, the first of
+  /// these signals, and its repetitions within a second, do not end the process (StopRequest).
   std::function<bool()> interrupted;
   /// Lets SIGINT and SIGTERM end the process again.
   std::function<void()> release_signals = [] {};

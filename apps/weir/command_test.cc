@@ -86,7 +86,8 @@ TEST_F(PrincipalTest, AFailedLookUpIsReportedAndTheUserIsTheAuthor) {
   caller_ = Fail(Code::kPermissionDenied, "GetCallerIdentity at h: 403");
   EXPECT_EQ(Principal(), "me@here");
   EXPECT_EQ(err_.str(),
-            "weir: the audit log names me@here as the author, not its ARN: GetCallerIdentity at h: "
+            "weir: the audit log names me@here as the author, because the caller's ARN is "
+            "unknown: GetCallerIdentity at h: "
             "403\n");
   EXPECT_EQ(look_ups_, 1);
   caller_ = std::optional<std::string>("arn:\n");
@@ -225,7 +226,7 @@ TEST_F(CommandTest, SlotsInAStoreThatKeepsNoneAreRefusedByTheVariable) {
   environment_ = {{"HOME", "/home/sam"}, {"ZAEL_STACK", "limits"}};
   EXPECT_EQ(RunArgs({"reservation", "list", "emr", "acme"}), Exit::kUsage);
   EXPECT_EQ(err_.str(),
-            "weir: ZAEL_STACK names the store 'dynamodb:': a table of zae-limiter keeps no slots; "
+            "weir: ZAEL_STACK names the store 'dynamodb:': a table of zae-limiter stores no slots; "
             "name another store with --store or WEIR_STORE: sqlite:PATH or "
             "rate-limiter-py://BASE\n");
 }

@@ -17,7 +17,7 @@ struct Candidate {
 
 /// Returns the verbs, options and choices of the command line that begin with the typed word.
 /// `words` follow the name of the program; the last one is the typed word and may be empty. Returns
-/// no candidate if the command line has none there; the word may be a file.
+/// no candidate if no verb, option or choice can be typed there; the word may then be a file.
 std::vector<Candidate> CandidatesFor(const CLI::App& root, const std::vector<std::string>& words);
 
 /// Adds weir completion bash|zsh|fish. See verbs.h; `root` must also outlive the run.

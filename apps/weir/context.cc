@@ -86,9 +86,10 @@ std::optional<std::string> Context::CallerOfStore() const {
           : FindCaller(choice->url, process_.clock, HostEnvironmentOf(process_), log());
   const Status valid = caller && *caller ? CheckPrincipal(**caller) : Status();
   if (caller && valid) return *std::move(caller);
-  process_.err << fmt::format("weir: the audit log names {} as the author, not its ARN: {}\n",
-                              process_.user.empty() ? "-" : process_.user,
-                              caller ? valid.error().message : caller.error().message);
+  process_.err << fmt::format(
+      "weir: the audit log names {} as the author, because the caller's ARN is unknown: {}\n",
+      process_.user.empty() ? "-" : process_.user,
+      caller ? valid.error().message : caller.error().message);
   return std::nullopt;
 }
 

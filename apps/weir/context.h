@@ -65,10 +65,10 @@ class Context {
   /// clients. Returns kInvalidArgument if --store names a table, which is shared.
   [[nodiscard]] Result<Exit> WithScratch(const Work& work);
   using NamespaceWork = std::function<Result<Exit>(NamespaceStore&)>;
-  /// Calls `work` on the namespaces of a file or of memory. The data of a file are not opened: it
-  /// may be owned by another process, and the namespace in the URL need not be registered.
+  /// Calls `work` on the namespaces of a file or of memory. The data of a file are not opened:
+  /// another process may own the file, and the namespace in the URL need not be registered.
   [[nodiscard]] Result<Exit> WithNamespaces(Access access, const NamespaceWork& work);
-  /// Returns the URL of Store(), ready to be opened.
+  /// Returns UrlToOpen for Store(). For kWrite this may create the folder of the default store.
   [[nodiscard]] Result<std::string> StoreUrl(Access access) const;
   /// Returns the deadline of one request to the store, after an intended wait.
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
@@ -89,9 +89,9 @@ class Context {
   /// Returns the lines for stderr about unreadable records that a listing left out. They do not
   /// change the exit code. Add them before Answer.
   std::vector<std::string>& left_out() { return left_out_; }
+  enum class Records { kConfig, kBuckets };
   /// Returns false if a listing left out a record, or if the file has a damaged row (reported by
   /// WithBackend) that may be one of `records`.
-  enum class Records { kConfig, kBuckets };
   bool IsComplete(Records records) const;
   /// Returns left_out() and the damaged rows, at most DamageReport::kKept of the latter.
   std::vector<std::string> AllLeftOut() const;
@@ -124,7 +124,7 @@ class Context {
   std::optional<std::string> CallerOfStore() const;
   Result<std::unique_ptr<Backend>> Open(Access access, const std::string& url);
   Result<Exit> WithUrl(Access access, const std::string& url, const Work& work);
-  /// Prints one line on stderr if rows of a file were damaged.
+  /// Prints one line on stderr if rows of a file are damaged.
   void ReportDamage(const Backend& backend);
 
   const ProcessContext& process_;
@@ -134,7 +134,7 @@ class Context {
   std::string warning_;
   std::vector<std::string> left_out_;
   std::vector<std::string> damaged_;
-  std::optional<std::optional<std::string>> principal_;  ///< what Principal has found
+  std::optional<std::optional<std::string>> principal_;  ///< the result of Principal
 };
 
 }  // namespace weir::app

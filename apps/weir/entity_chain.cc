@@ -12,7 +12,7 @@
 namespace weir::app {
 namespace {
 
-/// The entities that a request charges, from the last to the first: "e2 -> e1".
+/// The entities that a request of the first one charges: "child -> parent".
 struct Chain {
   std::string text;
   std::size_t charged = 1;

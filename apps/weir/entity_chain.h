@@ -7,10 +7,11 @@
 
 namespace weir::app {
 
-/// A request of an entity charges it and each parent up to one that does not cascade. Returns
-/// kFailedPrecondition, with the chain, if `entity` as it is given would make a chain that is too
-/// long for any request of it or of a stored descendant; an entity may have children before it has
-/// a record. If it cascades, reads its parents and all descendants that cascade. Blocks.
+/// A request of an entity charges the entity and, as long as the charged entities cascade, their
+/// parents: a chain. Returns kFailedPrecondition, with the chain, if storing `entity` would make
+/// the chain of `entity` or of a stored descendant longer than kMaxCascade (an entity may have
+/// children before it has a record). If `entity` cascades, reads its parents and all descendants
+/// that cascade. Blocks.
 [[nodiscard]] Status CheckCascades(const Entity& entity, Context& context, ConfigStore& store);
 
 }  // namespace weir::app

@@ -22,7 +22,7 @@ struct EntityView {
 /// Returns all entities that have a record or limits, in the order of their ids.
 std::vector<EntityView> ViewsOf(const Declared& declared);
 
-/// Selects entities for a list. An empty text excludes none.
+/// Selects entities for a list. An empty text excludes no entity.
 struct EntityListOptions {
   std::optional<std::string> parent;
   std::optional<std::string> limits_on{};  ///< only with limits on this resource, or "_default_"
@@ -31,8 +31,8 @@ struct EntityListOptions {
   std::size_t count = std::numeric_limits<std::size_t>::max();
 };
 
-/// Returns the number of entities with limits on each resource; "_default_" means limits on
-/// all that have none of their own. Levels without an entity do not count.
+/// Returns the number of entities with limits on each resource; "_default_" stands for the
+/// resources on which an entity has no other limits. Levels without an entity do not count.
 std::map<std::string, std::size_t> EntitiesByResource(const std::vector<LevelRecord>& levels);
 
 struct EntityPage {

@@ -38,16 +38,16 @@ int WriteTo(int descriptor, std::string_view text) {
 
 struct Seen {
   bool exists = false;
-  struct stat is = {};
+  struct stat info = {};
 };
 
 Seen StatOf(const std::string& path) {
   Seen seen;
-  seen.exists = stat(path.c_str(), &seen.is) == 0;
+  seen.exists = stat(path.c_str(), &seen.info) == 0;
   return seen;
 }
 
-bool IsRegular(const Seen& seen) { return seen.exists && S_ISREG(seen.is.st_mode); }
+bool IsRegular(const Seen& seen) { return seen.exists && S_ISREG(seen.info.st_mode); }
 
 bool IsSame(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
@@ -55,7 +55,7 @@ bool IsSame(const struct stat& one, const struct stat& other) {
 
 bool IsOpen(const Seen& seen, int descriptor) {
   struct stat open_file = {};
-  return seen.exists && fstat(descriptor, &open_file) == 0 && IsSame(seen.is, open_file);
+  return seen.exists && fstat(descriptor, &open_file) == 0 && IsSame(seen.info, open_file);
 }
 
 // Returns the target of a chain of links, even if it does not exist.
@@ -93,7 +93,7 @@ int SyncIfPossible(int descriptor) {
 }
 
 // Writes to the existing device, pipe or standard output.
-Status WriteAsItIs(const std::string& path, const Seen& seen, std::string_view text) {
+Status WriteInPlace(const std::string& path, const Seen& seen, std::string_view text) {
   const int descriptor = IsOpen(seen, STDOUT_FILENO) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                                      : open(path.c_str(), O_WRONLY | O_CLOEXEC);
   const DiskCalls disk = {.sync = SyncIfPossible, .close = close};
@@ -109,7 +109,7 @@ int ReplaceFile(const std::filesystem::path& target, const Seen& seen, std::stri
   std::string temporary_path;
   const int descriptor = CreateIn(target.parent_path(), temporary_path);
   if (descriptor < 0) return errno;
-  if (IsRegular(seen)) fchmod(descriptor, seen.is.st_mode & kPermissions);
+  if (IsRegular(seen)) fchmod(descriptor, seen.info.st_mode & kPermissions);
   int failure = WriteAndClose(descriptor, text, disk);
   if (failure == 0 && rename(temporary_path.c_str(), target.c_str()) != 0) failure = errno;
   if (failure != 0) unlink(temporary_path.c_str());
@@ -172,7 +172,7 @@ Status CheckNew(const std::string& path) {
 bool IsSameFile(const std::string& path, const std::string& other) {
   const Seen one = StatOf(path);
   const Seen two = StatOf(other);
-  return IsRegular(one) && IsRegular(two) && IsSame(one.is, two.is);
+  return IsRegular(one) && IsRegular(two) && IsSame(one.info, two.info);
 }
 
 bool IsOpenAs(const std::string& path, int descriptor) {
@@ -187,8 +187,8 @@ bool IsInputFile(const std::string& path, const std::string& input, const Proces
 
 Status WriteFile(const std::string& path, std::string_view text, const DiskCalls& disk) {
   const Seen seen = StatOf(path);
-  const bool is_replaced = !seen.exists || S_ISREG(seen.is.st_mode) || S_ISDIR(seen.is.st_mode);
-  if (!is_replaced || IsOpen(seen, STDOUT_FILENO)) return WriteAsItIs(path, seen, text);
+  const bool is_replaced = !seen.exists || S_ISREG(seen.info.st_mode) || S_ISDIR(seen.info.st_mode);
+  if (!is_replaced || IsOpen(seen, STDOUT_FILENO)) return WriteInPlace(path, seen, text);
   const std::filesystem::path target = ResolveLinks(path);
   if (const int failure = ReplaceFile(target, seen, text, disk); failure != 0) {
     return Fail(FileError("write", path, failure));

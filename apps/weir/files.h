@@ -21,8 +21,8 @@ inline constexpr std::string_view kStandardStream = "-";
 std::string NameOfInput(const std::string& path);
 
 /// Like ReadFile, but `-` reads standard input to its end. Returns kCancelled if a signal arrives
-/// before the end: the text is incomplete. Returns kInvalidArgument if there are more than `most`
-/// bytes.
+/// before the end: the text is incomplete. Returns kInvalidArgument if standard input has more than
+/// `most` bytes; a file is read whatever its size.
 [[nodiscard]] Result<std::string> ReadFileOrInput(
     const std::string& path, const ProcessContext& process,
     std::size_t most = std::numeric_limits<std::size_t>::max());

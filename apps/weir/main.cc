@@ -1,4 +1,4 @@
-// Connects the program to the machine's clocks, a loop, signals and streams. No other file does.
+// Connects the program to a real clock, a loop, SIGINT and SIGTERM, and the standard streams.
 #include <pwd.h>
 #include <unistd.h>
 

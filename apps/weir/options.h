@@ -31,10 +31,10 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target, Parse 
   return app.add_option_function<std::string>(name, read, description);
 }
 
-/// Adds an option or positional for words exactly as they are typed. CLI11 splits "[a,b]", and
-/// reads "{}" as no word, unless it gets the words raw and may add none to an option. It gives a
-/// positional the words up to its minimum, so the minimum is the largest number. `read` may throw
-/// CLI::ValidationError.
+/// Adds an option or positional for words exactly as they are typed. CLI11 would split "[a,b]", and
+/// read "{}" as no word; it does not if the target is a callback and extra arguments are not
+/// allowed. A positional then gets no more words than its minimum, so its minimum is kMany. `read`
+/// may throw CLI::ValidationError.
 template <class Read>
 CLI::Option* AddWords(CLI::App& app, const std::string& name, const Read& read,
                       const std::string& description) {
@@ -71,7 +71,8 @@ auto Checked(Check check) {
   };
 }
 
-/// The same, but an empty text passes: the empty texts of all options have one message.
+/// Like Checked, but accepts an empty text, which Run refuses with the same message for all
+/// options.
 template <class Check>
 auto CheckedUnlessEmpty(Check check) {
   return Checked(

@@ -15,7 +15,7 @@ namespace {
 
 using dynamo::AggregateStats;
 
-constexpr nanoseconds kLook = milliseconds(100);
+constexpr nanoseconds kSignalPollInterval = milliseconds(100);
 
 /// The result of a daemon that has ended.
 struct DaemonEnd {
@@ -45,7 +45,7 @@ class SignalWatch {
  public:
   SignalWatch(const ProcessContext& process, dynamo::AggregateDaemon& daemon)
       : process_(process), daemon_(daemon) {}
-  void Look() {
+  void Poll() {
     if (!is_draining_ && process_.interrupted()) {
       is_draining_ = true;
       daemon_.Drain();
@@ -80,9 +80,9 @@ Result<DaemonEnd> RunToItsEnd(Context& context, const AggregateOptions& given,
   file.WriteOrLog();
   SignalWatch signals(process, daemon);
   while (!has_ended) {
-    signals.Look();
+    signals.Poll();
     file.WriteIfDue();
-    WEIR_RETURN_IF_ERROR(SleepUntil(process.scheduler, process.clock.Now() + kLook));
+    WEIR_RETURN_IF_ERROR(SleepUntil(process.scheduler, process.clock.Now() + kSignalPollInterval));
   }
   WEIR_RETURN_IF_ERROR(registered);
   file.WriteOrLog();  // the end of the daemon is the result
@@ -103,7 +103,9 @@ Result<Exit> AnswerAggregate(const AggregateOptions& options, Context& context,
   }
   context.Answer(json, text);
   if (!is_stopped) return Exit::kDone;
-  context.Warn("stopped before all positions were stored: records are read again, and count once");
+  context.Warn(
+      "stopped before all positions were stored: the next run reads some records again, and counts "
+      "each once");
   return context.Interrupted();
 }
 
@@ -135,7 +137,7 @@ Result<Exit> RunReplay(const AggregateOptions& given, Context& context,
       is_stopping = true;
       replay.Stop();
     }
-    WEIR_RETURN_IF_ERROR(SleepUntil(process.scheduler, process.clock.Now() + kLook));
+    WEIR_RETURN_IF_ERROR(SleepUntil(process.scheduler, process.clock.Now() + kSignalPollInterval));
   }
   if (!status && status.error().code != Code::kCancelled) return Fail(status.error());
   context.Answer(ToJson(replay.stats()), TextOf(replay.stats()));

@@ -1,4 +1,4 @@
-// Runs the daemon of `weir aggregate`, or a replay, until it ends or a signal comes.
+// Runs the daemon of `weir aggregate`, or a replay, until it ends or a signal arrives.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct AggregateOptions {
   std::optional<ArchiveUrl> archive;
   bool metrics = false;
   std::string metrics_file;
-  dynamo::ReplayRange replay;  ///< its shard is empty: there is no replay
+  dynamo::ReplayRange replay;  ///< an empty shard means no replay
 };
 
-/// Prints the counters at the end. The first signal drains the daemon, and a second one, a second
-/// later, stops it: then positions are not stored, and the exit code is that of the signal. Returns
-/// the error that ended the daemon. Blocks.
+/// Prints the counters at the end. The first signal drains the daemon. A second one, at least a
+/// second later, stops it before its positions are stored; the exit code is then that of the
+/// signal. Returns the error that ended the daemon. Blocks.
 [[nodiscard]] Result<Exit> RunDaemon(const AggregateOptions& given, Context& context,
                                      const dynamo::DaemonParts& parts,
                                      const dynamo::DaemonOptions& options);

@@ -25,7 +25,7 @@ struct ArchiveOptions {
 void AddArchiveOptions(CLI::App& verb, ArchiveOptions& options);
 
 /// Prints the events as `audit list` prints those of a store; in JSON each has its namespace, if
-/// the archive says it. Opens no store. Blocks.
+/// the archive contains it. Opens no store. Blocks.
 Result<Exit> ListArchive(const ArchiveQuery& query, const ArchiveUrl& url, Context& context);
 
 }  // namespace weir::app

@@ -49,7 +49,7 @@ std::string TextOf(const Page<AuditEvent>& page) {
                PartsJson(event.details).dump(-1, ' ', false, Json::error_handler_t::replace)});
   }
   std::string text = table.Text();
-  if (!page.next.empty()) text += fmt::format("older ones: --after {}\n", page.next);
+  if (!page.next.empty()) text += fmt::format("older events: --after {}\n", page.next);
   return text;
 }
 

@@ -28,8 +28,9 @@ namespace {
 /// Processes of this name share the stream of a table.
 constexpr char kOwner[] = "weir aggregate";
 
-/// Returns the endpoint of the table's streams; empty: that of AWS, or that of the environment. A
-/// local engine serves both at one endpoint, and its variable names DynamoDB alone.
+/// Returns the endpoint of the table's streams; empty: that of the environment, else of AWS. A
+/// local engine serves tables and streams at one endpoint, for which only DynamoDB's variable may
+/// be set.
 std::string StreamsEndpoint(const dynamo::DynamoUrl& url, const ProcessContext& process) {
   if (!url.endpoint.empty()) return url.endpoint;
   if (process.environment("AWS_ENDPOINT_URL_DYNAMODB_STREAMS")) return "";
@@ -76,10 +77,9 @@ Status CheckReplay(const AggregateOptions& options) {
 
 constexpr std::string_view kOtherCounted =
     "if zae-limiter's function has counted this table, its hours are counted twice; turn it off "
-    "and "
-    "begin with --from-latest";
+    "and begin with --from-latest";
 
-/// The stream of a table, and what an aggregator needs besides.
+/// The stream of a table, and the other connections that an aggregator needs.
 struct OpenedStream {
   std::string arn;
   std::unique_ptr<ServiceConnection> streams;
@@ -132,12 +132,12 @@ Result<Exit> Aggregate(const AggregateOptions& options, Context& context,
 Result<std::string> ParseSequence(const std::string& text) {
   if (auto number = dynamo::NormalizeSequenceNumber(text)) return *std::move(number);
   return Fail(Code::kInvalidArgument,
-              fmt::format("'{}' is no sequence number; it has 1 to 40 digits", text));
+              fmt::format("'{}' is not a sequence number, which has 1 to 40 digits", text));
 }
 
 using AggregateVerb = std::function<Result<Exit>(const AggregateOptions&, Context&)>;
 
-// The options of the verb above are accepted too.
+// Also accepts the options of `aggregate`, except those that CheckReplay refuses.
 void AddReplayOf(CLI::App& aggregate, const std::shared_ptr<AggregateOptions>& options,
                  Action& chosen, AggregateVerb run) {
   CLI::App& verb = AddVerb(aggregate, "replay",
@@ -150,13 +150,15 @@ void AddReplayOf(CLI::App& aggregate, const std::shared_ptr<AggregateOptions>& o
   AddParsed(verb, "--from", range.from, ParseSequence, "the sequence number of the first record")
       ->required()
       ->option_text("NUMBER");
-  AddParsed(verb, "--to", range.to, ParseSequence, "that of the last record, which was read before")
+  AddParsed(verb, "--to", range.to, ParseSequence,
+            "the sequence number of the last record, which a daemon must have read before")
       ->required()
       ->option_text("NUMBER");
   verb.footer(
-      "Drain the daemons ('weir aggregate') first, and start them again after it: what they count\n"
-      "meanwhile is newer than the records of the replay, which then counts nothing.\n"
-      "Of 'weir aggregate' it takes --windows, --retention-days, --archive and --take-over too.\n"
+      "Drain the daemons ('weir aggregate') before a replay, and start them again after it: usage\n"
+      "that they count meanwhile is newer than the records of the replay, which then counts\n"
+      "nothing. The options --windows, --retention-days, --archive and --take-over of\n"
+      "'weir aggregate' apply too.\n"
       "Exit codes: 0 all records were applied, 1 failed, 2 bad usage, 128 + N ended by signal N.");
 }
 
@@ -188,10 +190,10 @@ void AddAggregate(CLI::App& app, Action& chosen, const WithTable& with_table) {
                 "begin with the records from now on, if the stream was never read (default: with "
                 "the oldest)");
   verb.add_flag("--take-over", options->take_over,
-                "also if another aggregator counts the table; that one stops");
-  verb.add_flag("--no-refill", options->no_refill, "leave buckets of Python clients as they are");
+                "count even if another aggregator of Weir counts the table, which then stops");
+  verb.add_flag("--no-refill", options->no_refill, "do not refill buckets of Python clients");
   AddParsed(verb, "--archive", options->archive, ParseArchiveUrl,
-            "store audit events that expire there (weir audit list --archive)")
+            "store expired audit events there, for 'weir audit list --archive'")
       ->option_text("s3://BUCKET/PREFIX");
   verb.add_flag("--no-divide", options->no_divide, "do not divide busy buckets");
   verb.add_option("--metrics-file", options->metrics_file,

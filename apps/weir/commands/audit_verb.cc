@@ -69,16 +69,16 @@ Result<Exit> ListEvents(const AuditOptions& options, Context& context,
   });
 }
 
-void AddWhose(CLI::App& verb, AuditOptions& options) {
-  CLI::App& whose = *verb.add_option_group("Whose");
-  AddParsed(whose, "-e,--entity,--entity-id", options.entity, Checked(CheckEntityId),
-            "list the changes of an entity")
+void AddSubject(CLI::App& verb, AuditOptions& options) {
+  CLI::App& subject = *verb.add_option_group("Subject");
+  AddParsed(subject, "-e,--entity,--entity-id", options.entity, Checked(CheckEntityId),
+            "list the changes to an entity")
       ->option_text("ENTITY");
-  AddParsed(whose, "-r,--resource", options.resource, Checked(CheckResource),
+  AddParsed(subject, "-r,--resource", options.resource, Checked(CheckResource),
             "list the changes to the limits of a resource")
       ->option_text("RESOURCE");
-  whose.add_flag("--system", options.system, "list the changes to the system limits");
-  whose.require_option(1);
+  subject.add_flag("--system", options.system, "list the changes to the system limits");
+  subject.require_option(1);
 }
 
 Result<std::uint64_t> ParseEventCount(const std::string& text) {
@@ -143,13 +143,14 @@ void AddRetention(CLI::App& group, Action& chosen, const WithTable& with_table) 
 }  // namespace
 
 void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table) {
-  CLI::App& group = AddGroup(app, "audit", "The changes: authors and times");
+  CLI::App& group =
+      AddGroup(app, "audit", "Changes to limits, entities and buckets, with their authors");
   auto options = std::make_shared<AuditOptions>();
   CLI::App& verb = AddVerb(group, "list", "List the changes, the newest first", options, chosen,
                            [with_table](const AuditOptions& given, Context& context) {
                              return ListEvents(given, context, with_table);
                            });
-  AddWhose(verb, *options);
+  AddSubject(verb, *options);
   AddParsed(verb, "-n,--count,-l,--limit", options->limit, ParseEventCount,
             "maximum number of events to list (default: 100)")
       ->option_text("N");

@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kAllFull[] = "nothing was missing: all limits are full\n";
 constexpr char kNotStored[] =
-    "no bucket {}/{} is stored: nothing was taken of it, or it has been full since, or it has "
+    "no bucket {}/{} is stored: nothing was taken from it, or it has been full since, or it has "
     "another name\n";
 
 Result<Exit> GiveTokens(BucketCredit credit, Context& context, Backend& backend) {
@@ -99,7 +99,7 @@ void AddBucket(CLI::App& app, Action& chosen) {
   CLI::App& group = AddGroup(app, "bucket", "Show or change the tokens of a bucket");
   AddBucketShow(group, chosen);
   auto reset = std::make_shared<BucketCredit>(BucketCredit{.kind = BucketCredit::Kind::kReset});
-  CLI::App& fill = AddCreditVerb(group, "reset", "Make limits of a bucket full", reset, chosen);
+  CLI::App& fill = AddCreditVerb(group, "reset", "Fill limits of a bucket", reset, chosen);
   AddParsedList(fill, "LIMIT", reset->amounts, ParseNames,
                 "the limits to fill, like rpm (default: all limits)")
       ->option_text("...");

@@ -126,7 +126,7 @@ Status CheckFrom(const CatOptions& options, Context& context) {
   if (options.from.at != Position::At::kAt || options.shard) return {};
   context.failure = Exit::kUsage;
   return Fail(Code::kInvalidArgument,
-              "--from: a sequence number is one of a shard: name the shard by --shard");
+              "--from: a sequence number belongs to one shard: name it by --shard");
 }
 
 Result<std::optional<kinesis::ShardId>> ParseShard(const std::string& text) {

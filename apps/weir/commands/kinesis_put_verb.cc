@@ -243,8 +243,8 @@ void AddKinesisPut(CLI::App& group, Action& chosen, const WithKinesis& with_kine
   AddStream(verb, options->stream);
   AddPutOptions(verb, *options);
   verb.footer(
-      "Exit codes: 0 all lines are stored, 1 a line failed or the service is away, 2 bad usage,\n"
-      "128 + N ended by signal N.");
+      "Exit codes: 0 all lines are stored, 1 a line failed or the service does not respond,\n"
+      "2 bad usage, 128 + N ended by signal N.");
 }
 
 }  // namespace weir::app

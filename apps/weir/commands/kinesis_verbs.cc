@@ -62,7 +62,7 @@ Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOpti
 }
 
 void AddKinesis(CLI::App& app, Action& chosen, const WithKinesis& with_kinesis) {
-  CLI::App& group = AddGroup(app, "kinesis", "Records into a stream of Kinesis, and back");
+  CLI::App& group = AddGroup(app, "kinesis", "Put records into a Kinesis stream, and read them");
   AddKinesisPut(group, chosen, with_kinesis);
   AddKinesisCat(group, chosen, with_kinesis);
 }

@@ -15,15 +15,15 @@
 
 namespace weir::app {
 
-/// A client of Kinesis, or of CloudWatch. All of it outlives the work.
+/// A client of Kinesis, or of CloudWatch. All members outlive the work.
 struct OpenedKinesis {
   JsonClient& client;
   Scheduler& scheduler;
   std::uint64_t seed;
 };
 
-/// Connects to the service of the options and calls the work. Blocks.
 using KinesisWork = std::function<Result<Exit>(const OpenedKinesis&)>;
+/// Connects to the service that the options name and calls the work. Blocks.
 using WithKinesis =
     std::function<Result<Exit>(Context&, const kinesis::ConnectionOptions&, const KinesisWork&)>;
 
@@ -39,8 +39,8 @@ struct StreamOptions {
 };
 void AddStream(CLI::App& verb, StreamOptions& options);
 
-/// Returns a usage error if --store is given, which the verb would ignore. `verb` is its last word,
-/// and an alternative if there is one.
+/// Returns a usage error if --store is given, which the verb would ignore. `verb` is the verb's
+/// last word, followed by the option to use instead, if there is one.
 [[nodiscard]] Status RefuseStore(Context& context, std::string_view verb);
 
 /// Returns the options of a connection for a producer with these settings, without the content

@@ -215,7 +215,7 @@ TEST_F(KinesisVerbsTest, ABadStreamOrBeginningIsAUsageError) {
       {{"cat", "--stream", "s", "--count", "0"}, "--count: "},
       {{"cat", "--stream", "s", "--shard", "7"}, "--shard: "},
       {{"cat", "--stream", "s", "--from", "49680454149033407062344657060262"},
-       "--from: a sequence number is one of a shard: name the shard by --shard"},
+       "--from: a sequence number belongs to one shard: name it by --shard"},
       {{"put", "--stream", "s", "--rate-limit", "0"}, "--rate-limit: "},
       {{"put", "--stream", "s", "--key-regex", "("}, "--key-regex: "},
       {{"put", "--stream", "s", "--key", "a", "--key-regex", "b"}, "--key excludes --key-regex"}};

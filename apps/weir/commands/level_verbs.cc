@@ -168,8 +168,8 @@ void AddAlias(CLI::App& verb, Scope scope) {
 
 void AddSet(CLI::App& group, Scope scope, Action& chosen) {
   auto options = std::make_shared<LevelOptions>(scope);
-  CLI::App& verb = AddVerb(group, "set-limits", "Set all limits of the level, in place of others",
-                           options, chosen, SetWhatIsGiven);
+  CLI::App& verb = AddVerb(group, "set-limits", "Replace all limits of the level", options, chosen,
+                           SetWhatIsGiven);
   AddAlias(verb, scope);
   AddLevelArguments(verb, *options);
   AddParsedList(verb, "-l,--limit", options->limits, ParseLimitTexts,
@@ -190,7 +190,8 @@ void AddPlain(CLI::App& group, Scope scope, Action& chosen, const std::string& n
   const bool writes = name == "delete-limits";
   const LevelWork work = writes ? DeleteLevel : ShowLevel;
   const Access access = writes ? Access::kWrite : Access::kRead;
-  const std::string what = writes ? "Delete the limits of the level" : "Show what the level sets";
+  const std::string what =
+      writes ? "Delete the limits of the level" : "Show the limits of the level";
   CLI::App& verb = AddVerb(group, name, what, options, chosen,
                            [work, access](const LevelOptions& given, Context& context) {
                              return context.WithBackend(access, [&](Backend& backend) {

@@ -5,7 +5,7 @@
 
 namespace weir::app {
 
-/// The level: of all requests, of a resource or of an entity.
+/// The level of the limits: all requests, a resource or an entity.
 enum class Scope { kSystem, kResource, kEntity };
 
 /// Adds set-limits, get-limits and delete-limits.

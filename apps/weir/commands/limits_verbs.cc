@@ -141,7 +141,7 @@ tl::unexpected<Error> NotWritten(const std::string& file,
                                  const std::vector<std::string>& left_out) {
   return Fail(Code::kFailedPrecondition,
               fmt::format("{} is not written: {} records cannot be read, the first: {}; omit "
-                          "--file to print the other records",
+                          "FILE to print the other records",
                           file, left_out.size(), left_out.front()));
 }
 
@@ -195,7 +195,8 @@ CLI::App& AddVerbForFile(CLI::App& group, const FileVerb& file_verb,
                          const std::shared_ptr<LimitsOptions>& options, Action& chosen) {
   CLI::App& verb =
       AddVerb(group, file_verb.name, file_verb.description, options, chosen, file_verb.handler);
-  verb.add_option("FILE,-f,--file", options->file, "the limits file (YAML), - for standard input")
+  verb.add_option("FILE,-f,--file", options->file,
+                  "the limits file (YAML or JSON), - for standard input")
       ->required()
       ->option_text(" ");
   return verb;
@@ -213,8 +214,9 @@ void AddPlan(CLI::App& group, Action& chosen) {
 
 void AddExport(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<LimitsOptions>();
-  CLI::App& verb = AddVerb(group, "export", "Write a limits file with all limits of the store",
-                           options, chosen, ExportLimits);
+  CLI::App& verb =
+      AddVerb(group, "export", "Write a limits file with all limits and parents of the store",
+              options, chosen, ExportLimits);
   verb.add_option("FILE,-f,--file", options->file,
                   "the file to create (default: -, standard output)")
       ->option_text(" ");
@@ -240,7 +242,8 @@ void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reser
        ApplyLimits},
       to_apply, chosen)
       .add_flag("--yes", to_apply->yes,
-                "delete, without asking, the records that the file does not contain");
+                "without asking, delete records of earlier limits files that this file does not "
+                "contain");
   AddVerbForFile(group, {"diff", "Compare the file with the store, field by field", DiffLimits},
                  options(), chosen)
       .footer("Exit codes: 0 equal, 1 different, 2 failed.");

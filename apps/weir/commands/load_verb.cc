@@ -63,7 +63,7 @@ Result<std::int64_t> ParseRate(const std::string& text) {
   const Result<std::int64_t> rate = ParseTokens(text);
   if (rate && *rate > 0) return *rate;
   return Fail(Code::kInvalidArgument,
-              fmt::format("'{}' is not a rate: decisions a second, over 0", text));
+              fmt::format("'{}' is not a rate: write decisions per second, more than 0", text));
 }
 
 Result<Exit> MeasureLoad(const LoadOptions& options, Context& context, Backend& backend) {

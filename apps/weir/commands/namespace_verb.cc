@@ -191,7 +191,7 @@ struct NamespaceVerb {
   std::string name;
   std::string description;
   Result<Exit> (*run)(const NamespaceRequest&);
-  Access access = Access::kRead;  ///< kWrite: the verb may be the first to write there
+  Access access = Access::kRead;  ///< kWrite: the verb may create the registry
 };
 
 CLI::App& AddNamespaceVerb(const Verbs& verbs, const NamespaceVerb& verb,
@@ -243,8 +243,7 @@ void AddRegister(const Verbs& verbs) {
 }  // namespace
 
 void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table) {
-  CLI::App& group =
-      AddGroup(app, "namespace", "The tenants of a table or a file, apart from each other");
+  CLI::App& group = AddGroup(app, "namespace", "The separate tenants of a table or a file");
   const Verbs verbs{group, chosen, with_table};
   AddRegister(verbs);
   AddNamespaceVerb(verbs, {"list", "List the registered namespaces", PrintNamespaces},

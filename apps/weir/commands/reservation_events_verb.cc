@@ -41,10 +41,10 @@ class QueueReports {
     const std::string& id = notice.message_id;
     if (notice.is_abandoned)
       failures_.Note(fmt::format("message {}: {}", id, notice.error.message));
-    const auto suppressed = event_.ShouldWrite(clock_.Now());
-    if (!suppressed) return;
+    const std::optional<std::int64_t> suppressed_before = event_.ShouldWrite(clock_.Now());
+    if (!suppressed_before) return;
     const LogField fields[] = {
-        {"message_id", id}, {"message", notice.error.message}, {"suppressed", *suppressed}};
+        {"message_id", id}, {"message", notice.error.message}, {"suppressed", *suppressed_before}};
     log_.Write(LogLevel::kWarning, "events.failed", fields);
   }
   void OnEnded(const Error& error) {
@@ -67,7 +67,7 @@ class QueueReports {
 };
 
 void WaitForEnd(const ProcessContext& process, const QueueReports& reports) {
-  while (!process.interrupted() && !reports.has_ended()) PauseBetweenLooks(process.scheduler);
+  while (!process.interrupted() && !reports.has_ended()) PauseBetweenChecks(process.scheduler);
 }
 
 // Tasks of the slots' scheduler call the source, which uses the connection. They must finish before
@@ -131,14 +131,17 @@ void AddReservationEvents(CLI::App& group, Action& chosen,
   auto options = std::make_shared<EventOptions>();
   CLI::App& verb = AddVerb(
       group, "events",
-      "Release slots when events report their end: JSON lines on stdin, or a queue", options,
-      chosen, [with_reservations](const EventOptions& given, Context& context) -> Result<Exit> {
+      "Release slots when events report that their resources have ended; reads JSON lines on "
+      "stdin, or an SQS queue",
+      options, chosen,
+      [with_reservations](const EventOptions& given, Context& context) -> Result<Exit> {
         WEIR_ASSIGN_OR_RETURN(const EventRules rules, ReadRules(given));
         return with_reservations(context, [&](const OpenedReservations& opened) {
           return Events(given, context, rules, opened);
         });
       });
-  verb.add_option("--rules", options->rules, "the rules that map events to ends (YAML)")
+  verb.add_option("--rules", options->rules,
+                  "the rules that recognize events of ended resources (YAML)")
       ->required()
       ->option_text("FILE");
   AddParsed(verb, "--sqs", options->queue, ParseQueueUrl,

@@ -67,8 +67,8 @@ Result<Exit> ListHeldSlots(const SlotOptions& options, Context& context,
   return Exit::kDone;
 }
 
-/// Returns the slot that the options name by its id, or else all that are bound to this resource.
-/// Never returns an empty list.
+/// Returns the slot with the id in the options, or else all slots that are bound to the resource
+/// with this id. Returns kNotFound if there are none.
 Result<std::vector<HeldSlot>> FindSlots(const SlotOptions& options, Context& context,
                                         ReservationBackend& backend) {
   WEIR_ASSIGN_OR_RETURN(std::vector<HeldSlot> slots, AllSlots(options.key, context, backend));
@@ -112,8 +112,8 @@ Result<Exit> ReleaseNamedSlots(const SlotOptions& options, Context& context,
     if (!released && ids.empty()) return Fail(released.error());
     if (!released) {
       return Fail(released.error().code,
-                  fmt::format("{}; of {} slots {} are released", released.error().message,
-                              slots.size(), ids.size()));
+                  fmt::format("{}; {} of {} slots were released", released.error().message,
+                              ids.size(), slots.size()));
     }
     ids.push_back(slot.id);
     text += fmt::format("released {}\n", slot.id);
@@ -139,7 +139,7 @@ void AddAccount(CLI::App& verb, AccountKey& key) {
 
 void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
   CLI::App& group =
-      AddGroup(app, "reservation", "Slots that are held, and the events that end them");
+      AddGroup(app, "reservation", "Held slots, events that release them, and accounts' limits");
   const auto add = [&](const std::string& name, const std::string& what, SlotVerb run,
                        const std::shared_ptr<SlotOptions>& options) -> CLI::App& {
     CLI::App& verb =

@@ -11,14 +11,14 @@
 
 namespace weir::app {
 
-/// A store of slots. All of it outlives the work.
+/// A store of slots. Both members outlive the work.
 struct OpenedReservations {
   ReservationBackend& backend;
   Scheduler& scheduler;
 };
 
-/// Opens the store that --store or the environment names and calls the work. Blocks.
 using ReservationsWork = std::function<Result<Exit>(const OpenedReservations&)>;
+/// Opens the store that --store or the environment names and calls the work. Blocks.
 using WithReservations = std::function<Result<Exit>(Context&, const ReservationsWork&)>;
 
 /// Opens the store of ChooseReservationStore.

@@ -356,7 +356,7 @@ TEST_F(ReservationVerbsTest, AReleaseThatFailsInTheMiddleSaysHowManyAreReleased)
   store.only = store.calls + 1;
   Run({"reservation", "release", "emr", "acme", "j-1"});
   EXPECT_EQ(exit_, Exit::kFailed);
-  EXPECT_EQ(error_, "away; of 2 slots 1 are released");
+  EXPECT_EQ(error_, "away; 1 of 2 slots were released");
 }
 
 class RulesFile {
@@ -415,7 +415,7 @@ TEST_F(ReservationVerbsTest, TokensComeBackWithTime) {
                                       "--limit", "2",    "--window", "10s"};
   EXPECT_EQ(Run(take), "taken, 1 left\n");
   EXPECT_EQ(Run(take), "taken, 0 left\n");
-  EXPECT_EQ(Run(take), "refused, 0 there, retry after 5s\n");
+  EXPECT_EQ(Run(take), "refused, 0 left, retry after 5s\n");
   EXPECT_EQ(exit_, Exit::kRefused);
   clock_.Advance(std::chrono::seconds(5));
   EXPECT_EQ(Run(take), "taken, 0 left\n");
@@ -427,7 +427,7 @@ TEST_F(ReservationVerbsTest, TokensAreAwaitedIfTheyComeInTime) {
                                 "--window", "10s",  "--count", "2",    "--wait",   "9s"};
   EXPECT_EQ(Run(take), "taken, 0 left\n");
   const Instant before = clock_.Now();
-  EXPECT_EQ(Run(take), "refused, 0 there, retry after 10s\n");
+  EXPECT_EQ(Run(take), "refused, 0 left, retry after 10s\n");
   EXPECT_EQ(exit_, Exit::kRefused);
   EXPECT_EQ(clock_.Now(), before) << "a wait that is known to be longer is refused at once";
   take.back() = "10s";
@@ -467,7 +467,7 @@ TEST_F(ReservationVerbsTest, AWaitEndsAlsoIfOthersTakeTheTokens) {
   std::vector<std::string> wait = take;
   wait.insert(wait.end(), {"--wait", "7s"});
   scheduler_ = &rival;
-  EXPECT_EQ(Run(wait), "refused, 0 there, retry after 2s\n");
+  EXPECT_EQ(Run(wait), "refused, 0 left, retry after 2s\n");
   EXPECT_EQ(clock_.Now() - before, std::chrono::seconds(6));
 }
 

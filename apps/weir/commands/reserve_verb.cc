@@ -85,7 +85,7 @@ bool MaySucceedLater(const Error& error) {
 
 void ReportEndOfSlot(const CommandOutcome& run, const Reservation& reservation, Context& context) {
   if (!run.lost.empty()) {
-    context.Warn(fmt::format("the slot has expired ({}): the command was asked to end", run.lost));
+    context.Warn(fmt::format("the slot has expired ({}): the command got SIGTERM", run.lost));
   }
   if (!run.released) return;
   const std::string& slot = reservation.id();
@@ -187,7 +187,7 @@ Result<nanoseconds> ParseSlotLife(const std::string& text) {
   WEIR_ASSIGN_OR_RETURN(const nanoseconds life, ParsePositiveDuration(text));
   if (life >= kShortest) return life;
   return Fail(Code::kInvalidArgument,
-              fmt::format("a slot that lives for {}; expected 1s or more", text));
+              fmt::format("'{}' is too short for a slot: write 1s or more", text));
 }
 
 }  // namespace
@@ -213,8 +213,8 @@ void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_rese
     options->command = words;
   };
   AddWords(verb, kCommandArgument, read_command,
-           "behind --: runs with WEIR_RESERVATION_ID set; without COMMAND the "
-           "ID of the slot is printed, and the slot is held for --ttl")
+           "after --: the command, which gets WEIR_RESERVATION_ID, WEIR_RESOURCE and WEIR_ACCOUNT; "
+           "without COMMAND the ID of the slot is printed, and the slot is held for --ttl")
       ->option_text("...");
   verb.footer(
       "Exit codes: those of COMMAND, 128 + N if signal N ended it, 126 and 127 if it cannot "

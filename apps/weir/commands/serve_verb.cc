@@ -42,8 +42,8 @@ Result<ServeOptions> ReadOptions(const ServeVerbOptions& given) {
   return MakeServeOptions(texts);
 }
 
-// The form of the URL: no store is opened. Only OpenBackend knows the schemes; without a file and
-// without a table it opens memory or nothing.
+// Checks the form of the URL without opening a file or a table. For other URLs OpenBackend, which
+// knows the schemes, opens a store in memory or returns an error.
 Status CheckStoreUrl(const std::string& url, const ProcessContext& process) {
   if (url.starts_with("sqlite:") || url.starts_with("dynamodb:")) {
     const auto name = NameOfStore(url, process);
@@ -159,8 +159,8 @@ void AddServe(CLI::App& app, Action& chosen) {
     }
   }
   verb.add_option("--config", options->config,
-                  "YAML with these options by their names, and store (no other options of all "
-                  "verbs); the command line has precedence")
+                  "a YAML file with these options by their names, and store (no other options of "
+                  "all verbs); the command line has precedence")
       ->option_text("FILE");
   verb.add_flag(
       "--check", options->check,
@@ -169,7 +169,7 @@ void AddServe(CLI::App& app, Action& chosen) {
       "SIGHUP reads the rules, the tokens and the files of TLS again. The rules and the\n"
       "tokens are also read again when their files change.\n"
       "SIGTERM and SIGINT end the service: it reports NOT_SERVING, serves the requests\n"
-      "that are in progress, and closes the store. A second one ends it at once.\n"
+      "that are in progress, and closes the store. A second signal ends it at once.\n"
       "Exit codes: 0 stopped by one signal, 1 failed, 2 bad usage, 128 + N ended by a second\n"
       "signal N.");
 }

@@ -127,7 +127,8 @@ Status CheckFree(const StoreCall& call) {
   return {};
 }
 
-// Removes the copies that were made before the one that failed: together they are no backup.
+// Copies all files. If a copy fails, removes the earlier ones: without all files they are no
+// backup.
 Status BackUpAll(const StoreCall& call) {
   WEIR_RETURN_IF_ERROR(CheckFree(call));
   for (std::size_t i = 0; i < call.files.size(); ++i) {
@@ -240,8 +241,8 @@ Result<Exit> RepairStore(const StoreCall& call) {
   call.context.Answer(json, text);
   if (!lacks_records) return Exit::kDone;
   call.context.Warn(fmt::format(
-      "sqlite:{} is repaired, but lacks what was damaged; where limits are missing, looser ones "
-      "apply: {} compares them with a limits file",
+      "sqlite:{} is repaired, but lacks damaged records; where limits are missing, looser ones "
+      "apply: {} compares the store with a limits file",
       call.path, call.context.QuotedCommand("limits plan")));
   return Exit::kFailed;
 }

@@ -59,7 +59,7 @@ std::string TextOf(const TableStatus& status, const std::string& table) {
                             status.version->lambda.value_or("-"));
 }
 
-Result<Exit> CreateTables(Context& context, const OpenedTable& opened) {
+Result<Exit> CreateTable(Context& context, const OpenedTable& opened) {
   TableAdmin admin(opened.table, opened.scheduler);
   WEIR_ASSIGN_OR_RETURN(const TableCreated created, Await<TableCreated>([&](auto done) {
                           admin.Create("weir", context.StoreDeadline(kCreationWait),
@@ -87,7 +87,7 @@ Result<Exit> ShowStatus(Context& context, const OpenedTable& opened) {
   return Exit::kDone;
 }
 
-Result<Exit> DeleteTables(Context& context, const OpenedTable& opened) {
+Result<Exit> DeleteTable(Context& context, const OpenedTable& opened) {
   const std::string& name = opened.table.name();
   TableAdmin admin(opened.table, opened.scheduler);
   WEIR_RETURN_IF_ERROR(
@@ -132,20 +132,20 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
   const auto harmless = std::make_shared<TableOptions>(TableOptions{.yes = true});
   AddVerb(
       group, "create",
-      "Create the table, or complete one that was begun; rate-limiter-py://BASE: its three tables",
+      "Create the table, or complete a partial one; for rate-limiter-py://BASE, its three tables",
       harmless, chosen, [with_table](const TableOptions&, Context& context) -> Result<Exit> {
         WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
         if (choice.url.starts_with(rate_limiter_py::kUrlScheme)) {
           return CreateThreeTables(context, choice.url);
         }
         return with_table(context,
-                          [&](const OpenedTable& opened) { return CreateTables(context, opened); });
+                          [&](const OpenedTable& opened) { return CreateTable(context, opened); });
       });
   add("status", "Show DynamoDB's description of the table", ShowStatus, harmless);
   AddTableUpgrade(group, chosen, with_table);
   const auto options = std::make_shared<TableOptions>();
-  add("delete", "Delete the table with everything in it", DeleteTables, options)
-      .add_flag("--yes", options->yes, "without asking");
+  add("delete", "Delete the table with everything in it", DeleteTable, options)
+      .add_flag("--yes", options->yes, "delete without asking");
 }
 
 }  // namespace weir::app

@@ -1,5 +1,4 @@
-// The verbs for which --store names a store with namespaces, not a backend: a table of DynamoDB, or
-// a file.
+// The verbs on tables of DynamoDB, and on the namespaces, audit events and usage of a store.
 #pragma once
 
 #include <functional>
@@ -13,7 +12,7 @@
 
 namespace weir::app {
 
-/// A table that requests can be sent to, whether it exists or not. All of it outlives the work.
+/// A table that requests can be sent to, whether it exists or not. All members outlive the work.
 struct OpenedTable {
   JsonClient& client;
   dynamo::Table& table;
@@ -22,8 +21,8 @@ struct OpenedTable {
   dynamo::RandomBits random;
 };
 
-/// Connects to the table that --store or the environment names and calls the work. Blocks.
 using TableWork = std::function<Result<Exit>(const OpenedTable&)>;
+/// Connects to the table that --store or the environment names and calls the work. Blocks.
 using WithTable = std::function<Result<Exit>(Context&, const TableWork&)>;
 
 /// Returns the table of Context::Store, or kInvalidArgument if the store is not a table.
@@ -40,8 +39,8 @@ struct Records {
 using RecordsWork = std::function<Result<Exit>(const Records&)>;
 
 /// Calls the work on the namespaces, or on the records of the URL's namespace. If Context::Store
-/// names a table, uses `with_table`, which is checked first and never created; otherwise the file
-/// or memory. Blocks.
+/// names a table, connects to it by `with_table`, and fails if AfterOpenCheck does; otherwise uses
+/// the file or memory. Blocks.
 Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access access,
                           const Context::NamespaceWork& work);
 Result<Exit> OnRecords(Context& context, const WithTable& with_table, Access access,
@@ -58,8 +57,8 @@ void AddAggregate(CLI::App& app, Action& chosen, const WithTable& with_table);
 /// exist in part, and prints their names. Blocks.
 Result<Exit> CreateThreeTables(Context& context, const std::string& url);
 
-/// Returns work that first checks that the table exists and is meant for this client, and never
-/// creates it.
+/// Returns work that first checks that the table exists and that its version record admits this
+/// client. Creates no table.
 TableWork AfterOpenCheck(const Context& context, TableWork work);
 
 }  // namespace weir::app

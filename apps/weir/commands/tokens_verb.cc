@@ -35,8 +35,8 @@ std::string TextOf(const TokenOutcome& outcome) {
   if (outcome.taken) return fmt::format("taken, {} left\n", outcome.available);
   if (outcome.blocked) return "refused: blocked\n";
   // Negative after the limit was lowered: the tokens that were taken before stay taken.
-  const std::int64_t there = std::max<std::int64_t>(0, outcome.available);
-  return fmt::format("refused, {} there, retry after {}\n", there,
+  const std::int64_t left = std::max<std::int64_t>(0, outcome.available);
+  return fmt::format("refused, {} left, retry after {}\n", left,
                      FormatSeconds(outcome.retry_after.value_or(milliseconds(0))));
 }
 
@@ -88,7 +88,7 @@ Result<std::uint64_t> ParseTokenCount(const std::string& text) {
 }  // namespace
 
 void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
-  CLI::App& group = AddGroup(app, "tokens", "An account's tokens, which time gives back");
+  CLI::App& group = AddGroup(app, "tokens", "An account's tokens, a number in each window");
   auto options = std::make_shared<TokenOptions>();
   CLI::App& verb = AddVerb(group, "take", "Take tokens, all or none", options, chosen,
                            OnReservations(with_reservations, TakeAccountTokens));

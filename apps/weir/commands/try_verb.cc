@@ -37,7 +37,7 @@ std::string TextOf(const Decision& decision) {
 }
 
 /// The output if the store is unavailable and the policy is to allow.
-constexpr char kUnprotected[] = "admitted without a charge: the store did not answer\n";
+constexpr char kUnprotected[] = "admitted without a charge: the store did not respond\n";
 
 /// One try. It waits within the limiter until `wait_until`, if given. After a refusal, `retry_at`
 /// is the time at which the next try may succeed.
@@ -76,7 +76,8 @@ Result<Exit> TryOnce(const TryOptions& options, Context& context, Attempt& attem
   });
 }
 
-/// Tries until the wait is over, without owning the file between two tries: others may need it.
+/// Tries until the wait is over, without owning the file between two tries: other processes may
+/// need it.
 Result<Exit> TryOnFile(const TryOptions& options, Context& context) {
   const ProcessContext& process = context.process();
   const Deadline until = Deadline::After(process.clock, *options.wait);
@@ -100,8 +101,9 @@ Result<Exit> RunTry(const TryOptions& options, Context& context) {
 
 void AddTry(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<TryOptions>();
-  CLI::App& verb = AddVerb(app, "try", "Request one decision, and take the tokens if it admits",
-                           options, chosen, RunTry);
+  CLI::App& verb =
+      AddVerb(app, "try", "Request one decision, and take the tokens if it is admitted", options,
+              chosen, RunTry);
   AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "the requesting entity")
       ->required()
       ->option_text(" ");

@@ -31,7 +31,7 @@ struct UsageOptions {
   std::uint64_t count = 100;
   bool plot = false;
   std::string limit;             // of `top`
-  std::optional<UnixMillis> at;  // in the window of `top`
+  std::optional<UnixMillis> at;  // a time in the window of `top`
 };
 
 using OnSnapshot = std::function<Status(const UsageSnapshot&)>;
@@ -226,8 +226,9 @@ void AddListUsage(const UsageVerbs& verbs) {
   CLI::Option* count = AddParsed(list, "-n,--count,-l,--limit", options->count, ParseSnapshotCount,
                                  "maximum number of entries (default: 100)")
                            ->option_text("N");
-  CLI::Option* after = list.add_option("--after", options->after, "continue a list from its CURSOR")
-                           ->option_text("CURSOR");
+  CLI::Option* after =
+      list.add_option("--after", options->after, "continue after the page that printed CURSOR")
+          ->option_text("CURSOR");
   list.add_flag("-p,--plot", options->plot,
                 "draw the sums of all windows instead (default: hourly windows)")
       ->excludes(count)
@@ -247,7 +248,8 @@ void AddTop(const UsageVerbs& verbs) {
   auto options = std::make_shared<UsageOptions>();
   options->count = 10;
   CLI::App& top = AddUsageVerb(
-      verbs, {"top", "List the highest uses of a limit in one window (default: hourly)", RankUsage},
+      verbs,
+      {"top", "List the highest usage of a limit in one window (default: hourly)", RankUsage},
       options);
   AddParsed(top, "LIMIT", options->limit, Checked(CheckLimitName), "the limit to rank by, like rpm")
       ->required()

@@ -67,8 +67,8 @@ Result<std::vector<PackageFile>> FilesOfFunction(const std::string& authorities)
   dl_iterate_phdr(AddObject, &objects);
   if (objects.loader.empty()) {
     return Fail(Code::kFailedPrecondition,
-                "the loader of this program is not known: start it directly, not as an argument of "
-                "its loader");
+                "the loader of this program is not known: start the program directly, not as an "
+                "argument of its loader");
   }
   std::vector<PackageFile> files;
   files.push_back(

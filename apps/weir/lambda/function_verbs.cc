@@ -64,9 +64,10 @@ void AddFunctionVerbs(CLI::App& aggregate, Action& chosen) {
       ->option_text("FILE");
   pack.add_flag("--force", package->force, "overwrite the file if it exists");
   pack.parse_complete_callback([&aggregate] { RefuseOptionsOf(aggregate, "package"); });
-  CLI::App& run = AddVerb(
-      aggregate, "lambda", "Count the events of AWS Lambda: the command of the package",
-      std::make_shared<int>(), chosen, [](int, Context& context) { return RunFunction(context); });
+  CLI::App& run = AddVerb(aggregate, "lambda",
+                          "Count the events that AWS Lambda delivers; the package starts this verb",
+                          std::make_shared<int>(), chosen,
+                          [](int, Context& context) { return RunFunction(context); });
   run.parse_complete_callback([&aggregate] { RefuseOptionsOf(aggregate, "lambda"); });
 }
 

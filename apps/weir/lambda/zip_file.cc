@@ -49,7 +49,8 @@ bool WriteAll(const std::string& path, std::span<const PackageFile> files) {
 
 }  // namespace
 
-// minizip writes to a name. The complete text then replaces the file as any other does.
+// minizip writes only to a path: that of a temporary file. WriteFile then replaces `path`
+// atomically.
 Status WriteZip(const std::string& path, std::span<const PackageFile> files) {
   std::string scratch = std::filesystem::temp_directory_path() / "weir-package-XXXXXX";
   errno = 0;

@@ -15,7 +15,8 @@ struct PackageFile {
 };
 
 /// Creates or replaces `path`, as WriteFile does. Equal files make equal bytes: all have the date
-/// 1980-01-01, and the mode 0644 or 0755. Returns kUnavailable with the path.
+/// 1980-01-01, and the mode 0644 or 0755. Returns kUnavailable with the path, or
+/// the errors of WriteFile.
 [[nodiscard]] Status WriteZip(const std::string& path, std::span<const PackageFile> files);
 
 }  // namespace weir::app

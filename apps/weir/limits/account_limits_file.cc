@@ -33,7 +33,7 @@ Status CheckKeys(const UnorderedJson& entry) {
 Result<std::string> ReadName(const UnorderedJson& entry, const char* key) {
   const auto at = entry.find(key);
   if (at != entry.end() && at->is_string()) return at->get<std::string>();
-  return Fail(Code::kInvalidArgument, fmt::format("{} is missing, or no text", key));
+  return Fail(Code::kInvalidArgument, fmt::format("{} is missing or not a string", key));
 }
 
 Result<std::int64_t> ReadWhole(const UnorderedJson& entry, const char* key) {
@@ -69,24 +69,25 @@ Result<UnorderedJson> ReadJson(std::string_view text) {
   try {
     return UnorderedJson::parse(text);
   } catch (const UnorderedJson::parse_error& error) {
-    return Fail(Code::kInvalidArgument, fmt::format("byte {} is not JSON", error.byte));
+    return Fail(Code::kInvalidArgument, fmt::format("not valid JSON at byte {}", error.byte));
   }
 }
 
 Result<std::vector<AccountLimitRow>> ReadRows(const UnorderedJson& entries,
                                               const std::string& service) {
-  std::map<AccountKey, std::size_t> places;
+  std::map<AccountKey, std::size_t> numbers;
   std::vector<AccountLimitRow> rows;
   for (const UnorderedJson& entry : entries) {
-    const std::size_t place = rows.size() + 1;
+    const std::size_t number = rows.size() + 1;
     Result<AccountLimitRow> row = ReadEntry(entry, service);
     if (!row) {
-      return Fail(Code::kInvalidArgument, fmt::format("entry {}: {}", place, row.error().message));
+      return Fail(Code::kInvalidArgument, fmt::format("entry {}: {}", number, row.error().message));
     }
-    const auto [at, is_new] = places.emplace(row->key, place);
+    const auto [at, is_new] = numbers.emplace(row->key, number);
     if (!is_new) {
-      return Fail(Code::kInvalidArgument, fmt::format("entry {}: {} is there already, as entry {}",
-                                                      place, Describe(row->key), at->second));
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("entry {}: {} is declared already, by entry {}", number,
+                              Describe(row->key), at->second));
     }
     rows.push_back(*std::move(row));
   }

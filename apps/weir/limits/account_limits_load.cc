@@ -30,8 +30,8 @@ const AccountKey& KeyOf(const LoadStep& step) {
 Status CheckOwner(const AccountLimitRow& live, const std::string& service) {
   if (live.service.empty() || live.service == service) return {};
   return Fail(Code::kFailedPrecondition,
-              fmt::format("{} belongs to service {}: take it out of the file, or load it as that "
-                          "service",
+              fmt::format("{} belongs to service {}: remove it from the file, or load it with that "
+                          "--service",
                           Describe(live.key), Quoted(live.service)));
 }
 
@@ -165,8 +165,8 @@ Status ApplyLoadPlan(const LoadPlan& plan, AccountLimitStore& store, const NextD
         i + static_cast<std::size_t>(std::ranges::count(made, true, &Status::has_value));
     const LoadStep& step = steps[i + static_cast<std::size_t>(failed - made.begin())];
     return Fail(failed->error().code,
-                fmt::format("{} of {} changes are made; {}: {}; load again to go on", count,
-                            steps.size(), Describe(KeyOf(step)), failed->error().message));
+                fmt::format("{} of {} changes were made; {}: {}; load again to make the others",
+                            count, steps.size(), Describe(KeyOf(step)), failed->error().message));
   }
   return {};
 }

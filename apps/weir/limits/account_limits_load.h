@@ -54,8 +54,8 @@ struct LoadPlan {
                                             bool prune);
 
 /// Makes the changes in the order of the keys, kLoadInFlight at once, each with its own deadline.
-/// The error reports how many changes were made and the first one that was not; another load
-/// continues from there. Blocks.
+/// The error reports how many changes were made and the first one that was not; another load makes
+/// the others. Blocks.
 [[nodiscard]] Status ApplyLoadPlan(const LoadPlan& plan, AccountLimitStore& store,
                                    const NextDeadline& deadline);
 

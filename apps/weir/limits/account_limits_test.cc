@@ -76,7 +76,7 @@ TEST(AccountLimitsFile, NamesWhatIsWrongAndWhere) {
        "window"},
       {R"({"limits": [{"accountId": "a", "resourceName": "r", "limit": 1},
                       {"accountId": "a", "resourceName": "r", "limit": 2}]})",
-       "entry 2: r for a is there already, as entry 1"},
+       "entry 2: r for a is declared already, by entry 1"},
   };
   for (const Bad& bad : cases) {
     const auto rows = ParseAccountLimits(bad.text, "limits.json", "jobs");
@@ -317,7 +317,7 @@ TEST_F(AccountLimitsLoadTest, WhatChangedSinceThePlanIsNotOverwritten) {
   }));
   const Status applied = ApplyLoadPlan(*plan, store(), Deadline::Never);
   ASSERT_FALSE(applied);
-  EXPECT_THAT(applied.error().message, HasSubstr("1 of 2 changes are made; emr for b: "));
+  EXPECT_THAT(applied.error().message, HasSubstr("1 of 2 changes were made; emr for b: "));
   EXPECT_EQ(Get("b"), Row("b", 9, "web"));
 }
 

@@ -17,8 +17,8 @@ namespace {
 std::string UnconfirmedMessage(const ScopedPlan& planned, std::string_view why,
                                const Context& context) {
   return fmt::format(
-      "nothing is changed: it would delete {} of the records in {}, and {}; {} lists them, --yes "
-      "applies the file",
+      "nothing is changed: applying the file would delete {} of the records in {}, and {}; {} "
+      "lists them, --yes applies the file",
       planned.plan.Count(PlannedAction::kDelete), TextOf(planned.scope), why,
       context.QuotedCommand("limits plan"));
 }
@@ -29,7 +29,7 @@ std::string QuestionOf(const ScopedPlan& planned) {
 }
 
 /// Asks on a terminal whether the records that the file no longer has may be deleted. Blocks.
-/// REQUIRES: the store is closed, so that others can use its file meanwhile.
+/// REQUIRES: the store is closed, so that other processes can use its file meanwhile.
 Status ConfirmDeletes(const ScopedPlan& planned, const LimitsOptions& options, Context& context) {
   if (!context.process().in_is_terminal || options.file == kStandardStream) {
     return Fail(Code::kFailedPrecondition,
@@ -47,7 +47,7 @@ Result<Exit> ApplyPlanned(const ScopedPlan& planned, Context& context, Backend& 
   return Exit::kDone;
 }
 
-/// Plans again, because others could change the store while the question was open.
+/// Plans again, because another process could change the store while the prompt was open.
 Result<Exit> ApplyConfirmed(const ScopedPlan& confirmed, const LimitsOptions& options,
                             const LimitsSource& source, Context& context) {
   return context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
@@ -57,8 +57,8 @@ Result<Exit> ApplyConfirmed(const ScopedPlan& confirmed, const LimitsOptions& op
       return ApplyPlanned(planned, context, backend);
     }
     return Fail(Code::kFailedPrecondition,
-                fmt::format("nothing is changed: the limits in {} changed while the question "
-                            "waited; run the command again for a new plan",
+                fmt::format("nothing is changed: the limits in {} changed while the prompt "
+                            "was open; run the command again for a new plan",
                             TextOf(planned.scope)));
   });
 }

@@ -27,7 +27,7 @@ enum class PlannedAction {
   kCreate,
   kUpdate,
   kDelete,
-  kLeave,  ///< not in the file, and not set by one
+  kLeave,  ///< not in the file; stays in the store
 };
 
 /// Nothing, the limits of a level, or an entity, of which only parent and cascade are compared.
@@ -50,8 +50,9 @@ struct Plan {
   std::vector<ConfigChange> ToApply() const;
 };
 
-/// The parent of each entity in the store after the plan is applied. Limits are not set.
 using Parents = std::map<std::string, EntityDeclaration>;
+/// Returns the parent and cascade of each entity in the store after the plan is applied, without
+/// limits.
 Parents ParentsAfter(const Plan& plan, const Declared& live);
 
 /// Returns a fault that the plan would create: a cycle of parents, or a cascade over more than
@@ -65,10 +66,12 @@ std::optional<ParentFault> ParentFaultIntroducedBy(const Plan& plan, const Decla
 /// `now` is the creation time of new entities.
 Plan MakePlan(const LimitsFile& file, const Declared& live, UnixMillis now);
 
-/// Applies all changes or none. The error names the change that failed. Blocks.
+/// Applies the changes as ConfigStore::Apply does: all or none, but a long list possibly in parts.
+/// The error names the change that failed. Blocks.
 [[nodiscard]] Status ApplyPlan(const Plan& plan, ConfigStore& store, Deadline deadline);
 
-/// A field of a level or entity that differs. An empty text means that it is missing.
+/// A field of a level or entity that differs. If `live` or `file` is empty, that side has no such
+/// field.
 struct Difference {
   std::string target;
   std::string field;  ///< "rpm.capacity", "parent", ...; empty: the record is on one side only

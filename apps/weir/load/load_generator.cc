@@ -113,12 +113,12 @@ class LoadRun {
   // Waits for the end of the run, shows its progress, and stops the workers.
   void WatchRun() {
     const Instant end = start_ + options_.duration;
-    Instant told = start_;
+    Instant shown_at = start_;
     ProgressLine progress(process_);
     while (!stop_ && clock_.Now() < end && !process_.interrupted()) {
       std::this_thread::sleep_for(std::min<nanoseconds>(end - clock_.Now(), kSlice));
-      if (clock_.Now() - told < std::chrono::seconds(1)) continue;
-      told = clock_.Now();
+      if (clock_.Now() - shown_at < std::chrono::seconds(1)) continue;
+      shown_at = clock_.Now();
       progress.Show(fmt::format("{} decisions", admitted_ + refused_));
     }
     stop_ = true;

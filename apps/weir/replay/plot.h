@@ -15,9 +15,8 @@ struct PlotPoint {
   std::int64_t amount = 0;
 };
 
-/// Draws the rate per minute in equal intervals as columns of blocks, and a line at
-/// `limit_per_minute`. At most 100 columns wide, in UTF-8. REQUIRES: points is not empty and in
-/// order of time.
+/// Draws the rate per minute in at most kChartColumns equal intervals as columns of blocks (UTF-8),
+/// and a line at `limit_per_minute`. REQUIRES: points is not empty and in order of time.
 std::string Plot(std::span<const PlotPoint> points, std::int64_t limit_per_minute);
 
 }  // namespace weir::app

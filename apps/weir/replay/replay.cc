@@ -102,9 +102,8 @@ class Replay {
     for (const std::optional<BucketRecord>& record : records) {
       if (!record) continue;
       return Fail(Code::kFailedPrecondition,
-                  fmt::format("{} has a bucket on {} in {}: a replay begins "
-                              "with full limits; give "
-                              "it --store memory: or a new file",
+                  fmt::format("{} has a bucket on {} in {}: a replay begins with full limits; "
+                              "give it --store memory: or a new file",
                               record->key.entity, record->key.resource, world_.backend.Describe()));
     }
     return {};
@@ -131,19 +130,19 @@ class Replay {
   }
 
   // Makes the decision of a request and schedules its adjust.
-  Status AcquireAndSchedule(const ReplayTrace::Request& asked, std::uint64_t seq) {
-    const ReplayTrace::Tenant& tenant = trace_.tenants[asked.tenant];
+  Status AcquireAndSchedule(const ReplayTrace::Request& traced, std::uint64_t seq) {
+    const ReplayTrace::Tenant& tenant = trace_.tenants[traced.tenant];
     const AcquireRequest request{
-        .entity = tenant.entity, .resource = tenant.resource, .amounts = asked.amounts};
-    const Moment moment{asked.at, seq};
+        .entity = tenant.entity, .resource = tenant.resource, .amounts = traced.amounts};
+    const Moment moment{traced.at, seq};
     Result<Outcome> outcome = Acquire(request);
-    if (!outcome) return RecordImpossible(asked.tenant, moment, request.amounts, outcome.error());
-    recorder_.RecordDecision(asked.tenant, moment, outcome->decision());
+    if (!outcome) return RecordImpossible(traced.tenant, moment, request.amounts, outcome.error());
+    recorder_.RecordDecision(traced.tenant, moment, outcome->decision());
     if (!outcome->admitted()) return {};
     Lease lease = std::move(*outcome).lease();
-    if (asked.correction == 0) return lease.Commit();
-    due_.emplace(DueKey(asked.corrected_at, seq),
-                 DueAdjust{std::move(lease), asked.tenant, asked.correction});
+    if (traced.correction == 0) return lease.Commit();
+    due_.emplace(DueKey(traced.corrected_at, seq),
+                 DueAdjust{std::move(lease), traced.tenant, traced.correction});
     return {};
   }
 
@@ -221,10 +220,10 @@ ReplayTrace TraceFromRequests(std::span<const TracedRequest> requests) {
   ReplayTrace trace;
   for (const Amount& amount : requests.front().amounts) trace.limits.push_back(amount.limit);
   trace.measured = trace.limits.back();
-  std::map<ReplayTrace::Tenant, std::size_t> places;
+  std::map<ReplayTrace::Tenant, std::size_t> indexes;
   for (const TracedRequest& request : requests) {
     ReplayTrace::Tenant tenant{request.entity, request.resource};
-    const auto [at, is_new] = places.emplace(tenant, trace.tenants.size());
+    const auto [at, is_new] = indexes.emplace(tenant, trace.tenants.size());
     if (is_new) trace.tenants.push_back(std::move(tenant));
     trace.requests.push_back(
         {.at = request.at, .tenant = at->second, .amounts = request.amounts, .corrected_at = {}});

@@ -86,7 +86,7 @@ struct TenantTally {
   std::int64_t deepest_debt = 0;  ///< the deepest debt of the tenant's own bucket, in millitokens
 };
 
-/// A parent of tenants: their requests charge it too.
+/// The charges of a parent by the requests of its tenants.
 struct AboveTally {
   std::int64_t tokens = 0;        ///< net, in millitokens
   std::int64_t deepest_debt = 0;  ///< in millitokens
@@ -107,7 +107,7 @@ struct ReplayReport {
 /// Called at intervals and at the end with the number of finished rows and of all rows.
 using ReplayProgress = std::function<void(std::size_t done, std::size_t of)>;
 
-/// The backend, time and clocks of a replay. All of it must outlive the replay.
+/// The backend, time and clocks of a replay. All members must outlive the replay.
 struct ReplayWorld {
   Backend& backend;
   TraceScheduler& time;    ///< starts at the first row
@@ -116,10 +116,10 @@ struct ReplayWorld {
   Log* log = &NoLog();  ///< for the limiter
 };
 
-/// RunReplay runs the trace against the limits of the backend. It returns kFailedPrecondition if a
-/// tenant has buckets already, or lacks a limit of the trace. Blocks. REQUIRES: the trace has
-/// requests. CheckReplay makes the same checks without the run.
+/// Returns kFailedPrecondition if a tenant has buckets already, lacks a limit of the trace, or is
+/// blocked by a limit of 0. Blocks. REQUIRES: the trace has requests.
 [[nodiscard]] Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& world);
+/// Makes the checks of CheckReplay, and runs the trace against the limits of the backend.
 [[nodiscard]] Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world);
 
 }  // namespace weir::app

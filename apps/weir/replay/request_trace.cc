@@ -35,7 +35,7 @@ tl::unexpected<Error> ErrorInColumn(std::string_view column, const Error& error)
 struct TakenFrom {
   std::string limit;
   std::string column;
-  std::optional<std::size_t> place;
+  std::optional<std::size_t> index;  ///< of the column; nothing: the number
   Tokens tokens{};
 };
 
@@ -45,9 +45,9 @@ class RequestReader {
   static Result<RequestReader> Make(const TraceColumns& columns, const RowFields& header) {
     RequestReader reader(columns);
     reader.width_ = header.size();
-    WEIR_ASSIGN_OR_RETURN(reader.time_, PlaceOf(columns.time, header));
-    WEIR_ASSIGN_OR_RETURN(reader.entity_, PlaceOf(columns.entity, header));
-    WEIR_ASSIGN_OR_RETURN(reader.resource_, PlaceOf(columns.resource, header));
+    WEIR_ASSIGN_OR_RETURN(reader.time_, IndexOfColumn(columns.time, header));
+    WEIR_ASSIGN_OR_RETURN(reader.entity_, IndexOfColumn(columns.entity, header));
+    WEIR_ASSIGN_OR_RETURN(reader.resource_, IndexOfColumn(columns.resource, header));
     for (const TraceColumns::Taken& taken : columns.amounts) {
       WEIR_ASSIGN_OR_RETURN(TakenFrom from, FromOf(taken, header));
       reader.amounts_.push_back(std::move(from));
@@ -59,7 +59,7 @@ class RequestReader {
     const RowFields fields = SplitAtCommas(line);
     if (fields.size() != width_) {
       return Fail(Code::kInvalidArgument,
-                  fmt::format("{} fields; write the {} of the header", fields.size(), width_));
+                  fmt::format("{} fields; write {}, as in the header", fields.size(), width_));
     }
     TracedRequest request{.entity = std::string(fields[entity_]),
                           .resource = std::string(fields[resource_])};
@@ -77,7 +77,7 @@ class RequestReader {
  private:
   explicit RequestReader(TraceColumns columns) : columns_(std::move(columns)) {}
 
-  static Result<std::size_t> PlaceOf(std::string_view column, const RowFields& header) {
+  static Result<std::size_t> IndexOfColumn(std::string_view column, const RowFields& header) {
     const auto found = std::ranges::find(header, column);
     if (found != header.end()) return static_cast<std::size_t>(found - header.begin());
     return Fail(
@@ -86,10 +86,10 @@ class RequestReader {
   }
 
   static Result<TakenFrom> FromOf(const TraceColumns::Taken& taken, const RowFields& header) {
-    const Result<std::size_t> place = PlaceOf(taken.column, header);
-    if (place) return TakenFrom{taken.limit, taken.column, *place};
+    const Result<std::size_t> index = IndexOfColumn(taken.column, header);
+    if (index) return TakenFrom{taken.limit, taken.column, *index};
     const Result<std::int64_t> number = ParseTokens(taken.column);
-    if (!number || *number < 0) return Fail(place.error());
+    if (!number || *number < 0) return Fail(index.error());
     return TakenFrom{taken.limit, taken.column, std::nullopt, Tokens::Milli(*number)};
   }
 
@@ -97,8 +97,8 @@ class RequestReader {
     Amounts amounts;
     for (const TakenFrom& from : amounts_) {
       amounts.push_back({from.limit, from.tokens});
-      if (!from.place) continue;
-      const std::string_view text = fields[*from.place];
+      if (!from.index) continue;
+      const std::string_view text = fields[*from.index];
       const Result<std::int64_t> milli = ParseTokens(text);
       if (!milli || *milli < 0) {
         return Fail(Code::kInvalidArgument, fmt::format("column {}: {} is not an amount; write a "
@@ -174,7 +174,7 @@ Result<std::vector<TracedRequest>> ParseRequests(std::string_view text, std::str
     Result<TracedRequest> request = reader->Read(NextTraceLine(text));
     if (!request) return bad(request.error().message);
     if (!requests.empty() && request->at < requests.back().at) {
-      return bad("before the row above it; put the rows in order of time");
+      return bad("earlier than the row above; put the rows in order of time");
     }
     requests.push_back(*std::move(request));
   }

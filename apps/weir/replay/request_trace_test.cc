@@ -58,13 +58,13 @@ TEST(ParseRequests, ColumnsMayHaveTheNamesThemselves) {
 TEST(ParseRequests, NamesTheColumnThatIsWrong) {
   const std::string good = "1,5,acme,chat,12\n";
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {"1,5,acme,chat\n", "4 fields; write the 5"},
+      {"1,5,acme,chat\n", "4 fields; write 5, as in the header"},
       {"1,noon,acme,chat,1\n", "column when: "},
       {"1,5,a b,chat,1\n", "column tenant: "},
       {"1,5,acme,-,1\n", "column api: "},
       {"1,5,acme,chat,x\n", "column tokens: 'x'"},
       {"1,5,acme,chat,-1\n", "column tokens: '-1'"},
-      {"1,4,acme,chat,1\n", "before the row above it"}};
+      {"1,4,acme,chat,1\n", "earlier than the row above"}};
   for (const auto& [row, what] : bad) {
     EXPECT_THAT(RequestsError(Requests(kOwnHeader + good + row)), StartsWith("t.csv:3: " + what))
         << row;

@@ -26,7 +26,8 @@ std::string_view NextField(std::string_view& line) {
 
 tl::unexpected<Error> BadField(std::string_view name, std::string_view text,
                                std::string_view right) {
-  return Fail(Code::kInvalidArgument, fmt::format("{} {}; write {}", name, Quoted(text), right));
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} {} is not valid; write {}", name, Quoted(text), right));
 }
 
 Result<std::int64_t> TokensIn(std::string_view name, std::string_view text) {
@@ -37,7 +38,7 @@ Result<std::int64_t> TokensIn(std::string_view name, std::string_view text) {
 
 Result<TraceRow> ParseRow(std::string_view line) {
   if (std::ranges::count(line, ',') != 2) {
-    return Fail(Code::kInvalidArgument, fmt::format("{} fields; write the three of {}",
+    return Fail(Code::kInvalidArgument, fmt::format("{} fields; write three, as in {}",
                                                     std::ranges::count(line, ',') + 1, kHeader));
   }
   const std::string_view at = NextField(line);
@@ -74,7 +75,7 @@ Result<std::vector<TraceRow>> ParseTrace(std::string_view text, std::string_view
     const Result<TraceRow> row = ParseRow(NextTraceLine(text));
     if (!row) return bad(row.error().message);
     if (!rows.empty() && row->at < rows.back().at) {
-      return bad("before the row above it; put the rows in order of time");
+      return bad("earlier than the row above; put the rows in order of time");
     }
     rows.push_back(*row);
   }

@@ -14,7 +14,8 @@
 namespace weir::app {
 
 /// A clock that moves only in AdvanceTo. Tasks run on the thread that calls AdvanceTo or Await.
-/// Those two are for one thread; everything else is as Scheduler says.
+/// Only one thread may call these two; all other functions are as thread-safe as those of
+/// Scheduler.
 class TraceScheduler final : public Scheduler, private Clock {
  public:
   explicit TraceScheduler(UnixMillis start) : now_(start.value) {}
@@ -31,16 +32,16 @@ class TraceScheduler final : public Scheduler, private Clock {
   /// Like weir::Await, but runs due tasks while it waits.
   template <class T, class Start>
   Result<T> Await(Start start) {
-    Result<T> answer = Fail(Code::kInternal, "not answered");
-    bool answered = false;
-    start(Done<T>([this, &answer, &answered](Result<T> result) {
+    Result<T> awaited = Fail(Code::kInternal, "no result");
+    bool is_done = false;
+    start(Done<T>([this, &awaited, &is_done](Result<T> result) {
       const MutexLock lock(mutex_);
-      answer = std::move(result);
-      answered = true;
+      awaited = std::move(result);
+      is_done = true;
       changed_.notify_all();
     }));
-    RunUntil([&answered] { return answered; });
-    return answer;
+    RunUntil([&is_done] { return is_done; });
+    return awaited;
   }
 
  private:

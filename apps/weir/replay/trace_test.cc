@@ -52,11 +52,11 @@ TEST(ParseTrace, NamesTheLineThatIsWrong) {
       {"\n", "1 fields"},
       {"2023-11-16 18:15:46.6,374\n", "2 fields"},
       {"2023-11-16 18:15:46.6,374,44,1\n", "4 fields"},
-      {"2023-11-16 18:15:46.6,-1,44\n", "ContextTokens '-1'; write"},
-      {"2023-11-16 18:15:46.6,1,x\n", "GeneratedTokens 'x'; write"},
-      {"yesterday,1,1\n", "TIMESTAMP 'yesterday'; write"},
-      {"2023-11-16 18:15:46.6,1000000001,1\n", "ContextTokens '1000000001'; write"},
-      {",,\n", "TIMESTAMP ''; write"}};
+      {"2023-11-16 18:15:46.6,-1,44\n", "ContextTokens '-1' is not valid; write"},
+      {"2023-11-16 18:15:46.6,1,x\n", "GeneratedTokens 'x' is not valid; write"},
+      {"yesterday,1,1\n", "TIMESTAMP 'yesterday' is not valid; write"},
+      {"2023-11-16 18:15:46.6,1000000001,1\n", "ContextTokens '1000000001' is not valid; write"},
+      {",,\n", "TIMESTAMP '' is not valid; write"}};
   for (const auto& [row, what] : bad) {
     EXPECT_THAT(TraceError(kHeader + good + row + good), StartsWith("t.csv:3: " + what)) << row;
   }
@@ -73,7 +73,7 @@ TEST(ParseTrace, ATimeMayHaveAZoneOrBeANumber) {
 
 TEST(ParseTrace, RefusesRowsOutOfOrder) {
   EXPECT_THAT(TraceError(kHeader + "2023-11-16 18:15:46.681,1,1\n2023-11-16 18:15:46.680,1,1\n"),
-              StartsWith("t.csv:3: before the row above it"));
+              StartsWith("t.csv:3: earlier than the row above"));
 }
 
 TEST(ParseTrace, ReadsTheTraceThatComesWithTheSources) {

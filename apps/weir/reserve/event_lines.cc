@@ -15,11 +15,11 @@ namespace weir::app {
 namespace {
 
 constexpr std::size_t kLongestEvent = 1 << 20;
-constexpr milliseconds kBetweenLooks{100};
-// With one more, the releaser would discard the oldest.
+constexpr milliseconds kBetweenChecks{100};
+// With one more open line, the releaser would discard the oldest pending end.
 constexpr std::size_t kMaxOpen = ReleaseOptions{}.max_pending - 1;
 
-/// The lines whose events are settled but not finished. Thread-safe.
+/// The lines whose events are not finished. Thread-safe.
 class OpenLines {
  public:
   void Open(std::size_t line) {
@@ -35,13 +35,13 @@ class OpenLines {
     const MutexLock lock(mutex_);
     return open_.size();
   }
-  /// Returns the failures: lines with fewer searches than wanted, including those that are still
-  /// open.
+  /// Returns the failures: lines for which not all searches were made, including the lines that are
+  /// still open.
   FailureTally LostLines() const {
     const MutexLock lock(mutex_);
     FailureTally lost = lost_;
     for (const std::size_t line : open_) {
-      lost.Note(fmt::format("line {}: interrupted while its slots were looked for again", line));
+      lost.Note(fmt::format("line {}: interrupted before the last search for its slots", line));
     }
     return lost;
   }
@@ -56,37 +56,38 @@ Status TakeLine(EventReleaser& releaser, const LineReader& lines,
                 const std::shared_ptr<OpenLines>& open) {
   const std::size_t line = lines.number();
   open->Open(line);
-  const auto asked_again = Await<bool>([&](Done<bool> settled) {
+  const Result<bool> is_repeated = Await<bool>([&](Done<bool> settled) {
     releaser.Take(lines.line(), std::nullopt,
                   {.settled = std::move(settled),
                    .over = [open, line](const Status& over) { open->Close(line, over); }});
   });
-  if (!asked_again.value_or(false)) open->Close(line, {});
-  return asked_again.transform([](bool) {});
+  if (!is_repeated.value_or(false)) open->Close(line, {});
+  return is_repeated.transform([](bool) {});
 }
 
 // Waits until at most this number of lines is open, or for an interrupt.
 void AwaitUntilOpenAre(std::size_t most, const OpenLines& open, Scheduler& scheduler,
                        const Context& context) {
-  while (open.count() > most && !context.process().interrupted()) PauseBetweenLooks(scheduler);
+  while (open.count() > most && !context.process().interrupted()) PauseBetweenChecks(scheduler);
 }
 
 // Waits for the open lines: events from standard input are stored nowhere else.
 void AwaitOpen(const OpenLines& open, Scheduler& scheduler, Context& context) {
   if (open.count() == 0) return;
-  context.process().err << fmt::format(
-                               "weir: {} ends are looked for again, for up to 3 minutes: other "
-                               "clients may bind them late\n",
-                               open.count())
-                        << std::flush;
+  context.process().err
+      << fmt::format(
+             "weir: slots of {} ended resources are searched for again, for up to 3 "
+             "minutes: other clients may bind them late\n",
+             open.count())
+      << std::flush;
   AwaitUntilOpenAre(0, open, scheduler, context);
 }
 
 }  // namespace
 
-void PauseBetweenLooks(Scheduler& scheduler) {
+void PauseBetweenChecks(Scheduler& scheduler) {
   [[maybe_unused]] const Status looked = Await<void>([&](Done<void> done) {
-    scheduler.At(scheduler.clock().Now() + kBetweenLooks,
+    scheduler.At(scheduler.clock().Now() + kBetweenChecks,
                  [done = std::move(done)]() mutable { done({}); });
   });
 }

@@ -8,7 +8,7 @@
 namespace weir::app {
 
 /// Blocks for a tenth of a second, the pause between two checks for a stop.
-void PauseBetweenLooks(Scheduler& scheduler);
+void PauseBetweenChecks(Scheduler& scheduler);
 
 /// Reads the input to its end and waits until each event is finished, or until an interrupt.
 Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& scheduler,

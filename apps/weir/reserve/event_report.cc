@@ -20,7 +20,7 @@ Json NumbersOf(const EventReleaserStats& stats) {
 
 std::string TextOf(const EventReleaserStats& stats) {
   return fmt::format(
-      "{} events, {} of them no events; {} tell of an end, {} lack an id, {} slots "
+      "{} events, {} of them invalid; {} report an end, {} lack an id, {} slots "
       "released\n",
       stats.seen, stats.bad, stats.matched, stats.without_id, stats.release.slots);
 }

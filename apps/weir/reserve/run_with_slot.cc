@@ -16,26 +16,26 @@ namespace {
 class Renewal {
  public:
   void Begin(const RenewalTarget& target) {
-    std::promise<Status> answer;
-    answer_ = answer.get_future();
-    target.reservation.Renew(target.ttl, [answer = std::move(answer),
+    std::promise<Status> result;
+    result_ = result.get_future();
+    target.reservation.Renew(target.ttl, [result = std::move(result),
                                           wake = target.child.Waker()](Status status) mutable {
-      answer.set_value(std::move(status));
+      result.set_value(std::move(status));
       wake();
     });
   }
   std::optional<Status> TakeResult() {
-    if (!answer_.valid()) return std::nullopt;
-    if (answer_.wait_for(nanoseconds(0)) != std::future_status::ready) return std::nullopt;
-    return answer_.get();
+    if (!result_.valid()) return std::nullopt;
+    if (result_.wait_for(nanoseconds(0)) != std::future_status::ready) return std::nullopt;
+    return result_.get();
   }
   /// Blocks until the renewal has completed, at the latest at the limiter's timeout.
   void Join() {
-    if (answer_.valid()) answer_.wait();
+    if (result_.valid()) result_.wait();
   }
 
  private:
-  std::future<Status> answer_;
+  std::future<Status> result_;
 };
 
 // The loop that waits for the command and drives SlotKeeper:
@@ -57,7 +57,7 @@ class RenewalLoop {
     for (;;) {
       const auto code = target_.child.Wait(Left());
       if (code) return Finish(*code);
-      if (const auto answer = renewal_.TakeResult()) OnRenewal(*answer);
+      if (const auto result = renewal_.TakeResult()) OnRenewal(*result);
       TakeStep();
     }
   }
@@ -73,14 +73,14 @@ class RenewalLoop {
     return {.code = code, .lost = keeper_.is_lost() ? reason_ : "", .released = was_released_};
   }
 
-  void OnRenewal(const Status& answer) {
-    if (answer) {
+  void OnRenewal(const Status& result) {
+    if (result) {
       keeper_.Renewed(target_.reservation.expires(), target_.now());
       if (target_.reservation.bound()) keeper_.Bound();
       return;
     }
-    reason_ = answer.error().message;
-    if (answer.error().code != Code::kNotFound) return keeper_.Failed(target_.now());
+    reason_ = result.error().message;
+    if (result.error().code != Code::kNotFound) return keeper_.Failed(target_.now());
     keeper_.NotHeld(target_.now());
     was_released_ = !keeper_.is_lost() && !keeper_.next();
   }

@@ -12,9 +12,8 @@ milliseconds ThirdOf(milliseconds ttl) { return std::max(ttl / 3, milliseconds(1
 SlotKeeper::SlotKeeper(milliseconds ttl, UnixMillis expires, UnixMillis now)
     : ttl_(ttl), expires_(expires), next_(now + ThirdOf(ttl)) {}
 
-// A renewal in flight at the expiry is too late. So is a slot whose last renewal failed. If the
-// expiry has passed without a failure, the process was paused: one renewal is started with a short
-// limit.
+// At the expiry the slot is lost if a renewal is still in flight or the last one failed. Otherwise
+// the process was paused: one more renewal is started, with a short timeout.
 SlotKeeper::Step SlotKeeper::Advance(UnixMillis now) {
   if (state_ == State::kDone || state_ == State::kLost || now < next_) return Step::kWait;
   const bool has_expired = now >= expires_;

@@ -14,7 +14,7 @@
 
 namespace weir::app {
 
-/// Renews a slot after a third of its lifetime. After a failure it retries every tenth of the
+/// Renews a slot after a third of its lifetime. After a failure it retries after a tenth of the
 /// lifetime (100 ms to 5 s) until the slot has expired: then the slot is lost. If the process was
 /// paused beyond the expiry, one more renewal decides, within a tenth of the lifetime. A slot that
 /// is bound, or was released before it expired, is neither renewed nor lost. Not thread-safe.

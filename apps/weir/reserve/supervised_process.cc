@@ -15,7 +15,7 @@ constexpr std::array kSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 constexpr std::array kEnds = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::int64_t kRepetition = 1'000'000'000;
 
-bool AsksForTheEnd(int signal) { return std::ranges::find(kEnds, signal) != kEnds.end(); }
+bool RequestsEnd(int signal) { return std::ranges::find(kEnds, signal) != kEnds.end(); }
 
 // Stops this process as the terminal would. Has no effect if no shell could continue it (an
 // orphaned process group, which the kernel detects).
@@ -73,7 +73,7 @@ void SupervisedProcess::PassOn(const CaughtSignal& caught) {
 
 // timeout(1) signals its child, and then the group of both.
 bool SupervisedProcess::IsRepetition(const CaughtSignal& caught) {
-  if (caught.sender == 0 || !AsksForTheEnd(caught.number)) return false;
+  if (caught.sender == 0 || !RequestsEnd(caught.number)) return false;
   CaughtSignal& last = last_[caught.number];
   const bool is_one = last.sender == caught.sender && caught.at - last.at < kRepetition;
   if (!is_one) last = caught;

@@ -50,9 +50,9 @@ class SupervisedProcess final : public Child {
   const pid_t pid_;
   const Terminal terminal_;
   std::optional<int> code_;
-  std::map<int, CaughtSignal> last_;  ///< for each signal that asks for the end
+  std::map<int, CaughtSignal> last_;  ///< for each signal that requests the end
   bool is_stopped_ = false;           ///< the child is stopped from the terminal
-  bool waits_for_terminal_ = false;   ///< the child used it in the background
+  bool waits_for_terminal_ = false;   ///< the child used the terminal in the background
   bool had_terminal_ = false;
 };
 

@@ -34,11 +34,11 @@ void EndpointWatch::OnReply(int http_status, std::string cause) {
   reached_ = reached_ || http_status != 0;
   server_error_ = http_status >= kServerError;
   // A refusal is a response of the service too.
-  const bool answered = http_status != 0 && !server_error_;
-  cause_ = answered ? "" : std::move(cause);
+  const bool has_responded = http_status != 0 && !server_error_;
+  cause_ = has_responded ? "" : std::move(cause);
   const Instant now = clock_.Now();
   --pending_;
-  if (!answered) {
+  if (!has_responded) {
     last_failure_ = now;
   } else if (pending_ > 0) {
     silent_since_ = now;

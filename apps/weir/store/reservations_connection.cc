@@ -17,7 +17,7 @@ Error NoSlotsOfStack(Context& context, const StoreChoice& choice) {
   context.failure = Exit::kUsage;
   return {
       Code::kInvalidArgument,
-      fmt::format("ZAEL_STACK names the store '{}': a table of zae-limiter keeps no slots; name "
+      fmt::format("ZAEL_STACK names the store '{}': a table of zae-limiter stores no slots; name "
                   "another store with --store or WEIR_STORE: sqlite:PATH or "
                   "rate-limiter-py://BASE",
                   choice.url)};

@@ -60,8 +60,8 @@ struct StoreName {
 /// Returns kInvalidArgument if the URL is invalid.
 [[nodiscard]] Result<StoreName> NameOfStore(const std::string& url, const ProcessContext& process);
 
-/// Returns the file of a URL as OpenBackend reads it, for any of its namespaces; nothing if the URL
-/// has no file or is invalid.
+/// Returns the path of the file that a URL names, without its namespace; nothing if the URL names
+/// no file or is invalid.
 std::optional<std::string> FileOfUrl(std::string_view url);
 
 }  // namespace weir::app

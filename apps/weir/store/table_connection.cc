@@ -43,7 +43,7 @@ Result<dynamo::DynamoUrl> TableUrl(Context& context) {
         fmt::format("store '{}' is {}: name a table of zae-limiter with --store dynamodb://TABLE",
                     choice.url,
                     is_three ? "rate-limiter-py's three tables, which only 'table create' works on"
-                             : "no table"));
+                             : "not a table of DynamoDB"));
   }
   return dynamo::ParseDynamoUrl(choice.url, context.process().environment);
 }

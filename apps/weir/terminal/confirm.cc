@@ -30,7 +30,7 @@ Status NeedsYes(Context& context, std::string_view loss) {
   const std::string deed = fmt::format("this {}", loss);
   if (!context.process().in_is_terminal) {
     context.failure = Exit::kUsage;
-    return Fail(Code::kInvalidArgument, fmt::format("{}: say --yes if that is meant", deed));
+    return Fail(Code::kInvalidArgument, fmt::format("{}: confirm it with --yes", deed));
   }
   return Confirm(context, deed + "; go on?", "nothing is deleted: it was not confirmed");
 }

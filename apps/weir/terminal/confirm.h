@@ -16,7 +16,7 @@ namespace weir::app {
 
 /// Confirms a deletion that cannot be undone, for which --yes was not given. Calls Confirm if
 /// standard input is a terminal; otherwise returns a usage error that names --yes. `loss` is of the
-/// form "deletes ... for good, in ...". Blocks.
+/// form "deletes table limits with all its namespaces". Blocks.
 [[nodiscard]] Status NeedsYes(Context& context, std::string_view loss);
 
 }  // namespace weir::app

@@ -150,7 +150,7 @@ TEST_F(ConfirmTest, WhatChangedWhileApplyAskedIsKept) {
   EXPECT_EQ(ApplyNoneWhile(set), Exit::kFailed);
   EXPECT_THAT(err_.str(),
               EndsWith("weir: nothing is changed: the limits in sqlite:" + Path("weir.db") +
-                       ", namespace default changed while the question waited; run "
+                       ", namespace default changed while the prompt was open; run "
                        "the command again for a new plan\n"));
   EXPECT_THAT(Levels(), HasSubstr("rpm:7"));
   EXPECT_EQ(out_.str().find("rpm:5"), std::string::npos);
@@ -193,7 +193,7 @@ TEST_F(ConfirmTest, WithoutATerminalAPurgeNeedsYes) {
   process_.in_is_terminal = false;
   EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kUsage);
   EXPECT_THAT(err_.str(), HasSubstr(id + " ('team-a') for good, in sqlite:"));
-  EXPECT_THAT(err_.str(), HasSubstr("say --yes if that is meant"));
+  EXPECT_THAT(err_.str(), HasSubstr("confirm it with --yes"));
   EXPECT_THAT(Orphans(), HasSubstr(id));
 }
 

@@ -37,7 +37,8 @@ Json MillisJson(nanoseconds time);
 /// "requested", "exceeded", "retry_after_ms"}]}. A wait is null if the request is never admitted.
 Json ToJson(const Decision& decision);
 
-/// Returns {"name", "capacity", "refill_amount", "refill_period_ms"}.
+/// Returns {"name", "capacity", "refill_amount", "refill_period_ms", "allowance_ms"}; the last only
+/// if the limit has an allowance.
 Json ToJson(const Limit& limit);
 Json ToJson(const std::vector<Limit>& limits);
 

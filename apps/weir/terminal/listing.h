@@ -27,7 +27,7 @@ using NextDeadline = std::function<Deadline()>;
 [[nodiscard]] Result<Declared> ReadDeclared(ConfigStore& store, const NextDeadline& deadline,
                                             LeftOut left_out = nullptr);
 
-/// Each of these reads every page. Blocks.
+/// ListLevels, ListEntities and ListBuckets read every page. They block.
 [[nodiscard]] Result<std::vector<LevelRecord>> ListLevels(ConfigStore& store,
                                                           const LevelFilter& filter,
                                                           const NextDeadline& deadline,
@@ -35,7 +35,7 @@ using NextDeadline = std::function<Deadline()>;
 [[nodiscard]] Result<std::vector<EntityRecord>> ListEntities(
     ConfigStore& store, const std::optional<std::string>& parent, const NextDeadline& deadline,
     LeftOut left_out = nullptr);
-/// In the order of the buckets' keys.
+/// Returns the buckets in the order of their keys.
 [[nodiscard]] Result<std::vector<BucketRecord>> ListBuckets(BucketStore& store,
                                                             const BucketFilter& filter,
                                                             const NextDeadline& deadline,

@@ -8,8 +8,9 @@
 
 namespace weir::app {
 
-/// Reads `fd`, which it does not own. Ends when `interrupted` returns true; it is called ten times
-/// a second while no data arrive. A descriptor that cannot be read makes the stream bad.
+/// Reads `fd`, which it does not own. Ends when `interrupted` returns true; `interrupted` is called
+/// before each read, and ten times a second while no data arrive. A descriptor that cannot be read
+/// makes the stream bad.
 class InterruptibleInput final : public std::streambuf {
  public:
   InterruptibleInput(int fd, std::function<bool()> interrupted);

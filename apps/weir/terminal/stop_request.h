@@ -7,9 +7,9 @@
 namespace weir::app {
 
 /// The first signal requests a stop. A second one within a second is part of the same request:
-/// timeout(1) signals its child, and then the group of both. A later one requests haste if a verb
-/// waits for it. Otherwise, and after that, a signal ends the process as usual. Lock-free: a signal
-/// handler may call Note on any thread.
+/// timeout(1) signals its child, and then the group of both. A later one requests haste
+/// if AwaitSecond was called. Otherwise, and after that, a signal ends the process as usual.
+/// Lock-free: a signal handler may call Note on any thread.
 class StopRequest {
  public:
   static constexpr std::int64_t kRepetition = 1'000'000'000;
@@ -17,7 +17,7 @@ class StopRequest {
   /// `now` is in nanoseconds of a monotonic clock. Returns false if this signal must end the
   /// process.
   bool Note(int signal, std::int64_t now);
-  /// Makes a later request a request for haste.
+  /// Makes a later signal request haste instead of ending the process.
   void AwaitSecond() { is_second_awaited_ = true; }
 
   bool is_made() const { return signal_ != 0; }

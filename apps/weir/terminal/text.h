@@ -28,8 +28,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Replaces control characters, except newlines, by `\\x1b`: a name that a user chose must not
-/// control a terminal. Bytes that are not UTF-8 are replaced alike.
+/// Replaces control characters, except newlines, by escapes such as `\x1b`: a name that a user
+/// chose must not control a terminal. Bytes that are not UTF-8 are replaced alike.
 std::string EscapeControls(std::string_view text);
 /// The same, with a blank for each newline: such a name must not forge a line either.
 std::string OneLine(std::string text);

@@ -93,8 +93,8 @@ void AddBucketShow(CLI::App& group, Action& chosen) {
   AddParsedList(
       verb, "AMOUNT", options->amounts,
       [](const auto& texts) { return ParseAmounts(texts, ParseAmount); },
-      "the tokens to look for in each limit, like rpm=1 tpm=500; the exit code is 3 if they "
-      "are not available")
+      "the tokens that must be available in each limit, like rpm=1 tpm=500; the exit code is 3 "
+      "if they are not")
       ->option_text("...");
 }
 

@@ -32,7 +32,8 @@ struct EntityUpdate {
   bool ChangesNothing() const { return !MovesEntity() && !name && metadata.empty(); }
 };
 
-/// A file that set the parent no longer owns it if a hand sets it.
+/// Returns the record with the changes. If the command changes the parent or the cascade, a limits
+/// file no longer manages the record.
 Result<EntityRecord> Updated(const EntityUpdate& update, EntityRecord record) {
   Entity& entity = record.entity;
   if (update.name) entity.name = *update.name;
@@ -79,8 +80,9 @@ Result<Exit> UpdateAsGiven(const EntityUpdate& update, Context& context) {
 
 void AddEntityUpdate(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<EntityUpdate>();
-  CLI::App& verb = AddVerb(group, "update", "Change the parent, name or metadata of an entity",
-                           options, chosen, UpdateAsGiven);
+  CLI::App& verb =
+      AddVerb(group, "update", "Change the parent, cascade, name or metadata of an entity", options,
+              chosen, UpdateAsGiven);
   AddParsed(verb, "ENTITY", options->id, Checked(CheckEntityId), "the ID of the entity")
       ->required()
       ->option_text(" ");

@@ -114,7 +114,7 @@ std::string TextOf(const UpgradeReport& report, const std::string& table, bool d
   text += fmt::format("{} levels {}migrated, {} levels had limits already, {} items {}removed\n",
                       report.levels, would, report.conflicts, report.removed, would);
   if (report.unread > 0) {
-    text += fmt::format("{} items have the sort key of a limit and name none; they stay\n",
+    text += fmt::format("{} items have the sort key of a limit but name no limit; they stay\n",
                         report.unread);
   }
   if (!report.aggregator.empty()) {
@@ -161,15 +161,15 @@ Result<Exit> UpgradeTable(const UpgradeOptions& options, Context& context,
 void AddTableUpgrade(CLI::App& group, Action& chosen, const WithTable& with_table) {
   const auto check = std::make_shared<CheckOptions>();
   CLI::App& check_verb = AddVerb(
-      group, "check", "Report the differences from a table that create makes", check, chosen,
-      [with_table](const CheckOptions& given, Context& context) -> Result<Exit> {
+      group, "check", "Report the differences from a table that 'table create' makes", check,
+      chosen, [with_table](const CheckOptions& given, Context& context) -> Result<Exit> {
         return with_table(
             context, [&](const OpenedTable& opened) { return CheckTable(given, context, opened); });
       });
   AddParsed(
       check_verb, "--items", check->items,
       [](const std::string& text) { return ParseIntegerInRange(text, 0, kMaxSurveyed); },
-      "how many items to read at most, for those of earlier schemas (default: 10000)")
+      "maximum number of items to read in search of limits of earlier schemas (default: 10000)")
       ->option_text("N");
   check_verb.footer("Exit codes: 0 equal, 1 failed, 2 bad usage, 4 the table differs.");
   const auto upgrade = std::make_shared<UpgradeOptions>();
@@ -181,8 +181,10 @@ void AddTableUpgrade(CLI::App& group, Action& chosen, const WithTable& with_tabl
                 });
               });
   upgrade_verb.add_flag("--dry-run", upgrade->dry_run, "only report what would be done");
-  upgrade_verb.add_flag("--no-zae-aggregator", upgrade->no_aggregator,
-                        "remove the version of zae-limiter's aggregator, which does not run");
+  upgrade_verb.add_flag(
+      "--no-zae-aggregator", upgrade->no_aggregator,
+      "remove the version of zae-limiter's aggregator from the version record; only for a "
+      "table whose aggregator no longer runs");
 }
 
 }  // namespace weir::app
