@@ -83,6 +83,7 @@ Result<service::RateLimitServerOptions> ServiceOptionsOf(const ServeOptions& opt
                                              .protocol = {}};
   }
   server.admin.max_connections = kAdminConnections;
+  server.admin.max_connections_per_peer = kAdminConnections / 4;
   server.admin.inherited = server.grpc.inherited;
   server.grpc.max_connections = BoundConnections(options.max_connections, descriptors,
                                                  {.threads = server.threads,

@@ -41,5 +41,12 @@ TEST_F(ServiceOptionsTest, DescriptorsAreKeptForTheLoopsAndTheListeners) {
   EXPECT_EQ(Make({{"threads", "4"}, {"admin", "off"}}).grpc.max_connections, 719U);
 }
 
+// Fails if: the idle connections of one peer keep the probes of others out.
+TEST_F(ServiceOptionsTest, APeerHasAQuarterOfTheAdminConnections) {
+  const transport::ServerOptions admin = Make({}).admin;
+  EXPECT_EQ(admin.max_connections, 100U);
+  EXPECT_EQ(admin.max_connections_per_peer, 25U);
+}
+
 }  // namespace
 }  // namespace weir::app
