@@ -346,6 +346,21 @@ TEST_F(ReservationVerbsTest, AReleaseByResourceFreesAllItsSlots) {
   EXPECT_EQ(held[0]["id"], ids[1]);
 }
 
+// Fails if: one of several slots that are bound to the resource is chosen without a message.
+TEST_F(ReservationVerbsTest, ABindByResourceNeedsTheIdIfSeveralSlotsAreBoundToIt) {
+  const std::vector<std::string> ids{Reserved("2"), Reserved("2")};
+  Run({"reservation", "bind", "emr", "acme", ids[0], "j-1"});
+  Run({"reservation", "bind", "emr", "acme", "j-1", "j-2"});
+  EXPECT_EQ(exit_, Exit::kDone) << "the only one: " << error_;
+  Run({"reservation", "bind", "emr", "acme", ids[1], "j-2"});
+  Run({"reservation", "bind", "emr", "acme", "j-2", "j-3"});
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(error_,
+            "emr for acme: 2 slots are bound to 'j-2': give the ID of one of them; see 'weir "
+            "reservation list'");
+  for (const json& slot : Slots()) EXPECT_EQ(slot["bound_to"], "j-2");
+}
+
 // Fails if: a failure conceals the slots that were released before it.
 TEST_F(ReservationVerbsTest, AReleaseThatFailsInTheMiddleSaysHowManyAreReleased) {
   ProbeReservations& store = UseProbe();
