@@ -418,6 +418,28 @@ TEST_F(ReservationVerbsTest, R8WhatIsReadIsLookedForAgainUntilAnInterrupt) {
   EXPECT_THAT(error_, HasSubstr("interrupted")) << err_.str();
 }
 
+// Fails if: the end of the reading counts as an event that was not dealt with.
+TEST_F(ReservationVerbsTest, AnInterruptAndABrokenInputAreNoEvents) {
+  const RulesFile rules("rules:\n  - source: aws.emr\n    id: detail.clusterId\n");
+  const std::vector<std::string> read{"reservation", "events", "--rules", rules.path()};
+  in_.setstate(std::ios::badbit);
+  Run(read);
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(error_, "standard input cannot be read");
+  in_.clear();
+  process_.interrupted = [] { return true; };
+  Run(read);
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(error_, "interrupted: lines may be left unread");
+  process_.interrupted = [calls = 0]() mutable { return ++calls > 1; };
+  in_.str("nonsense\n{}\n");
+  Run(read);
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_THAT(error_,
+              testing::StartsWith("interrupted: lines may be left unread; 1 events were not "
+                                  "dealt with, the first: line 1: "));
+}
+
 TEST_F(ReservationVerbsTest, RulesThatAreNoneAreAFailure) {
   const RulesFile rules("rules:\n  - sauce: aws.emr\n");
   Run({"reservation", "events", "--rules", rules.path()});
