@@ -315,8 +315,10 @@ TEST_F(ReservationVerbsTest, ARefusedCommandDoesNotRun) {
 }
 
 TEST_F(ReservationVerbsTest, WithoutALimitNothingIsReserved) {
-  EXPECT_THAT(Run({"reserve", "emr", "acme"}), HasSubstr("--limit"));
+  EXPECT_THAT(Run({"reserve", "emr", "acme"}), HasSubstr("; --slots N sets a limit"));
   EXPECT_EQ(exit_, Exit::kRefused);
+  EXPECT_EQ(Run({"tokens", "take", "api", "acme"}), "refused: blocked\n");
+  EXPECT_THAT(error_, HasSubstr("give --tokens N --window DURATION"));
 }
 
 TEST_F(ReservationVerbsTest, ASlotIsNamedByItsIdOrByWhatItIsBoundTo) {
