@@ -54,7 +54,7 @@ constexpr std::array kCounters = {
                [](const LimiterStats& s) { return s.resolver.misses; }},
     CounterRow{"weir_limiter_cache_evictions_total", "Resolved pairs that left the full cache.",
                nullptr, nullptr, [](const LimiterStats& s) { return s.resolver.evicted; }},
-    CounterRow{"weir_limiter_store_errors_total", "Requests that the store did not answer.",
+    CounterRow{"weir_limiter_store_errors_total", "Requests for which the store was unavailable.",
                nullptr, nullptr, [](const LimiterStats& s) { return s.store_errors; }},
     CounterRow{"weir_limiter_outdated_limits_total",
                "Answers of the store that a bucket has other limits, which were then read again.",
