@@ -27,7 +27,7 @@ class AsioScheduler final : public weir::Scheduler {
 
   void Post(weir::Task task) override {
     // A handler of Asio may be copied; a Task cannot.
-    asio::post(context_, [task = std::make_shared<weir::Task>(std::move(task))] { (*task)(); });
+    asio::post(context_, [task = std::make_shared<weir::Task>(std::move(task))] { Run(*task); });
   }
 
   weir::TimerId At(weir::Instant when, weir::Task task) override {
@@ -37,7 +37,7 @@ class AsioScheduler final : public weir::Scheduler {
     timer.async_wait([this, id, task = std::make_shared<weir::Task>(std::move(task))](auto error) {
       if (error) return;  // cancelled
       timers_.erase(id);
-      (*task)();
+      Run(*task);
     });
     return id;
   }
@@ -45,6 +45,13 @@ class AsioScheduler final : public weir::Scheduler {
   bool Cancel(weir::TimerId id) override { return timers_.erase(id) != 0; }
 
  private:
+  // The scope makes a blocking call of a Limiter in a callback fail. Without it the call would wait
+  // for a task that only this thread can run.
+  static void Run(weir::Task& task) {
+    const weir::CallbackScope scope;
+    task();
+  }
+
   asio::io_context& context_;
   const weir::Clock& clock_;
   std::uint64_t last_ = 0;

@@ -81,11 +81,21 @@ Result<std::vector<HeldSlot>> FindSlots(const SlotOptions& options, Context& con
                           Quoted(options.slot), context.QuotedCommand("reservation list")));
 }
 
+/// As FindSlots; kFailedPrecondition if several slots are bound to the resource.
+Result<HeldSlot> FindOneSlot(const SlotOptions& options, Context& context,
+                             ReservationBackend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const auto slots, FindSlots(options, context, backend));
+  if (slots.size() == 1) return slots.front();
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{}: {} slots are bound to {}: give the ID of one of them; see {}",
+                          Describe(options.key), slots.size(), Quoted(options.slot),
+                          context.QuotedCommand("reservation list")));
+}
+
 Result<Exit> BindNamedSlot(const SlotOptions& options, Context& context,
                            const OpenedReservations& opened) {
   ReservationStore& store = opened.backend.slots();
-  WEIR_ASSIGN_OR_RETURN(const auto slots, FindSlots(options, context, opened.backend));
-  const HeldSlot& found = slots.front();
+  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindOneSlot(options, context, opened.backend));
   const milliseconds ttl =
       options.ttl ? std::chrono::ceil<milliseconds>(*options.ttl) : ReservationOptions().token_ttl;
   WEIR_ASSIGN_OR_RETURN(const HeldSlot bound, Await<HeldSlot>([&](auto done) {
@@ -158,7 +168,7 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
   const auto bound = std::make_shared<SlotOptions>();
   CLI::App& bind =
       add("bind", "Bind a slot to the resource that was created", BindNamedSlot, bound);
-  bind.add_option("SLOT", bound->slot, "the ID of the slot")->required()->option_text(" ");
+  bind.add_option("SLOT", bound->slot, kSlotHelp)->required()->option_text(" ");
   AddParsed(bind, "ID", bound->resource_id, CheckedUnlessEmpty(CheckResourceId),
             "the created resource: a cluster, a job")
       ->required()

@@ -315,8 +315,10 @@ TEST_F(ReservationVerbsTest, ARefusedCommandDoesNotRun) {
 }
 
 TEST_F(ReservationVerbsTest, WithoutALimitNothingIsReserved) {
-  EXPECT_THAT(Run({"reserve", "emr", "acme"}), HasSubstr("--limit"));
+  EXPECT_THAT(Run({"reserve", "emr", "acme"}), HasSubstr("; --slots N sets a limit"));
   EXPECT_EQ(exit_, Exit::kRefused);
+  EXPECT_EQ(Run({"tokens", "take", "api", "acme"}), "refused: blocked\n");
+  EXPECT_THAT(error_, HasSubstr("give --tokens N --window DURATION"));
 }
 
 TEST_F(ReservationVerbsTest, ASlotIsNamedByItsIdOrByWhatItIsBoundTo) {
@@ -344,6 +346,21 @@ TEST_F(ReservationVerbsTest, AReleaseByResourceFreesAllItsSlots) {
   const json held = Slots();
   ASSERT_EQ(held.size(), 1U);
   EXPECT_EQ(held[0]["id"], ids[1]);
+}
+
+// Fails if: one of several slots that are bound to the resource is chosen without a message.
+TEST_F(ReservationVerbsTest, ABindByResourceNeedsTheIdIfSeveralSlotsAreBoundToIt) {
+  const std::vector<std::string> ids{Reserved("2"), Reserved("2")};
+  Run({"reservation", "bind", "emr", "acme", ids[0], "j-1"});
+  Run({"reservation", "bind", "emr", "acme", "j-1", "j-2"});
+  EXPECT_EQ(exit_, Exit::kDone) << "the only one: " << error_;
+  Run({"reservation", "bind", "emr", "acme", ids[1], "j-2"});
+  Run({"reservation", "bind", "emr", "acme", "j-2", "j-3"});
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(error_,
+            "emr for acme: 2 slots are bound to 'j-2': give the ID of one of them; see 'weir "
+            "reservation list'");
+  for (const json& slot : Slots()) EXPECT_EQ(slot["bound_to"], "j-2");
 }
 
 // Fails if: a failure conceals the slots that were released before it.
@@ -401,6 +418,28 @@ TEST_F(ReservationVerbsTest, R8WhatIsReadIsLookedForAgainUntilAnInterrupt) {
   Run({"reservation", "events", "--rules", rules.path()});
   EXPECT_EQ(exit_, Exit::kFailed);
   EXPECT_THAT(error_, HasSubstr("interrupted")) << err_.str();
+}
+
+// Fails if: the end of the reading counts as an event that was not dealt with.
+TEST_F(ReservationVerbsTest, AnInterruptAndABrokenInputAreNoEvents) {
+  const RulesFile rules("rules:\n  - source: aws.emr\n    id: detail.clusterId\n");
+  const std::vector<std::string> read{"reservation", "events", "--rules", rules.path()};
+  in_.setstate(std::ios::badbit);
+  Run(read);
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(error_, "standard input cannot be read");
+  in_.clear();
+  process_.interrupted = [] { return true; };
+  Run(read);
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(error_, "interrupted: lines may be left unread");
+  process_.interrupted = [calls = 0]() mutable { return ++calls > 1; };
+  in_.str("nonsense\n{}\n");
+  Run(read);
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_THAT(error_,
+              testing::StartsWith("interrupted: lines may be left unread; 1 events were not "
+                                  "dealt with, the first: line 1: "));
 }
 
 TEST_F(ReservationVerbsTest, RulesThatAreNoneAreAFailure) {

@@ -60,7 +60,7 @@ Result<Exit> AnswerRefusal(const ReserveOptions& options, Context& context,
                            const SlotRefusal& refusal) {
   // The account is blocked by a row, or because there is no limit at all.
   const char* const hint =
-      refusal.blocked && !options.limit ? "; --limit N sets a limit if none is loaded" : "";
+      refusal.blocked && !options.limit ? "; --slots N sets a limit if none is loaded" : "";
   // stdout belongs to the command.
   if (options.command.empty() || context.common().json) {
     context.Answer(ToJson(refusal), TextOf(refusal) + hint);

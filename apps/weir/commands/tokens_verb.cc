@@ -67,7 +67,7 @@ Result<Exit> TakeAccountTokens(const TokenOptions& options, Context& context,
   context.Answer(ToJson(outcome), TextOf(outcome));
   if (outcome.blocked && options.limit == 0) {
     context.Warn(
-        fmt::format("no tokens for {}: give --limit N --window DURATION, or load its limit",
+        fmt::format("no tokens for {}: give --tokens N --window DURATION, or load its limit",
                     Describe(options.key)));
   }
   return outcome.taken ? Exit::kDone : Exit::kRefused;

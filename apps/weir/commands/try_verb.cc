@@ -37,7 +37,7 @@ std::string TextOf(const Decision& decision) {
 }
 
 /// The output if the store is unavailable and the policy is to allow.
-constexpr char kUnprotected[] = "admitted without a charge: the store did not respond\n";
+constexpr char kUnprotected[] = "admitted without a charge: the store was unavailable\n";
 
 /// One try. It waits within the limiter until `wait_until`, if given. After a refusal, `retry_at`
 /// is the time at which the next try may succeed.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "apps/weir/kinesis/line_reader.h"
 #include "apps/weir/reserve/event_report.h"
@@ -65,6 +66,12 @@ Status TakeLine(EventReleaser& releaser, const LineReader& lines,
   return is_repeated.transform([](bool) {});
 }
 
+// Returns why lines may be left unread, or an empty text.
+std::string_view WhyUnread(const LineReader& lines, const Context& context) {
+  if (lines.broken()) return "standard input cannot be read";
+  return context.process().interrupted() ? "interrupted: lines may be left unread" : "";
+}
+
 // Waits until at most this number of lines is open, or for an interrupt.
 void AwaitUntilOpenAre(std::size_t most, const OpenLines& open, Scheduler& scheduler,
                        const Context& context) {
@@ -107,11 +114,11 @@ Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& sc
     }
     if (!taken) failures.Note(fmt::format("line {}: {}", lines.number(), taken.error().message));
   }
-  if (lines.broken()) failures.Note("standard input cannot be read");
-  if (context.process().interrupted()) failures.Note("interrupted; lines may be left unread");
+  const std::string_view unread = WhyUnread(lines, context);
   AwaitOpen(*open, scheduler, context);
   failures.Add(open->LostLines());
-  return AnswerEvents(context, {.releaser = releaser, .metrics = metrics}, failures);
+  return AnswerEvents(context, {.releaser = releaser, .metrics = metrics, .unread = unread},
+                      failures);
 }
 
 }  // namespace weir::app

@@ -34,6 +34,12 @@ Result<std::string> MetricsOf(const EventReading& reading) {
   return registry.Text();
 }
 
+std::string WarningOf(const EventReading& reading, const FailureTally& failures) {
+  if (failures.count == 0) return std::string(reading.unread);
+  return fmt::format("{}{}{} events were not dealt with, the first: {}", reading.unread,
+                     reading.unread.empty() ? "" : "; ", failures.count, failures.first);
+}
+
 }  // namespace
 
 Result<Exit> AnswerEvents(Context& context, const EventReading& reading,
@@ -47,9 +53,9 @@ Result<Exit> AnswerEvents(Context& context, const EventReading& reading,
     json["metrics"] = std::move(metrics);
   }
   context.Answer(json, text);
-  if (failures.count == 0) return Exit::kDone;
-  context.Warn(
-      fmt::format("{} events were not dealt with, the first: {}", failures.count, failures.first));
+  const std::string warning = WarningOf(reading, failures);
+  if (warning.empty()) return Exit::kDone;
+  context.Warn(warning);
   return Exit::kFailed;
 }
 

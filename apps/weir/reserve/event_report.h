@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "apps/weir/context.h"
@@ -30,10 +31,11 @@ struct EventReading {
   const EventReleaser& releaser;
   const SqsSource* source = nullptr;  ///< null: standard input
   bool metrics = false;               ///< the metrics are printed too
+  std::string_view unread{};          ///< why lines may be left unread; empty: none are
 };
 
-/// Prints the numbers, the metrics if wanted, and on standard error the failures, which fail the
-/// command.
+/// Prints the numbers, the metrics if wanted, and on standard error the failures and why lines are
+/// left unread, each of which fails the command.
 Result<Exit> AnswerEvents(Context& context, const EventReading& reading,
                           const FailureTally& failures);
 

@@ -24,7 +24,7 @@ FileWatch::Attributes FileWatch::Read() const {
 
 bool FileWatch::HasChanged(Instant now) {
   const Attributes before = std::exchange(seen_, Read());
-  if (seen_ == Attributes() && before != seen_) return false;
+  if (seen_ != before) return false;
   if (seen_ == failed_ && now < retry_at_) return false;
   return seen_ != read_;
 }

@@ -10,15 +10,17 @@ namespace weir::app {
 
 /// Watches the file that the path leads to, so that a link that is replaced counts as a change (as
 /// Kubernetes updates a ConfigMap). A change is reported until the caller has read the file: call
-/// HasChanged, read the file, and call Acknowledge if the read succeeded. The next HasChanged
-/// reports a change between these calls. Not thread-safe.
+/// HasChanged, read the file, and call Acknowledge if the read succeeded. A later HasChanged
+/// reports a change between these calls. Two calls should be a second apart, so that a file that is
+/// being written changes between them. Not thread-safe.
 class FileWatch {
  public:
   /// The file as it is now counts as read: construct the watch before the first read.
   explicit FileWatch(std::string path);
-  /// Returns whether the file differs from the one that was read last. A missing file counts as a
-  /// change from the second call on: before that it may be about to be replaced. An unchanged file
-  /// that cannot be used counts as a change again 10 s after NoteFailure: reading it takes time.
+  /// Returns whether the file differs from the one that was read last, and is as the last call saw
+  /// it: a file that changes between two calls may be incomplete, and a missing one about to be
+  /// replaced. An unchanged file that cannot be used counts as a change again 10 s after
+  /// NoteFailure: reading it takes time.
   bool HasChanged(Instant now);
   /// The file that the last HasChanged saw, or a later one, has been read.
   void Acknowledge();

@@ -11,12 +11,20 @@ namespace weir::app {
 namespace {
 
 TEST(BoundConnections, KeepsDescriptorsForTheAdminPagesAndTheStore) {
-  EXPECT_EQ(BoundConnections(20'000, 1'048'576, 100), 20'000U);
-  EXPECT_EQ(BoundConnections(20'000, 1'024, 100), 860U);
-  EXPECT_EQ(BoundConnections(0, 1'024, 100), 860U);
-  EXPECT_EQ(BoundConnections(500, 1'024, 100), 500U);
-  EXPECT_EQ(BoundConnections(500, 164, 100), 1U);
-  EXPECT_EQ(BoundConnections(0, 10, 100), 1U);
+  const ServiceParts parts{.threads = 4, .listeners = 2, .admin_connections = 100};
+  EXPECT_EQ(BoundConnections(20'000, 1'048'576, parts), 20'000U);
+  EXPECT_EQ(BoundConnections(20'000, 1'024, parts), 718U);
+  EXPECT_EQ(BoundConnections(0, 1'024, parts), 718U);
+  EXPECT_EQ(BoundConnections(500, 1'024, parts), 500U);
+  EXPECT_EQ(BoundConnections(500, 306, parts), 1U);
+  EXPECT_EQ(BoundConnections(0, 10, parts), 1U);
+}
+
+// Fails if: the loops or the listeners use up the descriptors of reloads and of the store.
+TEST(BoundConnections, KeepsDescriptorsForEachLoopAndListener) {
+  EXPECT_EQ(BoundConnections(0, 2'048, {}), 1'856U);
+  EXPECT_EQ(BoundConnections(0, 2'048, {.threads = 256}), 1'856U - 768U);
+  EXPECT_EQ(BoundConnections(0, 2'048, {.listeners = 5}), 1'851U);
 }
 
 class ProcessSetupTest : public testing::Test {

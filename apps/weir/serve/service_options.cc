@@ -34,6 +34,12 @@ grpc::ServerBounds CallBoundsOf(const ServeOptions& options) {
   return bounds;
 }
 
+// At most: an inherited socket stays open, and the server that listens on it has a copy.
+std::size_t ListenersOf(const service::RateLimitServerOptions& server) {
+  return server.grpc.addresses.size() + server.admin.addresses.size() +
+         2 * server.grpc.inherited.size();
+}
+
 }  // namespace
 
 Result<service::RateLimitServerOptions> ServiceOptionsOf(const ServeOptions& options,
@@ -47,8 +53,6 @@ Result<service::RateLimitServerOptions> ServiceOptionsOf(const ServeOptions& opt
   server.service.store_timeout = std::chrono::ceil<milliseconds>(options.store_timeout);
   server.grpc.addresses = options.grpc;
   server.grpc.allow_plaintext = options.allow_plaintext;
-  server.grpc.max_connections =
-      BoundConnections(options.max_connections, descriptors, kAdminConnections);
   server.grpc.max_connections_per_peer = options.max_connections_per_peer;
   if (!options.tls_certificate.empty()) {
     server.grpc.tls =
@@ -79,7 +83,12 @@ Result<service::RateLimitServerOptions> ServiceOptionsOf(const ServeOptions& opt
                                              .protocol = {}};
   }
   server.admin.max_connections = kAdminConnections;
+  server.admin.max_connections_per_peer = kAdminConnections / 4;
   server.admin.inherited = server.grpc.inherited;
+  server.grpc.max_connections = BoundConnections(options.max_connections, descriptors,
+                                                 {.threads = server.threads,
+                                                  .listeners = ListenersOf(server),
+                                                  .admin_connections = kAdminConnections});
   return server;
 }
 

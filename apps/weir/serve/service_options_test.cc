@@ -28,9 +28,24 @@ TEST_F(ServiceOptionsTest, AConnectionHasTheCallsOfItsStreams) {
 }
 
 TEST_F(ServiceOptionsTest, ConnectionsFitIntoTheDescriptors) {
-  EXPECT_EQ(Make({}).grpc.max_connections, 860U);
-  EXPECT_EQ(Make({{"max-connections", "0"}}).grpc.max_connections, 860U);
+  EXPECT_EQ(Make({{"threads", "4"}}).grpc.max_connections, 718U);
+  EXPECT_EQ(Make({{"threads", "4"}, {"max-connections", "0"}}).grpc.max_connections, 718U);
   EXPECT_EQ(Make({}, 65'536).grpc.max_connections, 20'000U);
+}
+
+// Fails if: the loops or the listeners use up the descriptors of reloads and of the store.
+TEST_F(ServiceOptionsTest, DescriptorsAreKeptForTheLoopsAndTheListeners) {
+  EXPECT_EQ(Make({{"threads", "64"}}).grpc.max_connections, 538U);
+  EXPECT_EQ(Make({{"threads", "4"}, {"grpc", "127.0.0.1:1,127.0.0.1:2"}}).grpc.max_connections,
+            717U);
+  EXPECT_EQ(Make({{"threads", "4"}, {"admin", "off"}}).grpc.max_connections, 719U);
+}
+
+// Fails if: the idle connections of one peer keep the probes of others out.
+TEST_F(ServiceOptionsTest, APeerHasAQuarterOfTheAdminConnections) {
+  const transport::ServerOptions admin = Make({}).admin;
+  EXPECT_EQ(admin.max_connections, 100U);
+  EXPECT_EQ(admin.max_connections_per_peer, 25U);
 }
 
 }  // namespace
