@@ -75,7 +75,7 @@ Result<Endpoint> ParseEndpoint(std::string_view url) {
   }
   const std::size_t path = std::min(rest.find_first_of("/?#"), rest.size());
   std::string_view authority = rest.substr(0, path);
-  if (authority.find('@') != std::string_view::npos) return BadUrl(url, "a user name in it");
+  if (authority.find('@') != std::string_view::npos) return BadUrl(url, "it contains a user name");
   if (!TakeHost(authority, endpoint)) {
     return BadUrl(url, "its host is neither a name nor an address");
   }
@@ -85,7 +85,7 @@ Result<Endpoint> ParseEndpoint(std::string_view url) {
   }
   if (path < rest.size()) endpoint.path = rest.substr(path);
   if (endpoint.path[0] != '/' || !MadeOf(endpoint.path, kPathCharacters)) {
-    return BadUrl(url, "a query, a fragment or a character that no path has");
+    return BadUrl(url, "it contains a query, a fragment or a character that no path has");
   }
   return endpoint;
 }

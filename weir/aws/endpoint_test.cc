@@ -59,7 +59,7 @@ TEST(ParseEndpoint, RefusesWhatItDoesNotUnderstand) {
 TEST(ParseEndpoint, APasswordIsRefusedAndNotRepeated) {
   const Result<Endpoint> endpoint = ParseEndpoint("http://user:hunter2@h");
   ASSERT_FALSE(endpoint);
-  EXPECT_THAT(endpoint.error().message, HasSubstr("a user name in it"));
+  EXPECT_THAT(endpoint.error().message, HasSubstr("it contains a user name"));
   EXPECT_THAT(endpoint.error().message, Not(HasSubstr("hunter2")));
 }
 

@@ -16,7 +16,7 @@ enum class FailureClass {
   kAmbiguous,    ///< may have been applied: no response, or an internal error of the service
   kConditional,  ///< a condition of the write did not hold
   kConflict,     ///< another write or transaction was in progress on the item; not applied
-  kPermanent,    ///< this request can never succeed
+  kPermanent,    ///< an immediate retry cannot succeed
   kAuth,         ///< credentials, signature or permission
   kDeadline,     ///< time ran out before the request was sent, or while it waited for a retry
 };
@@ -30,7 +30,8 @@ struct AwsFailure {
   /// The body of the error response, e.g. with the existing item of a failed condition, or with the
   /// cancellation reasons of a transaction. Empty
   /// - for every kAuth, because a service may repeat the session token in the body;
-  /// - if the body is longer than the client's options allow.
+  /// - if the body is longer than the client's options allow, unless the failure is kConditional or
+  ///   kConflict.
   std::string body;
   int http_status = 0;         ///< 0: no response
   int attempts = 0;            ///< requests that were passed to the transport
@@ -44,14 +45,14 @@ struct AwsFailure {
 /// recorded attempts.
 WEIR_API std::string CodeOf(const AwsFailure& failure);
 
-/// Returns the class of an error response. The codes are those of botocore's retry handlers, of the
-/// pages "Error handling with DynamoDB" and "Common errors", and of Kinesis' API reference. An
-/// unknown code is classified by the status: 429 throttle, 401 and 403 auth, 408 and 5xx ambiguous,
-/// all others permanent.
+/// Returns the class of an error response. The known codes are those of botocore's retry handlers,
+/// of the pages "Error handling with DynamoDB" and "Common errors", and of Kinesis' API reference.
+/// An unknown code is classified by the status: 429 throttle, 401 and 403 auth, 408 and 5xx
+/// ambiguous, all others permanent.
 ///
-/// `operation` matters only for LimitExceededException. From Describe..., List... and Get... that
-/// means throttling (kThrottle). From operations that create or modify tables or streams, or if
-/// `operation` is empty, it means that a limit of the account was reached (kPermanent).
+/// `operation` matters only for LimitExceededException. From Describe..., List... and Get... it
+/// means throttling (kThrottle). From any other operation, and if `operation` is empty, it means
+/// that a limit of the account was reached (kPermanent).
 ///
 /// TransactionCanceledException is provisionally kConditional: the caller refines the class from
 /// the reasons in the body (refusal_reasons.h). TransactionInProgressException is kAmbiguous: an
@@ -60,7 +61,7 @@ WEIR_API std::string CodeOf(const AwsFailure& failure);
 WEIR_API FailureClass Classify(int http_status, std::string_view code,
                                std::string_view operation = {});
 
-/// What to try, once, after a kAuth failure.
+/// The remedy that the client tries once after a kAuth failure.
 enum class AuthRemedy {
   kNone,
   kFreshCredentials,  ///< fetch new credentials: the old ones expired, or are no longer known
@@ -84,9 +85,9 @@ WEIR_API std::string ErrorText(const HttpResponse& response);
 /// Returns the first line of `text`, at most 300 characters. Unprintable characters become '?'.
 WEIR_API std::string PrintableLine(std::string text);
 
-/// Returns the id under which the service logged the request (x-amzn-requestid, x-amz-request-id),
-/// which AWS's support needs. Returns an empty string if there is none, or if the id contains
-/// characters other than letters, digits, '-' and '=', or is longer than 128 characters.
+/// Returns the request id that AWS Support asks for (header x-amzn-requestid or x-amz-request-id).
+/// Returns an empty string if there is none, or if the id contains characters other than letters,
+/// digits, '-' and '=', or is longer than 128 characters.
 WEIR_API std::string RequestId(const HttpResponse& response);
 
 /// Converts a failure to an Error with the same message. kThrottle, kTransient, kConflict and

@@ -159,7 +159,7 @@ JsonAnswer JsonExchange::Abandon() {
   AwsFailure failure;
   failure.kind = is_out_ ? FailureClass::kAmbiguous : FailureClass::kTransient;
   maybe_applied_ |= is_out_;
-  failure.message = fmt::format("{} at {}: the client was shut down before an answer came",
+  failure.message = fmt::format("{} at {}: the client was shut down before the response",
                                 call_.operation, options_.host);
   return FinalFailure(std::move(failure));
 }

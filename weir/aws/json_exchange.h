@@ -28,7 +28,8 @@ struct Moment {
   UnixMillis wall;
 };
 
-/// The state that all calls of one client share. The owner holds its lock during each event.
+/// The state that all calls of one client share. The owner holds its lock during each event that
+/// uses the state.
 struct SharedRetries {
   explicit SharedRetries(const JsonClientOptions& options)
       : quota(options.retry.quota), rng(options.seed) {}
@@ -39,7 +40,7 @@ struct SharedRetries {
 
 using JsonAnswer = tl::expected<JsonReply, AwsFailure>;
 
-struct FetchCredentials {  ///< report rejected() ones, then get credentials; then OnCredentials
+struct FetchCredentials {  ///< get credentials; then OnCredentials
   Deadline deadline;
 };
 struct SignFor {  ///< sign MakeRequest() with credentials() for this time; then OnSigned
@@ -55,7 +56,7 @@ using JsonStep = std::variant<FetchCredentials, SignFor, SendBy, WakeAt, JsonAns
 
 class JsonExchange {
  public:
-  /// `options` must outlive it.
+  /// `options` must outlive the exchange.
   JsonExchange(const JsonClientOptions& options, JsonCall call, Deadline deadline);
 
   JsonStep Begin(Instant now) { return StartAttempt(now); }
@@ -68,7 +69,7 @@ class JsonExchange {
 
   const Credentials& credentials() const { return credentials_; }
   /// Returns whether the last response says that the service does not, or no longer, accept
-  /// credentials().
+  /// credentials(). If it does, the owner reports them to the provider after OnAttempt.
   bool rejected() const { return rejected_; }
   HttpRequest MakeRequest() const;
   AttemptContext context() const;

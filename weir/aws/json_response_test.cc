@@ -8,7 +8,7 @@ namespace {
 TEST(JsonResponse, AnAnswerIsNamedByItsCall) {
   const Status read = ReadResponse("GetItem", "[]", [](std::string_view, JsonValue) {});
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().message.substr(0, 27), "answer to GetItem: byte 0: ");
+  EXPECT_EQ(read.error().message.substr(0, 29), "response to GetItem: byte 0: ");
 }
 
 }  // namespace

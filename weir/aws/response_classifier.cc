@@ -33,7 +33,7 @@ AwsFailure DamagedResponse(const HttpResponse& response, const AttemptContext& c
   AwsFailure failure;
   failure.kind = FailureClass::kAmbiguous;
   failure.http_status = response.status;
-  failure.message = fmt::format("{} at {}: the answer was damaged on its way (its crc32 is {})",
+  failure.message = fmt::format("{} at {}: the response was damaged in transit (its crc32 is {})",
                                 context.operation, context.host, Crc32Text(response.body));
   return failure;
 }

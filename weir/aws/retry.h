@@ -18,14 +18,15 @@
 namespace weir {
 
 struct RetryOptions {
-  /// 1: no retries. An attempt that failed for rejected credentials or a wrong clock, which could
-  /// be corrected, does not count.
+  /// 1: no retries. An attempt does not count if it failed because of rejected credentials or a
+  /// wrong clock, and the cause could be corrected.
   int max_attempts = 5;
   /// The bound of the first wait, which is random. It doubles with each further wait, up to `cap`.
   /// REQUIRES: 0 < base <= cap.
   milliseconds base{25};
   milliseconds cap{20'000};
-  /// There is no retry if less time is left: it would only add a request of unknown outcome.
+  /// There is no retry if less time would be left after the wait: it would only add a request of
+  /// unknown outcome.
   milliseconds least_time{5};
   std::int64_t quota = 500;  ///< tokens for retries; REQUIRES: >= 1
 };

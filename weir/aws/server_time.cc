@@ -57,13 +57,13 @@ void ServerTime::BeginRange(const Range& range, milliseconds wall_offset) {
     return;
   }
   // Otherwise the response must agree with the one before it.
-  const bool agree =
-      first_ && range.low <= first_->high + kTolerance && first_->low <= range.high + kTolerance;
+  const bool agree = previous_ && range.low <= previous_->high + kTolerance &&
+                     previous_->low <= range.high + kTolerance;
   if (agree) {
-    offset_ = slew_to_ = std::min(range.high, std::max(range.low, first_->low));
+    offset_ = slew_to_ = std::min(range.high, std::max(range.low, previous_->low));
     return;
   }
-  first_ = range;
+  previous_ = range;
 }
 
 void ServerTime::CorrectDrift(nanoseconds boot) {

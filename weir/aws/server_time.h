@@ -24,12 +24,11 @@ struct ServerDate {
 /// Not thread-safe, no I/O.
 class ServerTime {
  public:
-  /// `wall` is the wall time when the response was received. The first response determines T if the
-  /// wall clock agrees with it within 2 s; otherwise the first two responses that agree with each
-  /// other determine T. Afterwards T changes only if three responses in a row, over at least 10 s,
-  /// exclude it by more than 2 s, all on the same side: if T is behind, it steps forward; if it is
-  /// ahead by up to a minute, it slows by 5 % until it is right; if it is further ahead, it steps
-  /// back.
+  /// `wall` is the wall time when the response was received. T is determined by the first response
+  /// that agrees within 2 s with the wall clock or with the response before it. Afterwards T
+  /// changes only if three responses in a row, over at least 10 s, exclude it by more than 2 s, all
+  /// on the same side: if T is behind, it steps forward; if it is ahead by up to a minute, it slows
+  /// by 5 % until it is right; if it is further ahead, it steps back.
   void Observe(const ServerDate& response, UnixMillis wall);
 
   /// Returns T; nothing until it is known. T never goes backwards except at a step back.
@@ -61,8 +60,8 @@ class ServerTime {
   milliseconds OffsetAt(nanoseconds boot) const;
 
   std::optional<milliseconds> offset_;  // T - B, at the time slew_began_
-  // The range of a response that did not agree with the wall clock.
-  std::optional<Range> first_;
+  // The range of the previous response, while T is unknown.
+  std::optional<Range> previous_;
   nanoseconds slew_began_{0};
   milliseconds slew_to_{0};  // T slows until T - B is this; at most offset_
   Run run_;

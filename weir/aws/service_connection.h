@@ -17,7 +17,8 @@
 
 namespace weir {
 
-/// Host, port, scheme, path and seeds are determined by Open; their values here are ignored.
+/// Open sets host, port, scheme and path, and the client's seed and log; their values here are
+/// ignored.
 struct ServiceConnectionOptions {
   ServiceOptions service;
   JsonClientOptions client;

@@ -117,7 +117,8 @@ class Search {
         region->size() <= 63 &&
         region->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
     if (!sound)
-      return InvalidLocation("the AWS region is not like eu-west-1: letters, digits and '-'");
+      return InvalidLocation(
+          "the AWS region is not a name like eu-west-1: lower-case letters, digits and '-'");
     return *std::move(region);
   }
 

@@ -21,7 +21,7 @@ struct HostEnvironment {
 };
 
 struct ServiceOptions {
-  /// AWS's identifier: "dynamodb", "dynamodb_streams", "kinesis", "cloudwatch".
+  /// AWS's identifier, for example "dynamodb", "dynamodb_streams" or "s3".
   std::string service;
   std::optional<std::string> region;
   std::optional<std::string> endpoint_url;

@@ -90,7 +90,7 @@ TEST_F(OpenReservationsTest, R10TablesThatAreNotAllNamedAreRefused) {
 // for a base name.
 TEST_F(OpenReservationsTest, R10WhatTheSchemeCannotDoIsRefusedByName) {
   EXPECT_THAT(Opened("rate-limiter-py://acme?namespace=team"),
-              HasSubstr("'namespace' is not a parameter of it"));
+              HasSubstr("'namespace' is not one of its parameters"));
   EXPECT_EQ(Opened("dynamodb://acme?namespace=team"),
             "'dynamodb://acme': a table of zae-limiter keeps no slots; write memory:, sqlite:PATH "
             "or rate-limiter-py://BASE");

@@ -14,13 +14,13 @@ constexpr std::size_t kUsual = 16;
 
 // Returns the index of an element, which is appended if it is missing.
 template <class T>
-std::ptrdiff_t PlaceOf(std::vector<T>& known, T element) {
+std::ptrdiff_t IndexOf(std::vector<T>& known, T element) {
   const auto found = std::ranges::find(known, element);
-  const std::ptrdiff_t place = found - known.begin();
-  if (found != known.end()) return place;
+  const std::ptrdiff_t index = found - known.begin();
+  if (found != known.end()) return index;
   if (known.empty()) known.reserve(kUsual);
   known.push_back(std::move(element));
-  return place;
+  return index;
 }
 
 // Returns the position for the next part of a clause.
@@ -38,11 +38,11 @@ void AppendClause(std::string& text, std::string_view word, std::string_view cla
 }  // namespace
 
 std::string Expression::Name(std::string_view attribute) {
-  return fmt::format(FMT_COMPILE("#{}"), PlaceOf(names_, std::string(attribute)));
+  return fmt::format(FMT_COMPILE("#{}"), IndexOf(names_, std::string(attribute)));
 }
 
 std::string Expression::Of(Value value) {
-  return fmt::format(FMT_COMPILE(":{}"), PlaceOf(values_, std::move(value)));
+  return fmt::format(FMT_COMPILE(":{}"), IndexOf(values_, std::move(value)));
 }
 
 Expression& Expression::Set(std::string_view attribute, Value value) {

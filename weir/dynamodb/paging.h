@@ -25,8 +25,8 @@ template <class T>
 struct PagedQuery {
   QueryRequest request;
   std::size_t limit = 1000;  ///< see PageRequest::limit
-  /// Each request of the query asks for at least this number of items. Should be higher if `read`
-  /// leaves out many of them.
+  /// The minimum number of items that each request of the query reads. Should be higher if `read`
+  /// leaves out many items.
   std::size_t least_at_once = 1;
   /// Returns nothing for an item that is to be left out. An error ends the query. If
   /// `lists_unreadable` is set, the messages of the first kMaxUnreadable errors of a page become
@@ -84,7 +84,7 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
       page.unreadable = std::move(unreadable);
       done(std::move(page));
     }
-    static void Step(std::unique_ptr<Reading> self) {
+    static void ReadNextPage(std::unique_ptr<Reading> self) {
       Reading& reading = *self;
       reading.table.Query(reading.query.request, reading.deadline,
                           [self = std::move(self)](Result<QueryAnswer> answer) mutable {
@@ -93,7 +93,7 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
                             if (!ended) return self->done(Fail(ended.error()));
                             if (*ended) return self->Finish();
                             self->query.request.start_after = std::move(answer->last_key);
-                            Step(std::move(self));
+                            ReadNextPage(std::move(self));
                           });
     }
   };
@@ -102,7 +102,7 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
   }
   constexpr std::size_t kMaxAtOnce = 1000;
   query.request.limit = std::max(std::min(query.limit, kMaxAtOnce - 1) + 1, query.least_at_once);
-  Reading::Step(
+  Reading::ReadNextPage(
       std::make_unique<Reading>(Reading{table, std::move(query), deadline, std::move(done)}));
 }
 

@@ -56,10 +56,10 @@ Status ReadPair(std::string_view url, const UrlForm& form, std::string_view pair
                 ServiceUrl& fields) {
   const std::size_t equals = pair.find('=');
   const std::string_view key = pair.substr(0, equals);
-  if (key.empty()) return BadUrl(url, form, "a parameter of it has no name");
+  if (key.empty()) return BadUrl(url, form, "it has a parameter without a name");
   std::optional<std::string>* field = FieldNamed(fields, form, key);
   if (field == nullptr) {
-    return BadUrl(url, form, fmt::format("{} is not a parameter of it", Quoted(key)));
+    return BadUrl(url, form, fmt::format("{} is not one of its parameters", Quoted(key)));
   }
   if (*field) return BadUrl(url, form, fmt::format("{} is given twice", key));
   if (equals == pair.npos) return BadUrl(url, form, fmt::format("{} has no value", key));
@@ -84,7 +84,7 @@ Result<ServiceUrl> Split(std::string_view url, const UrlForm& form) {
   if (!url.starts_with(form.scheme)) {
     return BadUrl(url, form, fmt::format("its scheme is not {}", form.scheme));
   }
-  if (url.find('#') != url.npos) return BadUrl(url, form, "a '#' in it must be written as %23");
+  if (url.find('#') != url.npos) return BadUrl(url, form, "'#' must be written as %23");
   std::string_view rest = url.substr(form.scheme.size());
   if (rest.starts_with("//")) rest.remove_prefix(2);
   const std::size_t question = rest.find('?');

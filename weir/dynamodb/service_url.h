@@ -15,9 +15,9 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 
 struct UrlForm {
   std::string_view scheme;  ///< with its colon
-  std::string_view advice;  ///< "write ...", which ends each error
+  std::string_view advice;  ///< "write ...": the end of errors about the form
   bool has_namespace = false;
-  std::string_view what = "backend";  ///< the beginning of each error: what the URL names
+  std::string_view what = "backend";  ///< what the URL names, for errors
 };
 
 /// The parts of a URL; nothing for a part that the URL does not contain.

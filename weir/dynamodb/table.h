@@ -19,8 +19,8 @@
 namespace weir::dynamo {
 
 /// Thread-safe. Client and scheduler must outlive the table and every call, and the table must
-/// outlive every call. `done` is called as weir/base/done.h says. Reads and deletes are retried if
-/// their response was lost; writes only if they are `repeatable`.
+/// outlive every call. `done` is called as weir/base/done.h says. Reads, transactions and DeleteAll
+/// are retried if their response was lost; Apply only if the write is `repeatable`.
 ///
 /// Keys that a busy table leaves undone in a batch are requested again after a pause
 /// (batch_backoff.h). The batch fails with kUnavailable after ten pauses in a row without progress,

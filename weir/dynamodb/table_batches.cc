@@ -18,7 +18,7 @@ constexpr std::size_t kMaxGets = 100;
 constexpr std::size_t kMaxDeletes = 25;
 
 template <class T>
-using OwedReply = OwedResult<T, "the table was closed before all was asked for">;
+using OwedReply = OwedResult<T, "the table was closed before all keys were requested">;
 
 // Removes the last keys, as many as one call may have, and returns them.
 std::vector<TableKey> RemoveLast(std::vector<TableKey>& keys, std::size_t most) {
@@ -115,7 +115,7 @@ struct Batches {
           ContinueAfter(std::move(state), {State::kOperation, asked, undone});
         });
   }
-  // Continues at once after a call that did everything, else after a pause.
+  // Continues at once after a call that left no key undone, else after a pause.
   template <class State>
   static void ContinueAfter(std::unique_ptr<State> state, const Round& round) {
     if (round.undone < round.asked) state->backoff.Progress();

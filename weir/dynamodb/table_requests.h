@@ -22,7 +22,7 @@ struct QueryRequest {
   std::string index;  ///< a global index of the layout; empty: the table itself, read consistently
   std::string partition;
   std::string sort_prefix;
-  std::string sort_from;   ///< only keys from this one on; begins with sort_prefix, which is needed
+  std::string sort_from;   ///< only keys from this one on; must begin with sort_prefix (not empty)
   std::string sort_below;  ///< only keys before this one; not together with sort_prefix
   /// Reads only these attributes of each item; if there are none, whole items.
   std::vector<std::string> attributes{};
@@ -47,8 +47,8 @@ struct Write {
   TableKey key;           ///< the key of all writes but kPut
   Item item;              ///< the item of a kPut
   Expression expression;  ///< the changes of kUpdate, and the condition of any kind
-  /// The response contains the whole item after the update. (If a condition fails, the response
-  /// always contains the old item.)
+  /// The response to a single write contains the whole item after the update. (If a condition
+  /// fails, the response always contains the old item.)
   bool want_new = false;
 };
 
@@ -62,8 +62,8 @@ struct WriteFailure {
   FailureClass kind = FailureClass::kPermanent;
   Error error;
   bool maybe_applied = false;
-  std::optional<Item> old_item;  ///< if a condition failed; nothing: there is no such item
-  /// The reasons of a transaction, in the order of its actions.
+  std::optional<Item> old_item;  ///< of a single write whose condition failed; nothing: none
+  /// The reasons of a cancelled transaction, in the order of its actions.
   std::vector<CancellationReason> reasons;
   bool key_range_throttled = false;  ///< as in WriteAnswer, the last attempt included
 

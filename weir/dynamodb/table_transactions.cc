@@ -22,7 +22,7 @@ bool IsPassing(const WriteFailure& failure) {
   });
 }
 
-// Returns true if the transaction was not sent, or there was no response.
+// Returns true if the transaction was not sent, or its outcome is unknown.
 bool IsUnanswered(const WriteFailure& failure) {
   return failure.kind == FailureClass::kDeadline || failure.kind == FailureClass::kTransient ||
          failure.kind == FailureClass::kAmbiguous;

@@ -15,7 +15,7 @@ namespace weir::grpc {
 
 struct CallState;
 
-/// What handlers need of a call's metadata. Valid during the call of the handler only.
+/// The metadata of a call for its handler. Valid until the handler returns.
 struct CallHead {
   /// Until when the caller waits (`grpc-timeout`), on the loop's clock.
   Deadline deadline = Deadline::Never();
@@ -57,19 +57,19 @@ class CallWriter {
   std::shared_ptr<CallState> state_;
 };
 
-/// The handler of a call with several messages, made for each call. Destroyed when either side has
-/// ended the call. Runs on the loop's thread.
+/// The handler of a call with several messages, made for each call. Destroyed with the stream of
+/// the call. After CallWriter::Finish no function is called. Runs on the loop's thread.
 class CallHandler {
  public:
   virtual ~CallHandler() = default;
-  /// `message` is valid during the call only.
+  /// `message` is valid until this returns.
   virtual void OnMessage(std::string_view message) = 0;
   /// The caller sends no more messages.
   virtual void OnHalfClose() = 0;
 };
 
-/// A unary method: one message, for which `writer` gets one Reply, or Finish with an error, at
-/// once or later. The views are valid during the call only.
+/// A unary method: one message, for which `writer` gets one Reply, or Finish with an error, at once
+/// or later. The views are valid until the method returns.
 using UnaryMethod =
     std::function<void(const CallHead& head, std::string_view message, CallWriter writer)>;
 /// A method with streams of messages in either direction.

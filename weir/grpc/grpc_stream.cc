@@ -104,7 +104,7 @@ void GrpcStream::Begin() {
     deadline_timer_ = context_.loop.At(deadline_.at(), [state = std::weak_ptr<CallState>(state_)] {
       const auto alive = state.lock();
       if (alive == nullptr || alive->stream == nullptr) return;
-      alive->stream->Finish(Fail(Code::kDeadlineExceeded, "the call's time is over"));
+      alive->stream->Finish(Fail(Code::kDeadlineExceeded, "the call's deadline has passed"));
     });
   }
   stream_handler_ = (*method)(Head(), CallWriter(state_));

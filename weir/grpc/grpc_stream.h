@@ -43,7 +43,7 @@ class GrpcStream final : public http2::Stream {
 
  private:
   CallHead Head() const;
-  // Notes the request's first problem: a status of HTTP and its text.
+  // Stores the response to a request that is not a gRPC call: a status of HTTP and a text.
   void RefuseRequest(std::string_view status, std::string_view text);
   void Begin();
   void TakeMessage(std::string_view message);

@@ -39,7 +39,7 @@ Result<bool> MessageReader::TakeOne(std::string_view& bytes,
     return Fail(Code::kInternal, fmt::format("a message has the unknown flag {}", flag));
   if (!gzip_) {
     return Fail(Code::kUnimplemented,
-                "a message is compressed; the encoding that this server knows is gzip");
+                "a message is compressed; expected the header 'grpc-encoding: gzip'");
   }
   const Result<std::string> plain = Gunzip(message, max_message_);
   if (!plain) {
@@ -61,7 +61,8 @@ Status MessageReader::Add(std::string_view bytes,
     if (!taken) break;
   }
   // A new string, so that the memory of messages that were passed on is freed. If no message was
-  // complete, the bytes are not copied: a piece of a message does not copy the earlier pieces.
+  // complete, kept_ stays as it is, so that a further piece of a message does not copy the earlier
+  // ones.
   if (!has_kept || rest.size() < kept_.size()) kept_ = std::string(rest);
   return {};
 }

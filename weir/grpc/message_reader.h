@@ -21,8 +21,8 @@ class MessageReader {
   void AllowGzip() { gzip_ = true; }
   /// Passes each message that is complete now to `receive`, in order; a view is valid during the
   /// call. Fails with kResourceExhausted if a message is too large, with kUnimplemented if it is
-  /// compressed by an encoding that the request did not name, and with kInternal if it is damaged.
-  /// After a failure nothing more may be added.
+  /// compressed and the request does not name gzip, and with kInternal if it is damaged. After a
+  /// failure nothing more may be added.
   Status Add(std::string_view bytes, const std::function<void(std::string_view)>& receive);
   /// Returns true between messages.
   bool is_at_boundary() const { return kept_.empty(); }

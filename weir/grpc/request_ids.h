@@ -11,7 +11,8 @@ struct RequestIds {
   std::string request;  ///< `x-request-id`: 1 to 128 printable characters of ASCII, no space
   std::string trace;    ///< the trace id of `traceparent`: 32 hexadecimal digits
 
-  /// Stores the id of the field, if it is one of these two fields. Returns whether it is.
+  /// Stores the id of the field if `name` is that of one of these two fields. Returns whether it
+  /// is.
   bool Take(std::string_view name, std::string_view value);
 };
 

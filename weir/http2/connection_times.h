@@ -39,7 +39,7 @@ class ConnectionTimes {
   /// kLastOutput has passed.
   void OnEnding(Instant now) { ends_by_ = now + kLastOutput; }
 
-  /// Returns the action that is due, each once.
+  /// Returns the next action that is due. kPing and kClose remain due until OnPinged and OnEnding.
   TimeAction TakeDue(Instant now);
   /// Returns the earliest time at which an action may be due.
   Instant wake() const;

@@ -88,7 +88,8 @@ class ServerConnection final : public transport::Connection {
   // A response is finished: schedules a check, at which the response's time begins.
   void AwaitTaken() { CheckBy(now_ + std::max(bounds_.request, bounds_.response)); }
   void EndNotice();
-  // Sends GOAWAY; the connection ends when GOAWAY was sent or `kLastOutput` has passed.
+  // Sends GOAWAY; the connection ends when GOAWAY was sent or `kLastOutput` has passed. A second
+  // call ends it at once.
   void End(std::uint32_t error);
   // A writer was used: reports it to the driver, unless the driver made the current call.
   void NoteChange();

@@ -1,4 +1,4 @@
-// nghttp2's session of a server's connection: its options and the functions that it calls.
+// nghttp2's session of a server's connection: its options and callbacks.
 #pragma once
 
 #include <nghttp2/nghttp2.h>

@@ -139,7 +139,7 @@ TEST(EscapedIdTest, TemplatesThatCannotKeepValuesApartAreRefused) {
   EXPECT_THAT(refusal("{a}x{b}"), HasSubstr("two values with 'x' between them"));
   EXPECT_THAT(refusal("rule.:_{a}"), HasSubstr("can be read as an escape sequence"));
   EXPECT_THAT(refusal("x.{a}"), HasSubstr("can be read as an escape sequence"));
-  EXPECT_THAT(refusal("{d}"), HasSubstr("names 'd', which the pattern has not"));
+  EXPECT_THAT(refusal("{d}"), HasSubstr("names 'd', which the pattern does not have"));
   EXPECT_THAT(refusal("{c}"), HasSubstr("names 'c', which the pattern has more than once"));
   EXPECT_THAT(refusal("{a"), HasSubstr("a '{' without '}'"));
   EXPECT_THAT(refusal("a}"), HasSubstr("has '}'"));

@@ -54,7 +54,7 @@ bool IsMoreSpecific(const Considered& a, const Considered& b) {
                                               SpecificityOf, SpecificityOf);
 }
 
-/// REQUIRES: `rule` matches and is less specific than `applied`.
+/// Returns why `applied` applies and not `rule`. REQUIRES: `rule` matches and is less specific.
 std::string ReasonOfOrder(const Rule& rule, const Rule& applied) {
   for (std::size_t i = 0; i < rule.match.size(); ++i) {
     if (SpecificityOf(rule.match[i]) == SpecificityOf(applied.match[i])) continue;

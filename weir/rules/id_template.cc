@@ -58,8 +58,8 @@ Status IdTemplate::AddValue(std::string_view key, const std::vector<EntryPattern
   const auto has_key = [key](const EntryPattern& entry) { return entry.key == key; };
   const auto number = std::ranges::count_if(match, has_key);
   if (number != 1) {
-    return RefuseTemplate(fmt::format("the template names {}, which the pattern has {}",
-                                      Quoted(key), number == 0 ? "not" : "more than once"),
+    return RefuseTemplate(fmt::format("the template names {}, which the pattern {}", Quoted(key),
+                                      number == 0 ? "does not have" : "has more than once"),
                           "a key that the pattern has once");
   }
   const auto found = std::ranges::find_if(match, has_key);

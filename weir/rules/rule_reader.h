@@ -25,7 +25,7 @@ class RuleReader {
   Status ReadCharge(const YamlNode& node, Rule& rule);
   Status ReadAmounts(const YamlNode& node, Rule& rule) const;
   Status ReadAmount(const YamlEntry& entry, Rule& rule) const;
-  /// Refuses amounts of which no request could pass.
+  /// Refuses amounts with which no request could pass.
   Status CheckAmounts(const YamlNode& node, const Rule& rule) const;
   Status ReadFlags(const YamlNode& node, Rule& rule) const;
   Status ReadBucket(const YamlNode& node, Rule& rule) const;

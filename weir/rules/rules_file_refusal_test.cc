@@ -74,7 +74,7 @@ const RefusedFile kRefusedRules[] = {
      "{match: a, amounts: {r: 1}}"},
     {"OnlyEntity", 4, "only one of entity and resource", "both of them",
      "{match: a, limits: {r: 1}, entity: \"{a}\"}"},
-    {"UnknownTemplateKey", 4, "the template names 'b', which the pattern has not",
+    {"UnknownTemplateKey", 4, "the template names 'b', which the pattern does not have",
      "a key that the pattern has once", "{match: a, limits: {r: 1}, entity: \"{b}\", resource: r}"},
     {"ForeignAmount", 4, "an amount of 'x'", "a limit that the rule has",
      "{match: a, limits: {r: 1}, amounts: {x: 1}}"},

@@ -141,7 +141,7 @@ Status AccessTokens::Check(std::string_view authorization, AccessScope scope,
   const std::optional<std::string_view> bearer = BearerToken(authorization);
   if (!bearer) {
     return Fail(Code::kUnauthenticated,
-                "this server wants a token: authorization must be 'Bearer TOKEN'");
+                "this server requires a token: authorization must be 'Bearer TOKEN'");
   }
   WEIR_ASSIGN_OR_RETURN(const internal::Sha256Digest hash, internal::Sha256({*bearer}));
   const AccessToken* found = nullptr;
@@ -159,7 +159,7 @@ Status AccessTokens::Check(std::string_view authorization, AccessScope scope,
                           kScopeNames[scope == AccessScope::kAdmin ? 1 : 0]));
 }
 
-bool AccessTokens::Grant(AccessScope scope) const {
+bool AccessTokens::HasTokenFor(AccessScope scope) const {
   return std::ranges::any_of(tokens_, [scope](const AccessToken& token) {
     return std::ranges::find(token.scopes, scope) != token.scopes.end();
   });

@@ -35,7 +35,7 @@ class AccessTokens {
   [[nodiscard]] Status Check(std::string_view authorization, AccessScope scope,
                              UnixMillis now) const;
   /// Returns whether a token, expired or not, has the scope.
-  bool Grant(AccessScope scope) const;
+  bool HasTokenFor(AccessScope scope) const;
   std::size_t size() const { return tokens_.size(); }
 
  private:

@@ -92,7 +92,7 @@ TEST(AccessTokens, ATokenHasItsScopesOnly) {
 
 TEST(AccessTokens, AFileGrantsTheScopesOfItsTokens) {
   const auto grants = [](const std::string& file, AccessScope scope) {
-    return ParseAccessTokens(file, "tokens.yaml")->Grant(scope);
+    return ParseAccessTokens(file, "tokens.yaml")->HasTokenFor(scope);
   };
   EXPECT_FALSE(grants("tokens: []\n", AccessScope::kDecide));
   EXPECT_FALSE(grants(OneToken(", scopes: [admin]"), AccessScope::kDecide));

@@ -11,8 +11,8 @@
 
 namespace weir::service {
 
-/// The service of one event loop: it and its calls run on the loop's thread. All services of the
-/// server have one status.
+/// The service of one event loop: the service and its calls run on the loop's thread. All services
+/// of the server have one status.
 class HealthService {
  public:
   /// Adds the methods to the table, and stores the names of the services that the table has then.

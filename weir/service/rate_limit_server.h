@@ -32,7 +32,7 @@ struct RateLimitServerOptions {
 };
 
 /// Blocking calls must not be made on the loops' threads. The limiter, the clock, the registry and
-/// the log must outlive it. The registry must not be read after the server was destroyed.
+/// the log must outlive the server. The registry must not be read after the server was destroyed.
 class RateLimitServer {
  public:
   /// `log` receives the events of transport::Server.
@@ -44,12 +44,12 @@ class RateLimitServer {
   RateLimitServer(const RateLimitServer&) = delete;
   RateLimitServer& operator=(const RateLimitServer&) = delete;
 
-  /// Opens the listeners, without serving: what else has to be done before is done when it is
-  /// certain that the service can listen. Errors are those of transport::Server::Listen; after one,
+  /// Opens the listeners without serving, so that a caller knows that the service can listen before
+  /// it makes its other preparations. Errors are those of transport::Server::Listen; after one,
   /// only the destructor may be called. To be called at most once, before Start.
   [[nodiscard]] Status Listen();
-  /// Begins to serve, after Listen if it was not called. If `tokens` is null, requests and pages
-  /// need no token. To be called once.
+  /// Calls Listen unless it was called, and begins to serve. If `tokens` is null, requests and
+  /// pages need no token. To be called once.
   [[nodiscard]] Status Start(rules::RuleSet rules, const AccessTokensPtr& tokens = nullptr);
   /// Requests that begin afterwards use these rules. Any thread.
   void SetRules(rules::RuleSet rules);

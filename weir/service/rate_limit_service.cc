@@ -40,7 +40,7 @@ std::optional<RateLimitService::Refusal> RateLimitService::FindRefusal(const grp
   // A caller that has given up is not charged.
   if (head.deadline.ExpiredAt(clock.Now())) {
     return Refusal{FailureReason::kTimeOver,
-                   {Code::kDeadlineExceeded, "the call's time was over before it began"}};
+                   {Code::kDeadlineExceeded, "the call's deadline had passed before it began"}};
   }
   if (in_flight_.load(std::memory_order_relaxed) < options_.max_in_flight) return std::nullopt;
   counts_.overloaded.Add();

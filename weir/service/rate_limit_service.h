@@ -29,8 +29,9 @@ struct ServiceOptions {
   std::size_t max_in_flight = 10'000;
 };
 
-/// The service of one event loop: it and its calls run on the loop's thread. The limiter, the
-/// counts and the log must outlive the service and its calls. The service must outlive its calls.
+/// The service of one event loop: the service and its calls run on the loop's thread. The limiter,
+/// the counts and the log must outlive the service and its calls. The service must outlive its
+/// calls.
 class RateLimitService {
  public:
   RateLimitService(Limiter& limiter, ServiceCounts& counts, RequestLog& log, ServiceOptions options)

@@ -94,7 +94,8 @@ class Reflection final : public grpc::CallHandler {
       case Request::kFileContainingExtension:
         return SetError(Code::kNotFound, "these messages have no extensions", response);
       default:
-        return SetError(Code::kInvalidArgument, "the request asks for nothing", response);
+        return SetError(Code::kInvalidArgument, "the request names no file, type or list",
+                        response);
     }
   }
 

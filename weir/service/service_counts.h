@@ -19,7 +19,7 @@ struct ServiceCounts {
   Counter lost_charges;  ///< requests whose charge without a decision, or return, failed
   Counter unprotected;   ///< admitted because the store was unavailable and the policy allows it
   Counter begun;         ///< well-formed requests
-  Counter ended;         ///< of these, requests without an operation in flight
+  Counter ended;         ///< of these, requests without an operation in flight any more
 
   /// Returns the number of requests that wait for the store, even if their caller has gone.
   std::uint64_t InFlight() const {

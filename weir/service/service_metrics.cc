@@ -72,7 +72,8 @@ Status RegisterCalls(Registry& registry, const grpc::ServerCounts& counts) {
   };
   constexpr char kCalls[] = "weir_grpc_calls_total";
   constexpr char kRefused[] = "weir_grpc_refused_total";
-  constexpr char kRefusedHelp[] = "Requests that reached no method.";
+  constexpr char kRefusedHelp[] =
+      "Requests that reached no method, or that the bounds of a connection ended.";
   const auto& [connections, calls] = counts;
   WEIR_RETURN_IF_ERROR(add(kCalls, "Calls.", nullptr, calls.calls));
   WEIR_RETURN_IF_ERROR(add("weir_grpc_abandoned_total",
@@ -107,7 +108,8 @@ Status RegisterRules(Registry& registry, const RuleCountsByName& rules) {
   WEIR_RETURN_IF_ERROR(
       add("weir_service_rule_over_total", "Descriptors that were refused.", &RuleCounts::over));
   WEIR_RETURN_IF_ERROR(add("weir_service_rule_undecided_total",
-                           "Descriptors of shadow rules that could not be decided.",
+                           "Descriptors of shadow rules that could not be decided, and charges "
+                           "without a decision that failed.",
                            &RuleCounts::undecided));
   return add("weir_service_rule_shadow_over_total",
              "Descriptors of shadow rules that would have been refused.", &RuleCounts::shadow_over);

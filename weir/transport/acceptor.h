@@ -32,7 +32,8 @@ class Acceptor final : private FdHandler {
  private:
   void OnReadable() override;
   void OnWritable() override {}
-  /// Accepts one connection. Returns false if there is none, or an error that needs a pause.
+  /// Accepts one connection. Returns whether the next call may accept another: false if none is
+  /// pending, or after an error that needs a pause.
   bool AcceptOne();
   void Pause(int error);
 

@@ -1,4 +1,4 @@
-// How many connections a server has, in all and of each peer.
+// The bounds on the connections of a server, in all and of each peer.
 #pragma once
 
 #include <cstddef>

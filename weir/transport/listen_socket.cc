@@ -60,8 +60,8 @@ Status ListenSocket::Bind(const SocketAddress& address, const std::string& text)
   setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (const mode_t type = FileType(address); type != 0 && type != S_IFSOCK) {
     return Fail(Code::kFailedPrecondition,
-                fmt::format("cannot listen on '{}': the file is no socket; give the path of a "
-                            "socket, or of nothing",
+                fmt::format("cannot listen on '{}': the file is not a socket; give the path of "
+                            "a socket, or of no file",
                             text));
   }
   RemoveStaleFile(address);

@@ -55,7 +55,7 @@ TEST_F(ListenSocketTest, AFileThatIsNoSocketStays) {
   std::ofstream(file()) << "data";
   const auto opened = ListenSocket::Open(text());
   ASSERT_FALSE(opened);
-  EXPECT_THAT(opened.error().message, HasSubstr(file() + "': the file is no socket"));
+  EXPECT_THAT(opened.error().message, HasSubstr(file() + "': the file is not a socket"));
   EXPECT_EQ(std::filesystem::file_size(file()), 4U);
 }
 

@@ -10,8 +10,8 @@
 namespace weir::transport {
 namespace {
 
-/// Returns a text that two addresses have only if no two sockets can listen on them; empty if the
-/// system chooses the port.
+/// Returns a text that identifies the address: two sockets cannot listen on two addresses with the
+/// same text. Empty if the system chooses the port.
 Result<std::string> IdentityOf(const std::string& text) {
   if (text.starts_with("systemd:")) return text;
   WEIR_ASSIGN_OR_RETURN(const SocketAddress address, ParseListenAddress(text));

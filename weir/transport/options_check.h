@@ -15,8 +15,9 @@ namespace weir::transport {
 Status CheckPlaintext(const ServerOptions& options, const SocketAddress& address,
                       const std::string& text);
 
-/// Checks that no two of the addresses are the same; those with port 0 differ. Names are looked up,
-/// which blocks. Returns kInvalidArgument. REQUIRES: CheckAddresses accepts the addresses.
+/// Checks that no two of the addresses are the same; addresses with port 0 count as different.
+/// Names are looked up, which blocks. Returns kInvalidArgument. REQUIRES: CheckAddresses accepts
+/// the addresses.
 [[nodiscard]] Status CheckDistinct(const std::vector<std::string>& addresses);
 
 /// Checks the form of the addresses (names are looked up) and CheckPlaintext. It is not checked

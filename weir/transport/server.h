@@ -38,7 +38,7 @@ class Server {
   /// once Start is called. To be called at most once, before Start. After an error, which names the
   /// option and the remedy, nothing listens.
   Status Listen();
-  /// Begins to accept, after Listen if it was not called. To be called once.
+  /// Calls Listen unless it was called, and begins to accept. To be called once.
   Status Start();
   /// Returns the addresses of the listeners, with the ports that the system chose.
   std::vector<std::string> addresses() const;

@@ -8,7 +8,7 @@ namespace weir::transport {
 struct TlsOptions {
   std::string certificate_file;  ///< PEM: the server's certificate, then those of intermediates
   std::string key_file;          ///< PEM: its private key, not encrypted
-  /// PEM: the authorities of client certificates. If empty, clients are not asked for one.
+  /// PEM: the authorities of client certificates. If empty, no client certificate is requested.
   std::string client_ca_file;
   /// Whether a client without a certificate is refused. Needs client_ca_file.
   bool requires_client_certificate = false;

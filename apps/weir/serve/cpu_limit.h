@@ -1,4 +1,4 @@
-// How many CPUs the process may use.
+// The number of CPUs that the process may use.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ std::optional<std::size_t> ParseCpuMax(std::string_view text);
 /// the root of the namespace ("/../x") is not visible and counts as the root.
 std::vector<std::string> ControlGroups(std::string_view text);
 
-/// Returns the CPUs of the machine, or of the smallest quota of the process's control group and
-/// those around it if that is less; at least 1.
+/// Returns the number of CPUs of the machine, or the smallest quota of the process's control group
+/// and those around it if that is less; at least 1.
 std::size_t UsableCpus();
 
 }  // namespace weir::app

@@ -8,17 +8,17 @@
 
 namespace weir::app {
 
-/// Looks at the file that the path leads to, so that a link that is replaced counts as a change (as
-/// Kubernetes updates a ConfigMap). A change remains one until the caller has read the file: look
-/// with HasChanged, read, and Acknowledge if the read succeeded. What changes in between is a
-/// change at the next look. Not thread-safe.
+/// Watches the file that the path leads to, so that a link that is replaced counts as a change (as
+/// Kubernetes updates a ConfigMap). A change is reported until the caller has read the file: call
+/// HasChanged, read the file, and call Acknowledge if the read succeeded. The next HasChanged
+/// reports a change between these calls. Not thread-safe.
 class FileWatch {
  public:
   /// The file as it is now counts as read: construct the watch before the first read.
   explicit FileWatch(std::string path);
-  /// Looks, and returns whether the file differs from the one that was read last. A file that is
-  /// missing is a change from the second look on: before that it may be about to be replaced. A
-  /// file that cannot be used is a change again only 10 s after NoteFailure: reading it takes time.
+  /// Returns whether the file differs from the one that was read last. A missing file counts as a
+  /// change from the second call on: before that it may be about to be replaced. An unchanged file
+  /// that cannot be used counts as a change again 10 s after NoteFailure: reading it takes time.
   bool HasChanged(Instant now);
   /// The file that the last HasChanged saw, or a later one, has been read.
   void Acknowledge();

@@ -8,9 +8,9 @@
 namespace weir::app {
 
 /// To be called before anything is opened. From here on SIGHUP is an event of ReadSignal, and a
-/// closed output is an error of a write, not the end of the process (SIGPIPE). Raises the bound of
-/// descriptors to the highest that the system allows this process (RLIMIT_NOFILE). Returns the
-/// errors of CatchSignals.
+/// closed output is an error of a write, not the end of the process (SIGPIPE). Turns off protobuf's
+/// own log, and raises the bound of descriptors to the highest that the system allows this process
+/// (RLIMIT_NOFILE). Returns the errors of CatchSignals.
 [[nodiscard]] Status PrepareServiceProcess();
 
 /// Returns how many descriptors the process may have open.

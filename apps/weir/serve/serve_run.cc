@@ -27,9 +27,9 @@
 namespace weir::app {
 namespace {
 
-constexpr nanoseconds kServeLook = std::chrono::milliseconds(100);
-constexpr nanoseconds kFileLook = std::chrono::seconds(1);
-constexpr nanoseconds kPolicyLook = std::chrono::minutes(1);
+constexpr nanoseconds kServePoll = std::chrono::milliseconds(100);
+constexpr nanoseconds kFilePoll = std::chrono::seconds(1);
+constexpr nanoseconds kPolicyInterval = std::chrono::minutes(1);
 constexpr nanoseconds kPolicyRetry = std::chrono::seconds(10);
 // The main thread, which feeds the watchdog, waits for the read.
 constexpr nanoseconds kPolicyTime = std::chrono::milliseconds(500);
@@ -100,9 +100,9 @@ class ServiceRun {
     WEIR_RETURN_IF_ERROR(weir::RegisterMetrics(registry_, limiter_));
     WEIR_RETURN_IF_ERROR(backend_.RegisterMetrics(registry_));
     WEIR_RETURN_IF_ERROR(
-        RegisterLoads("weir_service_rules_loads_total", "Readings of the rules.", rules_loads_));
-    WEIR_RETURN_IF_ERROR(
-        RegisterLoads("weir_service_tokens_loads_total", "Readings of the tokens.", tokens_loads_));
+        RegisterLoads("weir_service_rules_loads_total", "Loads of the rules file.", rules_loads_));
+    WEIR_RETURN_IF_ERROR(RegisterLoads("weir_service_tokens_loads_total",
+                                       "Loads of the tokens file.", tokens_loads_));
     server_.ExportMetrics(registry_);
     rules_loads_.ok.Add();
     if (tokens != nullptr) tokens_loads_.ok.Add();
@@ -113,19 +113,19 @@ class ServiceRun {
   }
 
   Status RunUntilSignal() {
-    Instant look_at_file = process_.clock.Now() + kFileLook;
+    Instant poll_files_at = process_.clock.Now() + kFilePoll;
     while (!process_.interrupted()) {
       const Instant now = process_.clock.Now();
       manager_.NotifyAlive(now);
-      bool is_asked = false;
-      while (const auto caught = ReadSignal()) is_asked |= caught->number == SIGHUP;
-      const bool looks = now >= look_at_file;
-      if (looks) look_at_file = now + kFileLook;
+      bool is_hangup = false;
+      while (const auto caught = ReadSignal()) is_hangup |= caught->number == SIGHUP;
+      const bool is_poll_due = now >= poll_files_at;
+      if (is_poll_due) poll_files_at = now + kFilePoll;
       ReadPolicy(now);
-      if (is_asked) ReloadTls();
-      if (looks || is_asked) ReloadRules(now, is_asked);
-      if (looks || is_asked) ReloadTokens(now, is_asked);
-      WEIR_RETURN_IF_ERROR(SleepUntil(process_.scheduler, now + kServeLook));
+      if (is_hangup) ReloadTls();
+      if (is_poll_due || is_hangup) ReloadRules(now, is_hangup);
+      if (is_poll_due || is_hangup) ReloadTokens(now, is_hangup);
+      WEIR_RETURN_IF_ERROR(SleepUntil(process_.scheduler, now + kServePoll));
     }
     return {};
   }
@@ -137,7 +137,7 @@ class ServiceRun {
     WEIR_ASSIGN_OR_RETURN(const transport::DrainResult drained, server_.Drain(deadline));
     const Deadline idle_by = Deadline::After(process_.clock, options_.store_timeout);
     while (!server_.IsIdle() && !idle_by.ExpiredAt(process_.clock.Now())) {
-      WEIR_RETURN_IF_ERROR(SleepUntil(process_.scheduler, process_.clock.Now() + kServeLook));
+      WEIR_RETURN_IF_ERROR(SleepUntil(process_.scheduler, process_.clock.Now() + kServePoll));
     }
     const std::array fields = {LogField{"ended", static_cast<std::int64_t>(drained.ended)},
                                LogField{"cut", static_cast<std::int64_t>(drained.cut)}};
@@ -163,7 +163,7 @@ class ServiceRun {
   struct Loads {
     Counter ok;
     Counter failed;
-    bool is_refused = false;  ///< the last reading failed
+    bool is_refused = false;  ///< the last load failed
   };
   Status RegisterLoads(const char* name, const char* help, const Loads& loads) {
     WEIR_RETURN_IF_ERROR(
@@ -179,9 +179,9 @@ class ServiceRun {
     if (now < read_policy_at_) return;
     const auto resolved =
         limiter_.Resolve("weir.serve", "weir.serve", Deadline::After(process_.clock, kPolicyTime));
-    // That this pair has no limits is known after a read.
+    // kInvalidArgument is the result of a read too: this pair has no limits.
     const bool is_read = resolved || resolved.error().code == Code::kInvalidArgument;
-    read_policy_at_ = now + (is_read ? kPolicyLook : kPolicyRetry);
+    read_policy_at_ = now + (is_read ? kPolicyInterval : kPolicyRetry);
   }
 
   void Warn(std::string_view event, std::string_view message) {
@@ -198,7 +198,7 @@ class ServiceRun {
 
   // Such a file is valid: it revokes every token.
   void WarnUnlessGranted(const service::AccessTokensPtr& tokens) {
-    if (tokens == nullptr || tokens->Grant(service::AccessScope::kDecide)) return;
+    if (tokens == nullptr || tokens->HasTokenFor(service::AccessScope::kDecide)) return;
     Warn("service.no_tokens",
          "every request is refused: no token of " + options_.tokens + " has the scope decide");
   }
@@ -217,10 +217,10 @@ class ServiceRun {
     context_.log().Write(level, event, {&field, 1});
   }
 
-  // A file that cannot be used keeps the rules in force, and is read again when it changes, and
-  // after 10 s.
-  void ReloadRules(Instant now, bool is_asked) {
-    if ((!rules_file_.HasChanged(now) && !is_asked) || options_.rules.empty()) return;
+  // If the file cannot be used, the rules in force remain, and the file is read again when it
+  // changes, and after 10 s.
+  void ReloadRules(Instant now, bool is_hangup) {
+    if ((!rules_file_.HasChanged(now) && !is_hangup) || options_.rules.empty()) return;
     auto rules = ReadRules(options_);
     if (!rules) {
       rules_file_.NoteFailure(now);
@@ -233,8 +233,8 @@ class ServiceRun {
     if (count == 0) WarnOfNoRules();
   }
 
-  void ReloadTokens(Instant now, bool is_asked) {
-    if ((!tokens_file_.HasChanged(now) && !is_asked) || options_.tokens.empty()) return;
+  void ReloadTokens(Instant now, bool is_hangup) {
+    if ((!tokens_file_.HasChanged(now) && !is_hangup) || options_.tokens.empty()) return;
     auto tokens = ReadTokens(options_);
     if (!tokens) {
       tokens_file_.NoteFailure(now);
@@ -289,7 +289,7 @@ Result<service::AccessTokensPtr> ReadTokens(const ServeOptions& options) {
 
 namespace {
 
-// Fewer connections are open than the operator expects, or than the default.
+// Reports that fewer connections can be open than the operator has configured, or than the default.
 void ReportBound(const ServeOptions& options, std::size_t bound, Log& log) {
   if (options.max_connections <= bound) return;
   const auto configured = static_cast<std::int64_t>(options.max_connections);
@@ -305,7 +305,8 @@ void ReportBound(const ServeOptions& options, std::size_t bound, Log& log) {
 Result<Exit> RunService(const ServeOptions& options, Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(const auto server,
                         ServiceOptionsOf(options, context.process(), DescriptorLimit()));
-  // The handlers exist before the announcement, which its reader may answer with a signal.
+  // The first call of interrupted() installs the handlers: before the announcement, whose reader
+  // may send a signal.
   if (context.process().interrupted()) return Exit::kDone;
   ServiceRun run(options, context, backend, server);
   Status served = run.Start();

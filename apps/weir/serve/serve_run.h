@@ -1,4 +1,4 @@
-// Runs the service until a signal comes.
+// Runs the service until a signal ends it.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 namespace weir::app {
 
-/// Does nothing if systemd does not ask for it (NOTIFY_SOCKET).
+/// Does nothing unless systemd has set NOTIFY_SOCKET.
 class ServiceManager {
  public:
   explicit ServiceManager(const ProcessContext& process);

@@ -16,9 +16,10 @@ namespace weir {
 /// wait for one common fetch, each at most until its deadline. If that fetch fails, they get
 /// kUnauthenticated with the source's message and the time after which to retry.
 ///
-/// `source` may complete on any thread and also late: only the fetch waits for it, not the callers.
-/// `scheduler` must outlive the provider. Calls that are pending when the provider is destroyed
-/// complete with kCancelled. The provider must not be destroyed from a `done`.
+/// `source` may complete on any thread, also after its deadline: callers wait only until their own
+/// deadlines. `scheduler` must outlive the provider. Calls that are pending when the provider is
+/// destroyed complete with the result of the fetch in flight if the destructor of `source`
+/// completes it, else with kCancelled. The provider must not be destroyed from a `done`.
 ///
 /// `log`, which must outlive the provider, gets "credentials.refreshed" (info: expires_in_s, if
 /// they expire), "credentials.failed" (warning: message, retry_after_ms, and usable, which is true

@@ -24,7 +24,7 @@ namespace weir {
 ///
 /// Credentials are used until they expire, whatever the results of later fetches. The refresh
 /// begins at a time drawn from the minute that ends five minutes before they expire, so that the
-/// processes of a fleet that was started together do not fetch at once. Both times follow the
+/// processes of a fleet that was started together do not fetch at once. That time follows the
 /// service's clock once it is known. Credentials that have expired by only one of the two clocks,
 /// the service's and the wall clock, are still used: if that clock is right AWS refuses them, and a
 /// wrong Date must not leave the process without credentials. After a failure, and after a fetch of

@@ -112,7 +112,7 @@ class CredentialSearch {
     const nanoseconds left = std::min(deadline.Left(clock_.Now()), kLongestWait);
     std::optional<SourceResult> answer = SourceCall::Run(provider.get(), left);
     if (!answer) {
-      AddNote(source, "no answer in time");
+      AddNote(source, "no response in time");
       return NotFound(Code::kDeadlineExceeded);
     }
     if (answer->credentials) return *std::move(answer->credentials);

@@ -181,7 +181,7 @@ TEST_F(CrtCredentialsTest, ASilentPlaceIsWaitedForUntilTheDeadline) {
   const auto found = Find("", milliseconds(40));
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, Code::kDeadlineExceeded);
-  EXPECT_THAT(found.error().message, HasSubstr("container: no answer in time"));
+  EXPECT_THAT(found.error().message, HasSubstr("container: no response in time"));
 }
 
 TEST_F(CrtCredentialsTest, EverybodyWhoAskedIsAnsweredWhenItIsDestroyed) {

@@ -66,8 +66,8 @@ class Reader {
     const std::string_view content = TrimBlanks(line);
     if (content.empty() || BeginsComment(content.front())) return {};
     if (line.front() == '[') return BeginSection(content);
-    if (place_ == Section::kIgnored) return {};
-    if (place_ == Section::kNowhere) return FormatError("a setting before the first [section]");
+    if (section_ == Section::kIgnored) return {};
+    if (section_ == Section::kNowhere) return FormatError("a setting before the first [section]");
     return IsBlank(line.front()) ? ContinueSetting(line) : BeginSetting(line);
   }
 
@@ -93,7 +93,7 @@ class Reader {
         name = NameAfter("services", title);
       }
     }
-    place_ = name.empty() ? Section::kIgnored : Section::kSection;
+    section_ = name.empty() ? Section::kIgnored : Section::kSection;
     if (!name.empty()) settings_ = &(*sections)[std::string(name)];
   }
 
@@ -134,7 +134,7 @@ class Reader {
   const std::string_view file_;
   ProfileFile read_;
   int line_ = 0;
-  Section place_ = Section::kNowhere;
+  Section section_ = Section::kNowhere;
   ProfileSettings* settings_ = nullptr;  ///< the settings of the current section
   std::string setting_;                  ///< the name of the last setting that was not indented
   bool is_parent_ = false;  ///< the value of setting_ is empty: nested settings may follow

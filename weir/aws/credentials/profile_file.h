@@ -1,4 +1,4 @@
-// AWS's shared config and credentials files, as far as regions and endpoints are read from them.
+// AWS's shared config and credentials files, from which regions and endpoints are read.
 #pragma once
 
 #include <map>
@@ -28,8 +28,8 @@ enum class ProfileFileKind {
 /// Parses the text of such a file, as described by "Format of the config and credentials files" in
 /// AWS's "SDKs and Tools Reference Guide": `name = value` below a [section]. A line that begins
 /// with blanks continues the value above it, or is a nested setting if that value is empty. '#' and
-/// ';' begin a comment at the start of a line and after a blank. If a section or setting is
-/// repeated, the later one counts.
+/// ';' begin a comment at the start of a line and after a blank. Sections of the same name are
+/// merged; if a setting is repeated, the later one counts.
 ///
 /// Settings whose name begins with aws_ are discarded, because they may be secrets. Errors are
 /// kInvalidArgument, with `file` and the line number, but without the text of the line.

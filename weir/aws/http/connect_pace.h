@@ -27,7 +27,7 @@ class ConnectPace {
   }
   /// The earliest time of the next connection.
   Instant next() const { return next_; }
-  /// A connection is started. Further ones wait until `next()`.
+  /// A connection is started. After a failure, further ones wait until `next()`.
   void OnStarted(Instant now) {
     if (pause_ == nanoseconds(0)) return;
     next_ = now + pause_;

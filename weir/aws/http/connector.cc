@@ -171,7 +171,7 @@ void Connector::ContinueHandshake() {
 void Connector::OnTime() {
   if (in_handshake_) return Complete(Fail(Code::kUnavailable, "the TLS handshake took too long"));
   const Instant now = context_.clock.Now();
-  // The head start of the last address has passed.
+  // The head start of the address that was tried last has passed.
   if (now < tcp_end_) return StartNextAttempt("");
   for (const Attempt& each : attempts_) context_.dead_addresses.Add(each.address, now);
   Complete(Fail(Code::kUnavailable, "the host did not answer in time"));

@@ -1,4 +1,4 @@
-// A list of addresses that did not respond, remembered for some seconds.
+// A list of addresses that refused or did not respond, remembered for some seconds.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace weir::internal {
 class DeadAddresses {
  public:
   static constexpr nanoseconds kRemembered = milliseconds(10'000);
-  static constexpr std::size_t kMost = 16;  ///< beyond that, the oldest one is removed
+  static constexpr std::size_t kMost = 16;  ///< stored addresses; then the oldest is removed
 
   void Add(const SocketAddress& address, Instant now);
   void Remove(const SocketAddress& address);

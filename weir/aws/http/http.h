@@ -41,8 +41,8 @@ struct WEIR_API HttpResponse {
 /// Why a request got no response, and whether the server may have received the request, which
 /// decides whether a retry is safe.
 struct HttpFailure {
-  bool maybe_sent = false;  ///< false: certainly no byte of it left this machine
-  /// One of SendLimits expired; if not maybe_sent, before anything was sent.
+  bool maybe_sent = false;  ///< false: certainly no byte of the request left this machine
+  /// A limit of SendLimits expired, or the transport gave up (TransportOptions::gives_up).
   bool timed_out = false;
   std::string message;  ///< one line: the cause and the host
 };

@@ -45,7 +45,7 @@ bool IsValue(std::string_view text) {
 Status CheckRequest(const HttpRequest& request) {
   const bool is_line = IsToken(request.method) && request.path.starts_with('/') &&
                        std::ranges::all_of(request.path, IsVisible);
-  if (!is_line) return Fail(Code::kInvalidArgument, "the method or the path is not one of HTTP");
+  if (!is_line) return Fail(Code::kInvalidArgument, "the method or the path is not valid in HTTP");
   for (const auto& [name, value] : request.headers) {
     if (IsToken(name) && IsValue(value)) continue;
     return Fail(Code::kInvalidArgument, "a header has a character that HTTP does not allow there");

@@ -44,7 +44,8 @@ class IoLoop {
   /// at once if the descriptor is already readable or writable. Returns false if the system
   /// refuses, for example because it is out of memory.
   bool Watch(int descriptor, std::shared_ptr<IoHandler> handler);
-  /// On other threads than the loop's, a call of the handler may still be in progress or begin.
+  /// If this is called on another thread than the loop's, a call of the handler may still be in
+  /// progress afterwards, or begin.
   void Unwatch(int descriptor);
   void Post(Task task);
   /// Sets the time of `on_time`, instead of the previous one.

@@ -187,13 +187,13 @@ SocketConnection::Ending SocketConnection::EndParsed(ResponseReader::State state
       return EndExchange(response_->Take(), reusable);
     }
     case ResponseReader::State::kTooLong:
-      return EndFailed(true,
-                       fmt::format("the answer is longer than {} bytes", settings_.max_body_bytes));
+      return EndFailed(
+          true, fmt::format("the response is longer than {} bytes", settings_.max_body_bytes));
     case ResponseReader::State::kTooMuchFraming:
-      return EndFailed(true, fmt::format("the answer has more than {} bytes besides its body",
+      return EndFailed(true, fmt::format("the response has more than {} bytes besides its body",
                                          kMaxFramingBytes));
     default:
-      return EndFailed(true, has_ended ? stream_->why() : "the answer is not HTTP");
+      return EndFailed(true, has_ended ? stream_->why() : "the response is not HTTP");
   }
 }
 

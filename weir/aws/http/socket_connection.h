@@ -23,12 +23,13 @@
 
 namespace weir::internal {
 
-/// Which thread continues an exchange when its connection becomes readable.
+/// The thread that continues an exchange when its connection becomes readable.
 enum class Reader { kLoop, kCaller };
 
-/// Thread-safe: any thread may begin, continue and abandon exchanges. If a thread that blocks for
-/// the result begins one (Reader::kCaller), the loop does not watch the connection, and that thread
-/// reads the response; the loop takes over if the thread ends its wait earlier.
+/// Thread-safe: any thread may begin, continue and abandon exchanges. If the thread that begins an
+/// exchange is about to block for its result (Reader::kCaller), the loop does not watch the
+/// connection, and that thread reads the response; the loop takes over if the thread ends its wait
+/// earlier.
 class SocketConnection final : public IoHandler,
                                public std::enable_shared_from_this<SocketConnection> {
  public:
@@ -63,8 +64,8 @@ class SocketConnection final : public IoHandler,
   bool Abandon(const ExchangePtr& exchange);
   void Close();
   bool is_watched() const { return is_watched_; }
-  /// Returns whether the endpoint did not close the connection at once: it was idle or carried a
-  /// response.
+  /// Returns whether the connection has been idle or has carried a response, so that the endpoint
+  /// did not close it at once.
   bool is_proven() const { return is_proven_; }
   void SetProven() { is_proven_ = true; }
 

@@ -12,7 +12,7 @@ HttpFailure FailureOf(const HttpRequest& request, std::string_view endpoint, boo
 
 HttpFailure TimeOutOf(const HttpRequest& request, std::string_view endpoint, bool maybe_sent) {
   HttpFailure failure = FailureOf(request, endpoint, maybe_sent,
-                                  maybe_sent ? "no answer in time" : "no connection in time");
+                                  maybe_sent ? "no response in time" : "no connection in time");
   failure.timed_out = true;
   return failure;
 }

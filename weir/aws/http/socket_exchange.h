@@ -25,8 +25,8 @@ using HttpResult = tl::expected<HttpResponse, HttpFailure>;
 struct Exchange {
   enum class State { kWaiting, kSending, kOver };
 
-  HttpRequest request;  ///< only its body is sent from here, after `head`
-  std::string head;
+  HttpRequest request;  ///< its body is sent after `head`
+  std::string head;     ///< request line, headers and, if small, the body (then not in `request`)
   SendLimits limits;
   HttpDone done;
   std::atomic<State> state = State::kWaiting;

@@ -258,7 +258,7 @@ TEST_P(TransportTest, WhatHasAConnectionHasNoMoreThanItsTime) {
   ASSERT_FALSE(answer);
   EXPECT_TRUE(answer.error().timed_out);
   EXPECT_TRUE(answer.error().maybe_sent);
-  EXPECT_THAT(answer.error().message, HasSubstr("no answer in time"));
+  EXPECT_THAT(answer.error().message, HasSubstr("no response in time"));
 }
 
 TEST_P(TransportTest, WhatCouldNotBeginInTimeIsNeverSent) {

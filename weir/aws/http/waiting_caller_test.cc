@@ -121,7 +121,7 @@ TEST_P(WaitingCallerTest, ItsLimitEndsTheRequest) {
   ASSERT_FALSE(answer);
   EXPECT_TRUE(answer.error().timed_out);
   EXPECT_TRUE(answer.error().maybe_sent);
-  EXPECT_THAT(answer.error().message, HasSubstr("no answer in time"));
+  EXPECT_THAT(answer.error().message, HasSubstr("no response in time"));
   EXPECT_TRUE(Await(*transport, {.body = "x"}, Patient()));
 }
 

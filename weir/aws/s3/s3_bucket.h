@@ -22,8 +22,8 @@ struct S3Object {
 /// Which objects a listing has, and where its page begins.
 struct S3ListRequest {
   std::string prefix{};     ///< the prefix of the keys
-  std::string delimiter{};  ///< keys with it after the prefix are grouped as common prefixes
-  std::string token{};      ///< S3Listing::next of the page before
+  std::string delimiter{};  ///< keys that contain it after the prefix are grouped
+  std::string token{};      ///< S3Listing::next of the previous page
   int most = 1000;          ///< objects and prefixes of a page: 1 to 1000
 };
 

@@ -12,7 +12,7 @@ namespace weir::internal {
 std::string EncodeForS3(std::string_view text, bool keeps_slash);
 
 /// Replaces each %XX by its byte. '+' becomes a space, as in listings with encoding-type=url.
-/// Nothing if a % has no two hexadecimal digits.
+/// Returns nothing if a % is not followed by two hexadecimal digits.
 std::optional<std::string> DecodeFromS3(std::string_view text);
 
 }  // namespace weir::internal

@@ -1,4 +1,4 @@
-// The options of a StreamConsumer, and the actions that it asks of its driver.
+// The options of a StreamConsumer, and the actions that its driver must carry out.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,8 @@ struct ShardLost {
   std::uint64_t epoch = 0;
 };
 
-/// The first of a series of failures that are retried; throttles are not reported.
+/// The first of a series of failures that are retried. Throttles of requests to the stream are not
+/// reported.
 struct RequestsFailing {
   std::string shard;  ///< empty: requests for the listing or the leases fail
   Error error;

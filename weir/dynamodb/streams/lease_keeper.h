@@ -35,7 +35,7 @@ struct LeaseChanges {
 /// Not thread-safe.
 class LeaseKeeper {
  public:
-  /// `options` must outlive it.
+  /// `options` must outlive the keeper.
   explicit LeaseKeeper(const ConsumerOptions& options);
 
   /// Returns the requests that are due. `next_id` is the id of the first one, and is counted up.
@@ -56,7 +56,8 @@ class LeaseKeeper {
   void Release(std::string_view shard);
   /// Returns whether the shard is held, its lease has not expired, and it is not being released.
   bool MayDeliver(std::string_view shard, Instant now) const;
-  /// Returns whether another process should get the held shard.
+  /// Returns whether the held shard should be released: another process should get it, or this one
+  /// drains.
   bool ShouldRelease(std::string_view shard, Instant now) const;
   /// Takes no more leases.
   void Drain() { is_draining_ = true; }

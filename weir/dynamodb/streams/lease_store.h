@@ -1,4 +1,4 @@
-// Where leases of shards are stored.
+// The storage of the leases of shards.
 #pragma once
 
 #include "weir/base/done.h"

@@ -64,7 +64,7 @@ class StreamConsumer {
   void ApplyChanges(LeaseChanges changes, ConsumerStep& step);
   /// Adds the actions that are due at `at` to the step, and returns it.
   ConsumerStep Finish(ConsumerStep step, Moment at);
-  /// Releases the shard if it has ended, or if another process should get it.
+  /// Releases the shard if it has ended, if another process should get it, or in a drain.
   void ReleaseIfDue(const std::string& shard, Owned& owned, Instant now);
   void MakeShardRequests(Moment at, ConsumerStep& step);
   void DeliverBatches(Instant now, ConsumerStep& step);

@@ -29,12 +29,13 @@ void FindStream(Table& table, Deadline deadline, Done<std::string> done);
 
 /// Called on the scheduler's thread; they must not block.
 struct StreamHandlers {
-  /// Gets a batch. `completed` may be called on any thread, at most once, until `ended` is called.
+  /// Gets a batch. `completed` may be called on any thread, at most once, before `ended` is called.
   /// `is_applied` is false if the batch is given up (StreamConsumer::OnAbandoned). A batch whose
   /// `completed` is destroyed uncalled stays in flight.
   std::function<void(ChangeBatch batch, std::function<void(bool is_applied)> completed)> batch;
   std::function<void(const ConsumerEvent&)> event;
-  /// The last call: no request is in flight any more. Gets the error that ended the reading.
+  /// The last call: no request is in flight any more. Gets the error that ended the reading, if
+  /// any.
   std::function<void(const Status&)> ended;
 };
 
@@ -49,8 +50,8 @@ struct StreamState {
   std::size_t damaged_leases = 0;  ///< leases that cannot be read (LeaseDamaged)
 };
 
-/// Thread-safe. The parts must live until `ended` is called. Destroying the StreamRun earlier does
-/// not end the reading.
+/// Thread-safe, except state(). The parts must live until `ended` is called. Destroying the
+/// StreamRun earlier does not end the reading.
 class StreamRun {
  public:
   /// Begins to read. `seed` seeds the random pauses; each process should have its own.

@@ -110,7 +110,7 @@ TEST_P(Wire, RefusesAnAnswerThatIsNone) {
     const auto entries = Entries(json::parse(answer));
     ASSERT_FALSE(entries) << answer;
     EXPECT_EQ(entries.error().code, Code::kDataLoss);
-    EXPECT_THAT(entries.error().message, HasSubstr("answer to PutRecords: "));
+    EXPECT_THAT(entries.error().message, HasSubstr("response to PutRecords: "));
   }
 }
 
@@ -120,7 +120,8 @@ TEST_P(Wire, SaysWhereAnAnswerIsDamaged) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto cut = ReadPutRecords(GetParam(), whole.substr(0, size));
     ASSERT_FALSE(cut) << size;
-    EXPECT_THAT(cut.error().message, MatchesRegex("answer to PutRecords: byte [0-9]+: .*")) << size;
+    EXPECT_THAT(cut.error().message, MatchesRegex("response to PutRecords: byte [0-9]+: .*"))
+        << size;
   }
   EXPECT_FALSE(ReadPutRecords(GetParam(), whole + whole));
   EXPECT_THAT(
@@ -163,7 +164,7 @@ TEST_P(Wire, RefusesShardsThatCannotBe) {
     const auto page = Shards({{"Shards", {json::parse(shard)}}});
     ASSERT_FALSE(page) << shard;
     EXPECT_EQ(page.error().code, Code::kDataLoss);
-    EXPECT_THAT(page.error().message, HasSubstr("answer to ListShards: shard 0: "));
+    EXPECT_THAT(page.error().message, HasSubstr("response to ListShards: shard 0: "));
   }
 }
 

@@ -49,7 +49,7 @@ class EnvoyReader {
   Status ReadDescriptor(const SiblingEntries& siblings, std::size_t index);
   /// Reads the key and value. Returns nothing if no pattern is their counterpart.
   Result<std::optional<EntryPattern>> ReadEnvoyEntry(const YamlNode& node);
-  /// Reports these descriptors, and all limits that are in them and below them.
+  /// Reports that these descriptors, and all limits in and below them, are left out.
   void LeaveOutDescriptors(int line, std::string what, std::vector<const YamlNode*> descriptors);
   void ReadShareThreshold(const YamlNode& node, EntryPattern& entry);
   /// Adds the rule of a descriptor that has a rate limit.

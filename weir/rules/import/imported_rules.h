@@ -37,7 +37,8 @@ class ImportCollector {
   void CountLimits(std::size_t limits) { imported_.limits += limits; }
   /// Reports a part of the file that has no counterpart, and is no limit.
   void LeaveOut(int line, std::string what);
-  /// Reports limits that no rule has. `limits` is 0 for a further reason of one limit.
+  /// Reports limits that no rule has. `limits` is 0 for a further reason to leave out the same
+  /// limit.
   void LeaveOutLimits(int line, std::string what, std::size_t limits);
   /// Reports a difference of behaviour.
   void Remark(int line, std::string what) { AddNote({line, false, std::move(what)}); }

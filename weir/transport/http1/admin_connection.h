@@ -10,7 +10,7 @@
 
 namespace weir::transport {
 
-/// Buffers at most the head of one request, the bytes of one Receive and one response.
+/// Buffers at most 64 KB of requests, the bytes of one Receive and one response.
 class AdminConnection final : public Connection {
  public:
   /// `handler` must outlive the connection.

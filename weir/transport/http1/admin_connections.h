@@ -40,10 +40,10 @@ struct AdminOptions {
 /// Returns the factory for a Server (server.h), whose own options bound the number of connections.
 ///
 /// A request with a body gets 413, one with another method than GET and HEAD 405, a malformed one
-/// 400, a late one 408, one with too large a head 431, and the connection is closed. After other
-/// requests the connection stays open, unless the client requests its end or speaks HTTP/1.0. The
-/// requests of a connection are served one after the other, each when the response to the previous
-/// one was sent.
+/// 400, a late one 408, one with too large a head 431, more than 64 KB of requests that wait for
+/// earlier responses 429, and the connection is closed. After other requests the connection stays
+/// open, unless the client requests its end or speaks HTTP/1.0. The requests of a connection are
+/// served one after the other, each when the response to the previous one was sent.
 ConnectionFactory MakeAdminConnections(AdminHandler handler, AdminOptions options = {});
 
 }  // namespace weir::transport

@@ -60,7 +60,7 @@ Result<std::string> ImportedText(const rules::ImportedRules& imported) {
   return text;
 }
 
-/// Fails if the rules would replace the file that they are made of or, without --force, another
+/// Fails if the rules would replace the file that they are made from or, without --force, another
 /// file.
 Status CheckOutput(const ImportOptions& options, Context& context) {
   if (IsInputFile(options.output, options.file, context.process())) {
@@ -91,7 +91,7 @@ Result<Exit> ImportLimits(const ImportOptions& options, Context& context) {
 
 void AddLimitsImport(CLI::App& group, Action& chosen) {
   const auto options = std::make_shared<ImportOptions>();
-  CLI::App& verb = AddVerb(group, "import", "Make a rules file of the limits of another service",
+  CLI::App& verb = AddVerb(group, "import", "Make a rules file from the limits of another service",
                            options, chosen, ImportLimits);
   AddParsed(verb, "--from", options->import, ParseImport,
             "the service: envoy-ratelimit (envoyproxy/ratelimit) or limitador (Kuadrant)")

@@ -21,9 +21,9 @@
 namespace weir::app {
 namespace {
 
-/// Rules that do not match, in the output of `rules try`.
+/// The maximum number of rules that `rules try` lists as not matching.
 constexpr std::size_t kListedRules = 20;
-/// Domains in the message about an unknown one.
+/// The maximum number of domains in the message about an unknown domain.
 constexpr std::size_t kListedDomains = 20;
 
 using OwnedEntries = std::vector<std::pair<std::string, std::string>>;
@@ -100,8 +100,9 @@ void AddRulesCheck(CLI::App& group, Action& chosen) {
 
 void AddRulesTry(CLI::App& group, Action& chosen) {
   const auto options = std::make_shared<RulesOptions>();
-  CLI::App& verb = AddVerb(group, "try", "Show the rule of a descriptor, its bucket, and why",
-                           options, chosen, TryRules);
+  CLI::App& verb =
+      AddVerb(group, "try", "Show which rule applies to a descriptor, its bucket, and why", options,
+              chosen, TryRules);
   verb.add_option("DOMAIN", options->domain, "the domain of the request")
       ->required()
       ->option_text(" ");

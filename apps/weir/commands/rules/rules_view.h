@@ -17,9 +17,10 @@ struct RuleSearch {
   std::vector<rules::Considered> considered;
 };
 
-/// Returns {"name", "domain", "match", "limits", "amounts", "charge", "shadow", "unlimited",
-/// "replaces", "line"} without the members that the rule lacks. `match` is a list of {"key",
-/// "value"}, {"key", "prefix"} or {"key"}, with "shared".
+/// Returns {"name", "domain", "match", "limits", "amounts", "entity", "resource", "charge",
+/// "shadow", "unlimited", "replaces", "line"} without the members that the rule lacks. `entity` and
+/// `resource` are its templates. `match` is a list of {"key", "value"}, {"key", "prefix"} or
+/// {"key"}, with "shared".
 Json ToJson(const rules::Rule& rule);
 
 /// Returns {"rule", "entity", "resource", "considered": [{"name", "line", "outcome", "why"}]}. The

@@ -196,7 +196,7 @@ void CrtExchange::OnLimit(aws_task*, void* self, aws_task_status status) {
 
 void CrtExchange::TimeOut() {
   HttpFailure failure =
-      MakeFailure(sending_, sending_ ? "no answer in time" : "no connection in time");
+      MakeFailure(sending_, sending_ ? "no response in time" : "no connection in time");
   failure.timed_out = true;
   RunDone(tl::unexpected(std::move(failure)));
 }
@@ -206,7 +206,7 @@ void CrtExchange::Complete(int error) {
     EndWith(std::move(response_));
   } else if (too_large_) {
     EndWith(tl::unexpected(
-        MakeFailure(true, fmt::format("the answer is longer than {} bytes", max_answer_bytes_))));
+        MakeFailure(true, fmt::format("the response is longer than {} bytes", max_answer_bytes_))));
   } else {
     EndWith(tl::unexpected(MakeFailure(sending_, CrtError(error))));
   }

@@ -21,7 +21,7 @@ aws_http_proxy_connection_type TypeFor(bool tls) {
   return tls ? AWS_HPCT_HTTP_TUNNEL : AWS_HPCT_HTTP_FORWARD;
 }
 
-// A service on this machine is called without TLS, or at a loopback address. No proxy reaches it.
+// HTTPS_PROXY is for TLS endpoints, and no proxy reaches a service on this machine.
 bool FollowsVariables(const TransportOptions& options) {
   return options.tls && !IsLoopback(options.host);
 }

@@ -13,8 +13,9 @@ namespace weir::internal {
 /// Returns whether a proxy was given, or the environment names one that may apply to this endpoint.
 bool MayUseProxy(const TransportOptions& options);
 
-/// Refers to the options, so they must outlive it. It must outlive the call that creates the
-/// connection manager; that call copies the settings.
+/// The proxy settings of a connection manager. Refers to the options, which must outlive this
+/// object. This object must outlive the call that creates the manager; that call copies the
+/// settings.
 class CrtProxy {
  public:
   explicit CrtProxy(const TransportOptions& options);
