@@ -274,6 +274,49 @@ TEST_F(RateLimitServiceTest, AShadowRuleNeverRefusesNorStopsOthers) {
   EXPECT_EQ(counts.at({"edge", "edge/path=/shadow"})->shadow_over.Value(), 2U);
 }
 
+// Fails if: a slow shadow rule delays the response of rules that have taken their tokens.
+TEST_F(RateLimitServiceTest, AResponseDoesNotWaitForAShadowRule) {
+  const RuleCounts& counts = *counts_by_name_.ByRule().at({"edge", "edge/path=/shadow"});
+  for (int i = 0; i < 2; ++i) {
+    // The shadow rule is asked first, and only its result is held.
+    probe_.hold = true;
+    probe_.judge = [this](auto) -> std::optional<Decision> {
+      probe_.hold = false;
+      return std::nullopt;
+    };
+    const RateLimitResponse response = Ask(Request().Add("path", "/shadow").Add("user", "ann"));
+    EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
+    EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OK);
+    EXPECT_FALSE(response.statuses(0).has_current_limit());
+    EXPECT_EQ(response.statuses(1).limit_remaining(), 9U - static_cast<unsigned>(i));
+    EXPECT_EQ(counts_.InFlight(), 1U);
+    EXPECT_EQ(counts.within.Value() + counts.shadow_over.Value(), static_cast<unsigned>(i));
+    probe_.Release();
+    EXPECT_EQ(counts_.InFlight(), 0U);
+  }
+  EXPECT_EQ(counts.within.Value(), 1U);
+  EXPECT_EQ(counts.shadow_over.Value(), 1U);
+}
+
+TEST_F(RateLimitServiceTest, AResponseWaitsForAShadowRuleIfThereIsNothingElse) {
+  const RateLimitResponse response = Ask(Request().Add("path", "/shadow").Add("nothing", "x"));
+  EXPECT_EQ(response.statuses(0).current_limit().requests_per_unit(), 1U);
+  probe_.hold = true;
+  const std::string body = Request().Add("path", "/shadow").Bytes();
+  EXPECT_FALSE(
+      Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", body).is_complete);
+  probe_.Release();
+  EXPECT_EQ(counts_.ok.Value(), 2U);
+}
+
+// Fails if: a charge that is lost is not an error because a shadow rule was decided beside it.
+TEST_F(RateLimitServiceTest, AShadowRuleDoesNotHideALostCharge) {
+  probe_.fail = Error{Code::kNotFound, "there is no table"};
+  EXPECT_THAT(ErrorOf(Request().Add("path", "/always")), HasSubstr("5: "));
+  EXPECT_THAT(ErrorOf(Request().Add("path", "/always").Add("path", "/shadow")), HasSubstr("5: "));
+  EXPECT_EQ(counts_.lost_charges.Value(), 2U);
+}
+
 TEST_F(RateLimitServiceTest, DescriptorsWithoutARuleAndUnlimitedOnesPass) {
   const RateLimitResponse response = Ask(Request().Add("nothing", "x").Add("path", "/free"));
   EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
