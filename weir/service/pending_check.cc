@@ -160,8 +160,8 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
     has_corrected_ |= !first.is_shadow;
     return;
   }
-  // Of the permanent errors, only kDataLoss may hide a charge that was made.
-  const bool was_not_made = IsPermanent(status.error()) && status.error().code != Code::kDataLoss;
+  // Of the errors of a request, only kDataLoss may hide a charge that was made.
+  const bool was_not_made = IsOfRequest(status.error()) && status.error().code != Code::kDataLoss;
   if (was_not_made && indices.size() > 1) {
     for (const std::size_t i : indices) Correct({i});
     return;
@@ -196,9 +196,9 @@ void PendingCheck::Acquire(Indices indices, bool only_look) {
 
 void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
   if (!outcome) {
-    // A permanent error must not reach Envoy: Envoy lets requests with errors pass, and a client
-    // can cause it by the values that it chooses.
-    if (IsPermanent(outcome.error())) return OnUndecided(outcome.error());
+    // An error that a client can cause by the values that it chooses must not reach Envoy: Envoy
+    // lets requests with errors pass.
+    if (IsOfRequest(outcome.error())) return OnUndecided(outcome.error());
     error_ = std::move(outcome.error());
     return;
   }

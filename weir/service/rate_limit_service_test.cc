@@ -433,6 +433,24 @@ TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreDamagedIsRefused) {
   EXPECT_EQ(counts_.undecided.Value(), 1U);
 }
 
+// Fails if: a table that does not exist is a refusal of every request.
+TEST_F(RateLimitServiceTest, AnErrorOfTheWholeStoreIsNoRefusal) {
+  probe_.fail = Error{Code::kNotFound, "there is no table"};
+  EXPECT_THAT(ErrorOf(Request().Add("user", "ann")), HasSubstr("5: there is no table"));
+  probe_.fail = Error{Code::kPermissionDenied, "not allowed"};
+  EXPECT_THAT(ErrorOf(Request().Add("user", "ann")), HasSubstr("7: not allowed"));
+  EXPECT_EQ(counts_.undecided.Value(), 0U);
+}
+
+// Fails if: a bucket that cannot be used makes its requests errors, which Envoy lets pass.
+TEST_F(RateLimitServiceTest, AnErrorOfOneBucketIsARefusal) {
+  for (const Code code : {Code::kFailedPrecondition, Code::kOutOfRange}) {
+    probe_.fail = Error{code, "bucket ann/edge is disabled"};
+    EXPECT_EQ(CodeOf(Request().Add("user", "ann")), RateLimitResponse::OVER_LIMIT);
+  }
+  EXPECT_EQ(counts_.undecided.Value(), 2U);
+}
+
 TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {
   EXPECT_EQ(CodeOf(Request().Add("ghost", "x").Add("user", "ann")), RateLimitResponse::OK);
   EXPECT_EQ(CodeOf(Request().Add("ghost", "x").Hits(0).Add("user", "ann")), RateLimitResponse::OK);
