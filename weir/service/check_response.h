@@ -17,7 +17,7 @@ namespace weir::service {
 struct DescriptorResult {
   bool is_over = false;       ///< false for a shadow rule
   bool is_pending = false;    ///< a take or look of a shadow rule that is not decided yet
-  bool is_undecided = false;  ///< a shadow rule that could not be decided, or a charge that failed
+  bool is_undecided = false;  ///< it could not be decided, or its charge failed
   std::optional<DescriptorState> state;
 };
 

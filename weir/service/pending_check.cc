@@ -167,7 +167,7 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
     return;
   }
   for (const std::size_t i : indices) results_[i].is_undecided = true;
-  if (first.is_shadow) return NoteUndecided(first, status.error());
+  if (first.is_shadow) return NoteUndecided(first.rule, status.error());
   NoteLostCharge(status.error());
 }
 
@@ -217,9 +217,11 @@ void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
 
 void PendingCheck::OnUndecided(const Error& error) {
   terms_.counts.undecided.Add();
-  NoteUndecided(plan_[asked_.front()], error);
+  if (error.part) asked_ = {asked_[*error.part]};
+  NoteUndecided(asked_.size() == 1 ? plan_[asked_.front()].rule : nullptr, error);
   is_refused_ = true;
   RefuseAsked();
+  for (const std::size_t i : asked_) results_[i].is_undecided = true;
 }
 
 bool PendingCheck::Record(std::span<const std::size_t> indices, const GroupOutcome& outcome) {
@@ -248,7 +250,7 @@ void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outco
     Record({&index, 1}, *outcome);
   } else {
     result.is_undecided = true;
-    NoteUndecided(planned, outcome.error());
+    NoteUndecided(planned.rule, outcome.error());
   }
   const bool is_late = awaited_ == 0;  // the response was sent; rules do not count in an error
   if (is_late && !error_) CountRule(planned, result);
@@ -279,9 +281,9 @@ void PendingCheck::RespondWithError(Error error) {
   writer_.Finish(Fail(std::move(error)), details);
 }
 
-void PendingCheck::NoteUndecided(const PlannedDescriptor& planned, const Error& error) {
-  terms_.log.Undecided(ids_, planned.rule == nullptr ? std::string_view() : planned.rule->name,
-                       error.message, loop_.clock().Now());
+void PendingCheck::NoteUndecided(const rules::Rule* rule, const Error& error) {
+  terms_.log.Undecided(ids_, rule == nullptr ? std::string_view() : rule->name, error.message,
+                       loop_.clock().Now());
 }
 
 void PendingCheck::NoteLostCharge(const Error& error) {

@@ -63,7 +63,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   // Sends the parts of these descriptors to the limiter. If `only_look`, nothing is taken.
   void Acquire(Indices indices, bool only_look);
   void OnOutcome(Result<GroupOutcome> outcome);
-  // A descriptor of `asked_` cannot be decided, whatever the store's state: refuses all of them.
+  // A descriptor of `asked_` cannot be decided, whatever the store's state: refuses the request.
   void OnUndecided(const Error& error);
   void OnShadow(std::size_t index, const Result<GroupOutcome>& outcome);
   // Records the states of these descriptors. Returns whether one is over its limit.
@@ -75,7 +75,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void End();
   void Respond();
   void RespondWithError(Error error);
-  void NoteUndecided(const PlannedDescriptor& planned, const Error& error);
+  // `rule` is null if it is not known.
+  void NoteUndecided(const rules::Rule* rule, const Error& error);
   void NoteLostCharge(const Error& error);
   void CountRules();
   void CountRule(const PlannedDescriptor& planned, const DescriptorResult& result);

@@ -426,6 +426,32 @@ TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreNotSetIsRefused) {
               ElementsAre(AllOf(HasSubstr("warning service.undecided"), HasSubstr("nobody"))));
 }
 
+// Fails if: a rule is blamed for limits that are missing in another descriptor of its request.
+TEST_F(RateLimitServiceTest, TheRuleThatCannotBeDecidedIsNamedAndCounted) {
+  const RateLimitResponse response = Ask(Request().Add("user", "ann").Add("tenant", "nobody"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OK);
+  EXPECT_EQ(response.statuses(1).code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("service.undecided rule=edge/tenant=* message")));
+  const RuleCounts& user = *counts_by_name_.ByRule().at({"edge", "edge/user=*"});
+  EXPECT_EQ(user.over.Value() + user.hits_over.Value() + user.undecided.Value(), 0U);
+  const RuleCounts& tenant = *counts_by_name_.ByRule().at({"edge", "edge/tenant=*"});
+  EXPECT_EQ(tenant.over.Value() + tenant.hits_over.Value(), 0U);
+  EXPECT_EQ(tenant.undecided.Value(), 1U);
+}
+
+TEST_F(RateLimitServiceTest, NoRuleIsNamedIfTheOneThatCannotBeDecidedIsNotKnown) {
+  probe_.fail = Error{Code::kDataLoss, "bucket ann/edge: its item is damaged"};
+  const RateLimitResponse response = Ask(Request().Add("user", "ann").Add("path", "/costly"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("service.undecided message=bucket")));
+  for (const char* rule : {"edge/user=*", "edge/path=/costly"}) {
+    const RuleCounts& counts = *counts_by_name_.ByRule().at({"edge", rule});
+    EXPECT_EQ(counts.over.Value(), 0U);
+    EXPECT_EQ(counts.undecided.Value(), 1U);
+  }
+}
+
 // Fails if: a request whose limits are damaged is an error, which Envoy lets pass without limits.
 TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreDamagedIsRefused) {
   probe_.fail = Error{Code::kDataLoss, "resource api: its limits are damaged"};
