@@ -157,6 +157,17 @@ TEST_F(ServerConnectionTest, ALargeListOfFieldsIsRefusedAndTheConnectionStays) {
   EXPECT_EQ(client_->response(next).body, "ok");
 }
 
+// Fails if: a request needs more CONTINUATION frames than are allowed.
+TEST_F(ServerConnectionTest, FieldsOf60KilobytesArriveIfTheyAreAllowed) {
+  bounds_.max_header_list = 65'536;
+  Connect();
+  const std::string value(60'000, '~');  // which HPACK does not shorten
+  const auto id = client_->Post("/x", "ok", {{"x-large", value}});
+  Exchange();
+  EXPECT_EQ(client_->response(id).body, "ok");
+  EXPECT_THAT(seen_.at(0)->fields, testing::Contains(Pair("x-large", value)));
+}
+
 TEST_F(ServerConnectionTest, ARequestThatDoesNotEndInTimeIsReset) {
   bounds_.request = seconds(20);
   Connect();

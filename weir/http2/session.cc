@@ -8,8 +8,8 @@
 namespace weir::http2 {
 namespace {
 
-// nghttp2 ends a connection that sends more, as an attack does; a request of max_header_list needs
-// one.
+// nghttp2 ends a connection that sends more, as an attack does; a request with 64 KB of fields
+// needs four.
 constexpr std::size_t kMaxContinuations = 8;
 constexpr std::size_t kFieldOverhead = 32;  // of a field in a header list: RFC 9113, 6.5.2
 

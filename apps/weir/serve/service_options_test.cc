@@ -27,6 +27,11 @@ TEST_F(ServiceOptionsTest, AConnectionHasTheCallsOfItsStreams) {
   EXPECT_EQ(Make({{"max-streams", "2000"}}).calls.max_calls, 8'000U);
 }
 
+// Fails if: a header that Envoy forwards from a client resets the request's stream.
+TEST_F(ServiceOptionsTest, FieldsMayBeAsLargeAsThoseOfEnvoysClients) {
+  EXPECT_EQ(Make({}).connection.max_header_list, 65'536U);
+}
+
 TEST_F(ServiceOptionsTest, ConnectionsFitIntoTheDescriptors) {
   EXPECT_EQ(Make({}).grpc.max_connections, 860U);
   EXPECT_EQ(Make({{"max-connections", "0"}}).grpc.max_connections, 860U);
