@@ -152,7 +152,10 @@ void ServerConnection::OnTime(Instant now) {
       break;
     }
     if (action == TimeAction::kEndOfNotice) EndNotice();
-    if (action == TimeAction::kEndOfGrace) End(NGHTTP2_NO_ERROR);
+    if (action == TimeAction::kEndOfGrace) {
+      is_cut_ = !streams_.empty();
+      End(NGHTTP2_NO_ERROR);
+    }
     if (action == TimeAction::kDrain) Drain(now);
     if (action == TimeAction::kPing) {
       nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr);

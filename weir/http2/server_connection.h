@@ -63,6 +63,7 @@ class ServerConnection final : public transport::Connection {
   /// sends meanwhile are served, and later the id of the last stream.
   void Drain(Instant now) override;
   bool IsDone() const override;
+  bool IsCut() const override { return is_cut_; }
 
   std::size_t open_streams() const { return streams_.size(); }
   /// `count` bytes of a body were passed to the session.
@@ -110,6 +111,7 @@ class ServerConnection final : public transport::Connection {
   bool ending_ = false;
   bool dead_ = false;  // nothing more is sent
   bool draining_ = false;
+  bool is_cut_ = false;  // the grace of a drain has ended with open streams
   bool peer_closed_ = false;
 };
 

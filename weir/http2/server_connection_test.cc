@@ -297,6 +297,7 @@ TEST_F(ServerConnectionTest, ADrainWaitsForTheResponsesOfItsRequests) {
   Exchange();
   EXPECT_EQ(client_->response(id).fields.at(":status"), "200");
   EXPECT_TRUE(server_->IsDone());
+  EXPECT_FALSE(server_->IsCut());
 }
 
 // Fails if: a stream that never ends keeps a connection that drains, or has aged.
@@ -314,6 +315,7 @@ TEST_F(ServerConnectionTest, ADrainEndsAStreamThatDoesNotEndAfterAGrace) {
   Advance(seconds(1));
   Exchange();
   EXPECT_TRUE(server_->IsDone());
+  EXPECT_TRUE(server_->IsCut());
   EXPECT_EQ(counts_.timeouts.Value(), 0U);
 }
 

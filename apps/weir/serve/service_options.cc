@@ -24,6 +24,8 @@ http2::ConnectionBounds BoundsOf(const ServeOptions& options) {
   bounds.idle = options.idle_timeout;
   bounds.request = options.request_timeout;
   bounds.age = options.connection_age;
+  // Otherwise a connection ends before the drain does, while requests wait for the store.
+  bounds.drain_grace = std::max({bounds.drain_grace, options.store_timeout, options.drain_timeout});
   return bounds;
 }
 
