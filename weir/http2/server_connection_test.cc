@@ -152,6 +152,7 @@ TEST_F(ServerConnectionTest, ALargeListOfFieldsIsRefusedAndTheConnectionStays) {
   Exchange();
   EXPECT_TRUE(client_->response(large).reset.has_value());
   EXPECT_EQ(counts_.refused_headers.Value(), 1U);
+  EXPECT_EQ(counts_.peer_resets.Value(), 0U);
   const auto next = client_->Post("/y", "ok");
   Exchange();
   EXPECT_EQ(client_->response(next).body, "ok");
@@ -181,6 +182,7 @@ TEST_F(ServerConnectionTest, ARequestThatDoesNotEndInTimeIsReset) {
   EXPECT_TRUE(seen_[0]->is_overdue);
   Exchange();
   EXPECT_TRUE(client_->response(slow).reset.has_value());
+  EXPECT_EQ(counts_.peer_resets.Value(), 0U);
   EXPECT_TRUE(seen_[0]->is_gone);
 }
 
@@ -245,6 +247,7 @@ TEST_F(ServerConnectionTest, AnIdleConnectionEnds) {
   Exchange();
   EXPECT_FALSE(server_->IsDone());
   EXPECT_THAT(client_->goaways(), ElementsAre(Pair(NGHTTP2_NO_ERROR, INT32_MAX)));
+  EXPECT_EQ(counts_.protocol_errors.Value(), 0U);
   Advance(bounds_.drain_notice);
   Exchange();  // nghttp2's client without streams reads nothing after the first GOAWAY
   EXPECT_TRUE(server_->IsDone());
@@ -347,6 +350,7 @@ TEST_F(ServerConnectionTest, BytesThatAreNotHttp2EndTheConnection) {
   EXPECT_EQ(counts.protocol_errors.Value(), 1U);
   while (!server.Output().empty()) server.OnSent(server.Output().size(), now_);
   EXPECT_TRUE(server.IsDone());
+  EXPECT_EQ(counts.protocol_errors.Value(), 1U);
 }
 
 TEST_F(ServerConnectionTest, ManyResetsAreAllowedAndMoreEndTheConnection) {

@@ -56,6 +56,10 @@ struct SessionCallbacks {
     if (state != nullptr && !state->is_refused) state->stream->OnData(TextOf(data, size));
     return 0;
   }
+  static int OnFrameSent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    ConnectionOf(user).OnFrameSent(*frame);
+    return 0;
+  }
   static int OnClose(nghttp2_session*, std::int32_t id, std::uint32_t, void* user) {
     ConnectionOf(user).OnStreamClosed(id);
     return 0;
@@ -68,6 +72,7 @@ struct SessionCallbacks {
     nghttp2_session_callbacks_set_on_header_callback(callbacks, OnHeader);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, OnFrame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, OnData);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, OnFrameSent);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, OnClose);
     return callbacks;
   }
