@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,9 @@ struct [[nodiscard]] Error {
   std::string message;
   /// How long to wait before a retry makes sense, if that is known.
   std::optional<std::chrono::milliseconds> retry_after = std::nullopt;
+  /// The index of the part that failed, if the request has several (Limiter::AcquireAll) and this
+  /// is known.
+  std::optional<std::uint32_t> part = std::nullopt;
 
   friend bool operator==(const Error&, const Error&) = default;
 };

@@ -30,6 +30,7 @@ class GrpcConnection final : public transport::Connection {
   void OnTime(Instant now) override { http2_.OnTime(now); }
   void Drain(Instant now) override { http2_.Drain(now); }
   bool IsDone() const override { return http2_.IsDone(); }
+  bool IsCut() const override { return http2_.IsCut(); }
 
  private:
   const StreamContext streams_;

@@ -63,6 +63,7 @@ TEST_F(ProtocolErrorsTest, DataOfAnEndedStreamEndsTheConnection) {  // [5.1/11],
   const std::int32_t id = EndedStream();
   Send(Frame(NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, id, "late"));
   EXPECT_THAT(client_.goaways(), ElementsAre(Pair(NGHTTP2_STREAM_CLOSED, id)));
+  EXPECT_EQ(counts_.protocol_errors.Value(), 1U) << "nghttp2 has ended the connection";
 }
 
 TEST_F(ProtocolErrorsTest, HeadersOfAnEndedStreamEndTheConnection) {  // [5.1/12]
@@ -76,6 +77,20 @@ TEST_F(ProtocolErrorsTest, HeadersOfAnEndedStreamEndTheConnection) {  // [5.1/12
 TEST_F(ProtocolErrorsTest, APriorityWithoutAStreamEndsTheConnection) {  // [6.3/1]
   Send(Frame(NGHTTP2_PRIORITY, 0, 0, std::string("\0\0\0\0\1", 5)));
   EXPECT_THAT(client_.goaways(), ElementsAre(Pair(NGHTTP2_PROTOCOL_ERROR, 0)));
+}
+
+// Fails if: a stream that nghttp2 resets counts as a reset by the peer.
+TEST_F(ProtocolErrorsTest, ARequestThatViolatesTheProtocolIsNoResetByThePeer) {  // [8.1.2.1/1]
+  const std::int32_t id = client_.Begin({{":method", "POST"},
+                                         {":scheme", "http"},
+                                         {":path", "/x"},
+                                         {":authority", "localhost"},
+                                         {":unknown", "x"}},
+                                        /*is_end=*/true);
+  client_.Exchange(now_);
+  EXPECT_EQ(client_.response(id).reset, NGHTTP2_PROTOCOL_ERROR);
+  EXPECT_EQ(counts_.peer_resets.Value(), 0U);
+  EXPECT_EQ(counts_.protocol_errors.Value(), 0U);
 }
 
 TEST_F(ProtocolErrorsTest, AStreamThatDependsOnItselfEndsTheConnection) {  // [5.3.1/2]

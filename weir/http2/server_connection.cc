@@ -66,11 +66,21 @@ void ServerConnection::OnFrame(const nghttp2_frame& frame) {
   state->stream->OnEnd();
 }
 
+// nghttp2 itself ends a connection, or resets a stream, for most violations of the protocol.
+void ServerConnection::OnFrameSent(const nghttp2_frame& frame) {
+  if (frame.hd.type == NGHTTP2_GOAWAY && frame.goaway.error_code != NGHTTP2_NO_ERROR &&
+      !std::exchange(is_violated_, true)) {
+    counts_.protocol_errors.Add();
+  }
+  if (frame.hd.type != NGHTTP2_RST_STREAM) return;
+  if (StreamState* state = StateOf(session_, frame.hd.stream_id)) state->is_refused = true;
+}
+
 void ServerConnection::OnStreamClosed(std::int32_t id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
   unsent_ -= found->second->body.size();
-  if (!found->second->is_finished) counts_.peer_resets.Add();
+  if (!found->second->is_finished && !found->second->is_refused) counts_.peer_resets.Add();
   nghttp2_session_set_stream_user_data(session_, id, nullptr);  // nghttp2 stores ended streams
   const std::unique_ptr<StreamState> state = std::move(found->second);
   streams_.erase(found);
@@ -85,7 +95,7 @@ void ServerConnection::Receive(std::string_view bytes, Instant now) {
   const ssize_t taken = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());  // NOLINT
   if (taken < 0) {
-    counts_.protocol_errors.Add();
+    if (!std::exchange(is_violated_, true)) counts_.protocol_errors.Add();
     End(taken == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_PROTOCOL_ERROR);
   }
   in_driver_ = false;
@@ -152,7 +162,10 @@ void ServerConnection::OnTime(Instant now) {
       break;
     }
     if (action == TimeAction::kEndOfNotice) EndNotice();
-    if (action == TimeAction::kEndOfGrace) End(NGHTTP2_NO_ERROR);
+    if (action == TimeAction::kEndOfGrace) {
+      is_cut_ = !streams_.empty();
+      End(NGHTTP2_NO_ERROR);
+    }
     if (action == TimeAction::kDrain) Drain(now);
     if (action == TimeAction::kPing) {
       nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr);

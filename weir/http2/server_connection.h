@@ -63,6 +63,7 @@ class ServerConnection final : public transport::Connection {
   /// sends meanwhile are served, and later the id of the last stream.
   void Drain(Instant now) override;
   bool IsDone() const override;
+  bool IsCut() const override { return is_cut_; }
 
   std::size_t open_streams() const { return streams_.size(); }
   /// `count` bytes of a body were passed to the session.
@@ -78,6 +79,7 @@ class ServerConnection final : public transport::Connection {
   // reset.
   bool CountField(StreamState& state, std::size_t bytes);
   void OnFrame(const nghttp2_frame& frame);
+  void OnFrameSent(const nghttp2_frame& frame);
   void OnStreamClosed(std::int32_t id);
 
   // Ends the requests that are not complete in time, and the responses that are not taken in time.
@@ -108,8 +110,10 @@ class ServerConnection final : public transport::Connection {
   std::size_t sent_ = 0;  // bytes of output_ that were sent
   bool in_driver_ = false;
   bool ending_ = false;
-  bool dead_ = false;  // nothing more is sent
+  bool dead_ = false;         // nothing more is sent
+  bool is_violated_ = false;  // counted in protocol_errors
   bool draining_ = false;
+  bool is_cut_ = false;  // the grace of a drain has ended with open streams
   bool peer_closed_ = false;
 };
 

@@ -152,9 +152,21 @@ TEST_F(ServerConnectionTest, ALargeListOfFieldsIsRefusedAndTheConnectionStays) {
   Exchange();
   EXPECT_TRUE(client_->response(large).reset.has_value());
   EXPECT_EQ(counts_.refused_headers.Value(), 1U);
+  EXPECT_EQ(counts_.peer_resets.Value(), 0U);
   const auto next = client_->Post("/y", "ok");
   Exchange();
   EXPECT_EQ(client_->response(next).body, "ok");
+}
+
+// Fails if: a request needs more CONTINUATION frames than are allowed.
+TEST_F(ServerConnectionTest, FieldsOf60KilobytesArriveIfTheyAreAllowed) {
+  bounds_.max_header_list = 65'536;
+  Connect();
+  const std::string value(60'000, '~');  // which HPACK does not shorten
+  const auto id = client_->Post("/x", "ok", {{"x-large", value}});
+  Exchange();
+  EXPECT_EQ(client_->response(id).body, "ok");
+  EXPECT_THAT(seen_.at(0)->fields, testing::Contains(Pair("x-large", value)));
 }
 
 TEST_F(ServerConnectionTest, ARequestThatDoesNotEndInTimeIsReset) {
@@ -170,6 +182,7 @@ TEST_F(ServerConnectionTest, ARequestThatDoesNotEndInTimeIsReset) {
   EXPECT_TRUE(seen_[0]->is_overdue);
   Exchange();
   EXPECT_TRUE(client_->response(slow).reset.has_value());
+  EXPECT_EQ(counts_.peer_resets.Value(), 0U);
   EXPECT_TRUE(seen_[0]->is_gone);
 }
 
@@ -234,6 +247,7 @@ TEST_F(ServerConnectionTest, AnIdleConnectionEnds) {
   Exchange();
   EXPECT_FALSE(server_->IsDone());
   EXPECT_THAT(client_->goaways(), ElementsAre(Pair(NGHTTP2_NO_ERROR, INT32_MAX)));
+  EXPECT_EQ(counts_.protocol_errors.Value(), 0U);
   Advance(bounds_.drain_notice);
   Exchange();  // nghttp2's client without streams reads nothing after the first GOAWAY
   EXPECT_TRUE(server_->IsDone());
@@ -286,6 +300,7 @@ TEST_F(ServerConnectionTest, ADrainWaitsForTheResponsesOfItsRequests) {
   Exchange();
   EXPECT_EQ(client_->response(id).fields.at(":status"), "200");
   EXPECT_TRUE(server_->IsDone());
+  EXPECT_FALSE(server_->IsCut());
 }
 
 // Fails if: a stream that never ends keeps a connection that drains, or has aged.
@@ -303,6 +318,7 @@ TEST_F(ServerConnectionTest, ADrainEndsAStreamThatDoesNotEndAfterAGrace) {
   Advance(seconds(1));
   Exchange();
   EXPECT_TRUE(server_->IsDone());
+  EXPECT_TRUE(server_->IsCut());
   EXPECT_EQ(counts_.timeouts.Value(), 0U);
 }
 
@@ -334,6 +350,7 @@ TEST_F(ServerConnectionTest, BytesThatAreNotHttp2EndTheConnection) {
   EXPECT_EQ(counts.protocol_errors.Value(), 1U);
   while (!server.Output().empty()) server.OnSent(server.Output().size(), now_);
   EXPECT_TRUE(server.IsDone());
+  EXPECT_EQ(counts.protocol_errors.Value(), 1U);
 }
 
 TEST_F(ServerConnectionTest, ManyResetsAreAllowedAndMoreEndTheConnection) {

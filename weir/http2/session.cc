@@ -8,8 +8,8 @@
 namespace weir::http2 {
 namespace {
 
-// nghttp2 ends a connection that sends more, as an attack does; a request of max_header_list needs
-// one.
+// nghttp2 ends a connection that sends more, as an attack does; a request with 64 KB of fields
+// needs four.
 constexpr std::size_t kMaxContinuations = 8;
 constexpr std::size_t kFieldOverhead = 32;  // of a field in a header list: RFC 9113, 6.5.2
 
@@ -56,6 +56,10 @@ struct SessionCallbacks {
     if (state != nullptr && !state->is_refused) state->stream->OnData(TextOf(data, size));
     return 0;
   }
+  static int OnFrameSent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    ConnectionOf(user).OnFrameSent(*frame);
+    return 0;
+  }
   static int OnClose(nghttp2_session*, std::int32_t id, std::uint32_t, void* user) {
     ConnectionOf(user).OnStreamClosed(id);
     return 0;
@@ -68,6 +72,7 @@ struct SessionCallbacks {
     nghttp2_session_callbacks_set_on_header_callback(callbacks, OnHeader);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, OnFrame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, OnData);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, OnFrameSent);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, OnClose);
     return callbacks;
   }

@@ -133,9 +133,9 @@ class WEIR_API Limiter {
   ///
   /// Errors are those of Acquire, and kInvalidArgument if there are no parts, more than kMaxParts,
   /// more than kMaxCharges buckets, or different limits for one bucket (AcquirePart::target). If
-  /// there are several parts, the message names the part. Unlike in Acquire, an amount over a
-  /// capacity is not an error: the request is refused with kNeverAdmitted, and the caller gets the
-  /// limits' statuses.
+  /// there are several parts, the message names the part if it is known (Error::part). Unlike in
+  /// Acquire, an amount over a capacity is not an error: the request is refused with
+  /// kNeverAdmitted, and the caller gets the limits' statuses.
   void AcquireAll(const GroupRequest& request, Deadline deadline, Done<GroupOutcome> done);
   /// Like the overload above, but blocks like the blocking Acquire.
   [[nodiscard]] Result<GroupOutcome> AcquireAll(const GroupRequest& request, Deadline deadline);

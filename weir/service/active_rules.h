@@ -20,7 +20,7 @@ struct RuleCounts {
   Counter within;       ///< descriptors that were admitted, or charged without a decision
   Counter over;         ///< descriptors that were refused
   Counter shadow_over;  ///< descriptors that would have been refused if the rule were no shadow
-  Counter undecided;    ///< shadow rules that could not be decided, and charges that failed
+  Counter undecided;    ///< descriptors that could not be decided, and charges that failed
   Counter hits_within;
   Counter hits_over;
   Counter hits_shadow_over;

@@ -29,14 +29,14 @@ std::string_view NameOf(FailureReason reason) {
   std::unreachable();
 }
 
-bool IsPermanent(const Error& error) {
+bool IsOfRequest(const Error& error) {
   return error.code == Code::kInvalidArgument || error.code == Code::kFailedPrecondition ||
-         error.code == Code::kNotFound || error.code == Code::kOutOfRange ||
-         error.code == Code::kDataLoss;
+         error.code == Code::kOutOfRange || error.code == Code::kDataLoss;
 }
 
 FailureReason ReasonOf(const Error& error) {
-  if (IsPermanent(error)) return FailureReason::kRequestInvalid;
+  // After kNotFound, too, a retry fails in the same way.
+  if (IsOfRequest(error) || error.code == Code::kNotFound) return FailureReason::kRequestInvalid;
   return error.code == Code::kDeadlineExceeded ? FailureReason::kStoreLate
                                                : FailureReason::kStoreFailed;
 }

@@ -26,10 +26,12 @@ constexpr std::size_t kFailureReasons = 7;
 /// Returns the reason's text, such as "STORE_LATE".
 std::string_view NameOf(FailureReason reason);
 
-/// Returns whether a retry would fail in the same way: because of the request, of the limits that
-/// are set for it, or because of the store's configuration, such as a table that does not exist or
-/// limits that are damaged.
-bool IsPermanent(const Error& error);
+/// Returns whether the error belongs to the request, or to the limits and buckets that it names,
+/// and not to the whole store: a retry fails in the same way, other requests may succeed, and a
+/// client can cause it by the values that it chooses. A table that does not exist is kNotFound.
+/// kFailedPrecondition is of one entity or bucket: its parents are a cycle, it has no room for a
+/// limit, or it uses a feature that Weir does not implement.
+bool IsOfRequest(const Error& error);
 /// Returns why the limiter failed to decide.
 FailureReason ReasonOf(const Error& error);
 

@@ -86,7 +86,11 @@ void PendingCheck::Start(DescriptorPlans plan, ActiveRulesPtr rules) {
   plan_ = std::move(plan);
   rules_ = std::move(rules);
   results_.resize(plan_.size());
-  has_acquire_ = std::ranges::any_of(plan_, IsAcquire);
+  for (const PlannedDescriptor& planned : plan_) {
+    if (planned.is_shadow) continue;
+    has_acquire_ |= IsAcquire(planned);
+    has_enforced_ |= planned.action != Action::kNone;
+  }
   Begin();
   StartShadows();
   StartCorrections();
@@ -102,16 +106,23 @@ PendingCheck::Indices PendingCheck::Select(Action action) const {
   return indices;
 }
 
+// Charges without a decision must not delay a decision, and shadow rules must delay neither.
+bool PendingCheck::Awaits(const PlannedDescriptor& planned) const {
+  if (planned.is_shadow) return !has_enforced_;
+  return IsAcquire(planned) || !has_acquire_;
+}
+
 void PendingCheck::StartShadows() {
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     const PlannedDescriptor& planned = plan_[i];
     if (!planned.is_shadow || !IsAcquire(planned)) continue;
-    Begin();
+    if (Awaits(planned)) Begin();
+    results_[i].is_pending = true;
     const AcquirePart part = planned.action == Action::kTake ? planned.Part() : planned.Look();
     terms_.limiter.AcquireAll({.parts = {&part, 1}}, std::min(caller_deadline_, store_deadline_),
                               Here<GroupOutcome>([i](PendingCheck& self, auto outcome) {
                                 self.OnShadow(i, outcome);
-                                self.End();
+                                if (self.Awaits(self.plan_[i])) self.End();
                               }));
   }
 }
@@ -130,17 +141,15 @@ void PendingCheck::StartCorrections() {
   if (!together.empty()) Correct(std::move(together));
 }
 
-// If the request has a take or a look, the response does not wait for the debit: charges without a
-// decision must not delay the caller.
 void PendingCheck::Correct(Indices indices) {
   std::vector<AcquirePart> parts;
   for (const std::size_t i : indices) parts.push_back(plan_[i].Correction());
-  if (!has_acquire_) Begin();
+  if (Awaits(plan_[indices.front()])) Begin();
   terms_.limiter.Debit(
       parts, store_deadline_,
       Here<void>([indices = std::move(indices)](PendingCheck& self, const Status& status) {
         self.OnCorrected(indices, status);
-        if (!self.has_acquire_) self.End();
+        if (self.Awaits(self.plan_[indices.front()])) self.End();
       }));
 }
 
@@ -151,14 +160,14 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
     has_corrected_ |= !first.is_shadow;
     return;
   }
-  // Of the permanent errors, only kDataLoss may hide a charge that was made.
-  const bool was_not_made = IsPermanent(status.error()) && status.error().code != Code::kDataLoss;
+  // Of the errors of a request, only kDataLoss may hide a charge that was made.
+  const bool was_not_made = IsOfRequest(status.error()) && status.error().code != Code::kDataLoss;
   if (was_not_made && indices.size() > 1) {
     for (const std::size_t i : indices) Correct({i});
     return;
   }
   for (const std::size_t i : indices) results_[i].is_undecided = true;
-  if (first.is_shadow) return NoteUndecided(first, status.error());
+  if (first.is_shadow) return NoteUndecided(first.rule, status.error());
   NoteLostCharge(status.error());
 }
 
@@ -187,9 +196,9 @@ void PendingCheck::Acquire(Indices indices, bool only_look) {
 
 void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
   if (!outcome) {
-    // A permanent error must not reach Envoy: Envoy lets requests with errors pass, and a client
-    // can cause it by the values that it chooses.
-    if (IsPermanent(outcome.error())) return OnUndecided(outcome.error());
+    // An error that a client can cause by the values that it chooses must not reach Envoy: Envoy
+    // lets requests with errors pass.
+    if (IsOfRequest(outcome.error())) return OnUndecided(outcome.error());
     error_ = std::move(outcome.error());
     return;
   }
@@ -208,9 +217,11 @@ void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
 
 void PendingCheck::OnUndecided(const Error& error) {
   terms_.counts.undecided.Add();
-  NoteUndecided(plan_[asked_.front()], error);
+  if (error.part) asked_ = {asked_[*error.part]};
+  NoteUndecided(asked_.size() == 1 ? plan_[asked_.front()].rule : nullptr, error);
   is_refused_ = true;
   RefuseAsked();
+  for (const std::size_t i : asked_) results_[i].is_undecided = true;
 }
 
 bool PendingCheck::Record(std::span<const std::size_t> indices, const GroupOutcome& outcome) {
@@ -233,12 +244,16 @@ void PendingCheck::RefuseAsked() {
 // Nothing that happens to a shadow rule affects the other descriptors.
 void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outcome) {
   const PlannedDescriptor& planned = plan_[index];
+  DescriptorResult& result = results_[index];
+  result.is_pending = false;
   if (outcome) {
     Record({&index, 1}, *outcome);
-    return;
+  } else {
+    result.is_undecided = true;
+    NoteUndecided(planned.rule, outcome.error());
   }
-  results_[index].is_undecided = true;
-  NoteUndecided(planned, outcome.error());
+  const bool is_late = awaited_ == 0;  // the response was sent; rules do not count in an error
+  if (is_late && !error_) CountRule(planned, result);
 }
 
 void PendingCheck::End() {
@@ -266,9 +281,9 @@ void PendingCheck::RespondWithError(Error error) {
   writer_.Finish(Fail(std::move(error)), details);
 }
 
-void PendingCheck::NoteUndecided(const PlannedDescriptor& planned, const Error& error) {
-  terms_.log.Undecided(ids_, planned.rule == nullptr ? std::string_view() : planned.rule->name,
-                       error.message, loop_.clock().Now());
+void PendingCheck::NoteUndecided(const rules::Rule* rule, const Error& error) {
+  terms_.log.Undecided(ids_, rule == nullptr ? std::string_view() : rule->name, error.message,
+                       loop_.clock().Now());
 }
 
 void PendingCheck::NoteLostCharge(const Error& error) {
@@ -282,7 +297,7 @@ void PendingCheck::CountRules() {
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     const PlannedDescriptor& planned = plan_[i];
     if (planned.rule == nullptr || planned.is_replaced) continue;
-    CountRule(planned, results_[i]);
+    if (!results_[i].is_pending) CountRule(planned, results_[i]);
     // The check before a report has counted the request.
     if (kind_ == CheckKind::kReport || std::exchange(has_counted_domain, true)) continue;
     DomainCounts& domain = *rules_->CountsOf(*planned.rule).domain;

@@ -1,8 +1,8 @@
 // One request of the rate limit service, while the limiter decides its descriptors.
 //
 //   Start --> a look for looks and takes (if there are looks) --> takes, all or none --+
-//         +-> each take and look of a shadow rule, alone ------------------------------+--> Respond
-//         +-> charges and returns without a decision ----- (if nothing is decided) ----+
+//         +-> charges and returns without a decision ----- (if nothing is decided) ----+--> Respond
+//         +-> each take and look of a shadow rule, alone - (if there is nothing else) -+
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -50,6 +50,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
 
   // Returns the descriptors with this action, without those of shadow rules.
   Indices Select(Action action) const;
+  // Returns whether the response waits for what the limiter does for this descriptor.
+  bool Awaits(const PlannedDescriptor& planned) const;
   void StartShadows();
   // Makes the corrections of descriptors with limits of their own in one adjust, and each of the
   // others, and of shadow rules, alone.
@@ -61,7 +63,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   // Sends the parts of these descriptors to the limiter. If `only_look`, nothing is taken.
   void Acquire(Indices indices, bool only_look);
   void OnOutcome(Result<GroupOutcome> outcome);
-  // A descriptor of `asked_` cannot be decided, whatever the store's state: refuses all of them.
+  // A descriptor of `asked_` cannot be decided, whatever the store's state: refuses the request.
   void OnUndecided(const Error& error);
   void OnShadow(std::size_t index, const Result<GroupOutcome>& outcome);
   // Records the states of these descriptors. Returns whether one is over its limit.
@@ -73,7 +75,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void End();
   void Respond();
   void RespondWithError(Error error);
-  void NoteUndecided(const PlannedDescriptor& planned, const Error& error);
+  // `rule` is null if it is not known.
+  void NoteUndecided(const rules::Rule* rule, const Error& error);
   void NoteLostCharge(const Error& error);
   void CountRules();
   void CountRule(const PlannedDescriptor& planned, const DescriptorResult& result);
@@ -101,7 +104,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   Indices asked_;
   bool asks_to_look_ = false;
   std::size_t awaited_ = 0;
-  bool has_acquire_ = false;    // of at least one descriptor
+  bool has_acquire_ = false;    // of at least one descriptor, not of a shadow rule
+  bool has_enforced_ = false;   // at least one descriptor with an action, not of a shadow rule
   bool has_corrected_ = false;  // a charge or return without a decision was made
   std::optional<Error> lost_;   // of the last such charge that failed
   bool is_refused_ = false;

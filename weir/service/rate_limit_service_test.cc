@@ -274,6 +274,49 @@ TEST_F(RateLimitServiceTest, AShadowRuleNeverRefusesNorStopsOthers) {
   EXPECT_EQ(counts.at({"edge", "edge/path=/shadow"})->shadow_over.Value(), 2U);
 }
 
+// Fails if: a slow shadow rule delays the response of rules that have taken their tokens.
+TEST_F(RateLimitServiceTest, AResponseDoesNotWaitForAShadowRule) {
+  const RuleCounts& counts = *counts_by_name_.ByRule().at({"edge", "edge/path=/shadow"});
+  for (int i = 0; i < 2; ++i) {
+    // The shadow rule is asked first, and only its result is held.
+    probe_.hold = true;
+    probe_.judge = [this](auto) -> std::optional<Decision> {
+      probe_.hold = false;
+      return std::nullopt;
+    };
+    const RateLimitResponse response = Ask(Request().Add("path", "/shadow").Add("user", "ann"));
+    EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
+    EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OK);
+    EXPECT_FALSE(response.statuses(0).has_current_limit());
+    EXPECT_EQ(response.statuses(1).limit_remaining(), 9U - static_cast<unsigned>(i));
+    EXPECT_EQ(counts_.InFlight(), 1U);
+    EXPECT_EQ(counts.within.Value() + counts.shadow_over.Value(), static_cast<unsigned>(i));
+    probe_.Release();
+    EXPECT_EQ(counts_.InFlight(), 0U);
+  }
+  EXPECT_EQ(counts.within.Value(), 1U);
+  EXPECT_EQ(counts.shadow_over.Value(), 1U);
+}
+
+TEST_F(RateLimitServiceTest, AResponseWaitsForAShadowRuleIfThereIsNothingElse) {
+  const RateLimitResponse response = Ask(Request().Add("path", "/shadow").Add("nothing", "x"));
+  EXPECT_EQ(response.statuses(0).current_limit().requests_per_unit(), 1U);
+  probe_.hold = true;
+  const std::string body = Request().Add("path", "/shadow").Bytes();
+  EXPECT_FALSE(
+      Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", body).is_complete);
+  probe_.Release();
+  EXPECT_EQ(counts_.ok.Value(), 2U);
+}
+
+// Fails if: a charge that is lost is not an error because a shadow rule was decided beside it.
+TEST_F(RateLimitServiceTest, AShadowRuleDoesNotHideALostCharge) {
+  probe_.fail = Error{Code::kNotFound, "there is no table"};
+  EXPECT_THAT(ErrorOf(Request().Add("path", "/always")), HasSubstr("5: "));
+  EXPECT_THAT(ErrorOf(Request().Add("path", "/always").Add("path", "/shadow")), HasSubstr("5: "));
+  EXPECT_EQ(counts_.lost_charges.Value(), 2U);
+}
+
 TEST_F(RateLimitServiceTest, DescriptorsWithoutARuleAndUnlimitedOnesPass) {
   const RateLimitResponse response = Ask(Request().Add("nothing", "x").Add("path", "/free"));
   EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
@@ -383,11 +426,55 @@ TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreNotSetIsRefused) {
               ElementsAre(AllOf(HasSubstr("warning service.undecided"), HasSubstr("nobody"))));
 }
 
+// Fails if: a rule is blamed for limits that are missing in another descriptor of its request.
+TEST_F(RateLimitServiceTest, TheRuleThatCannotBeDecidedIsNamedAndCounted) {
+  const RateLimitResponse response = Ask(Request().Add("user", "ann").Add("tenant", "nobody"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OK);
+  EXPECT_EQ(response.statuses(1).code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("service.undecided rule=edge/tenant=* message")));
+  const RuleCounts& user = *counts_by_name_.ByRule().at({"edge", "edge/user=*"});
+  EXPECT_EQ(user.over.Value() + user.hits_over.Value() + user.undecided.Value(), 0U);
+  const RuleCounts& tenant = *counts_by_name_.ByRule().at({"edge", "edge/tenant=*"});
+  EXPECT_EQ(tenant.over.Value() + tenant.hits_over.Value(), 0U);
+  EXPECT_EQ(tenant.undecided.Value(), 1U);
+}
+
+TEST_F(RateLimitServiceTest, NoRuleIsNamedIfTheOneThatCannotBeDecidedIsNotKnown) {
+  probe_.fail = Error{Code::kDataLoss, "bucket ann/edge: its item is damaged"};
+  const RateLimitResponse response = Ask(Request().Add("user", "ann").Add("path", "/costly"));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("service.undecided message=bucket")));
+  for (const char* rule : {"edge/user=*", "edge/path=/costly"}) {
+    const RuleCounts& counts = *counts_by_name_.ByRule().at({"edge", rule});
+    EXPECT_EQ(counts.over.Value(), 0U);
+    EXPECT_EQ(counts.undecided.Value(), 1U);
+  }
+}
+
 // Fails if: a request whose limits are damaged is an error, which Envoy lets pass without limits.
 TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreDamagedIsRefused) {
   probe_.fail = Error{Code::kDataLoss, "resource api: its limits are damaged"};
   EXPECT_EQ(CodeOf(Request().Add("user", "ann")), RateLimitResponse::OVER_LIMIT);
   EXPECT_EQ(counts_.undecided.Value(), 1U);
+}
+
+// Fails if: a table that does not exist is a refusal of every request.
+TEST_F(RateLimitServiceTest, AnErrorOfTheWholeStoreIsNoRefusal) {
+  probe_.fail = Error{Code::kNotFound, "there is no table"};
+  EXPECT_THAT(ErrorOf(Request().Add("user", "ann")), HasSubstr("5: there is no table"));
+  probe_.fail = Error{Code::kPermissionDenied, "not allowed"};
+  EXPECT_THAT(ErrorOf(Request().Add("user", "ann")), HasSubstr("7: not allowed"));
+  EXPECT_EQ(counts_.undecided.Value(), 0U);
+}
+
+// Fails if: a bucket that cannot be used makes its requests errors, which Envoy lets pass.
+TEST_F(RateLimitServiceTest, AnErrorOfOneBucketIsARefusal) {
+  for (const Code code : {Code::kFailedPrecondition, Code::kOutOfRange}) {
+    probe_.fail = Error{code, "bucket ann/edge is disabled"};
+    EXPECT_EQ(CodeOf(Request().Add("user", "ann")), RateLimitResponse::OVER_LIMIT);
+  }
+  EXPECT_EQ(counts_.undecided.Value(), 2U);
 }
 
 TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {

@@ -19,7 +19,7 @@ void RequestLog::Write(RepeatedEvent& events, std::string_view event,
 void RequestLog::Undecided(const grpc::RequestIds& ids, std::string_view rule,
                            std::string_view message, Instant now) {
   const std::array fields = {LogField{"rule", rule}, LogField{"message", message}};
-  Write(undecided_, "service.undecided", fields, ids, now);
+  Write(undecided_, "service.undecided", std::span(fields).subspan(rule.empty() ? 1 : 0), ids, now);
 }
 
 void RequestLog::Failed(const grpc::RequestIds& ids, FailureReason reason, const Error& error,

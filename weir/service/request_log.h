@@ -22,7 +22,8 @@ class RequestLog {
   /// `log` must outlive it.
   explicit RequestLog(Log& log) : log_(log) {}
 
-  /// "service.undecided" (warning: rule, message): a descriptor cannot be decided.
+  /// "service.undecided" (warning: rule, message): a descriptor cannot be decided. `rule` is empty
+  /// if it is not known; the event then has no such field.
   void Undecided(const grpc::RequestIds& ids, std::string_view rule, std::string_view message,
                  Instant now);
   /// "service.request_failed" (warning: reason, code, message): the response is an error.

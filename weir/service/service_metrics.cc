@@ -108,8 +108,8 @@ Status RegisterRules(Registry& registry, const RuleCountsByName& rules) {
   WEIR_RETURN_IF_ERROR(
       add("weir_service_rule_over_total", "Descriptors that were refused.", &RuleCounts::over));
   WEIR_RETURN_IF_ERROR(add("weir_service_rule_undecided_total",
-                           "Descriptors of shadow rules that could not be decided, and charges "
-                           "without a decision that failed.",
+                           "Descriptors that could not be decided, and charges without a decision "
+                           "that failed.",
                            &RuleCounts::undecided));
   return add("weir_service_rule_shadow_over_total",
              "Descriptors of shadow rules that would have been refused.", &RuleCounts::shadow_over);

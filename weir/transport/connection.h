@@ -39,6 +39,8 @@ class Connection {
   /// connection whose last output matters returns false until this output was sent. The driver
   /// itself ends a connection whose peer takes no bytes for a configured time.
   virtual bool IsDone() const = 0;
+  /// Returns whether it ended itself while requests were in progress, because their time was over.
+  virtual bool IsCut() const { return false; }
 };
 
 /// What a connection knows of its peer.

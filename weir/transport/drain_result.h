@@ -7,7 +7,8 @@ namespace weir::transport {
 
 struct DrainResult {
   std::size_t ended = 0;  ///< connections that ended by themselves
-  std::size_t cut = 0;    ///< connections that were still open at the deadline
+  /// Connections that were open at the deadline, or ended themselves with requests in progress.
+  std::size_t cut = 0;
 };
 
 }  // namespace weir::transport

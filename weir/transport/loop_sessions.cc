@@ -98,11 +98,7 @@ void LoopSessions::CloseAll() {
 
 void LoopSessions::CutAll() {
   for (Session* session : All()) {
-    if (session->is_open() && drained_) {
-      --drain_result_.ended;
-      ++drain_result_.cut;
-      settings_.counters.cut_drained.Add();
-    }
+    if (session->is_open() && drained_) OnCut();
     session->End(SessionEnd::kClosed, "the server ends");
   }
 }
@@ -122,6 +118,14 @@ void LoopSessions::OnEnd(Session& session, SessionEnd end, std::string_view why)
   auto ended = sessions_.extract(&session);
   settings_.loop.Post([ended = std::move(ended.mapped())] {});
   FinishDrainIfEmpty();
+}
+
+// A session that is open during a drain was open at its beginning, and is counted in `ended`.
+void LoopSessions::OnCut() {
+  settings_.counters.cut_drained.Add();
+  if (!drained_) return;
+  --drain_result_.ended;
+  ++drain_result_.cut;
 }
 
 void LoopSessions::Count(SessionEnd end) {

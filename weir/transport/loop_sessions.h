@@ -47,6 +47,7 @@ class LoopSessions final : public Session::Owner {
   void CloseAll();
 
   void OnEnd(Session& session, SessionEnd end, std::string_view why) override;
+  void OnCut() override;
 
  private:
   void Add(AcceptedSocket socket);

@@ -17,7 +17,8 @@ struct ServerCounters {
   Counter handshakes_alpn;  ///< handshakes without the required protocol
   Counter cut_slow;         ///< connections whose peer took no bytes for too long
   Counter cut_broken;       ///< connections that the peer or the network broke
-  Counter cut_drained;      ///< connections that were open at the deadline of a drain
+  Counter cut_drained;      ///< connections with requests in progress at the end of a drain, the
+                            ///< server's or their own
   Counter accept_errors;
   Counter reload_errors;
   Counter bytes_received;  ///< without TLS's own bytes

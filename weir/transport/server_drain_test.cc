@@ -30,6 +30,8 @@ class ServerDrainTest : public ServerTestBase {
 /// Echoes; a connection that got "stay" does not end when it is drained.
 void EchoAndStay(ScriptedConnection& self, std::string_view bytes) {
   if (bytes == "stay") self.ends_when_drained = false;
+  if (bytes == "end") self.is_done = true;
+  self.is_cut |= bytes == "cut";
   self.output += bytes;
 }
 
@@ -67,6 +69,27 @@ TEST_F(ServerDrainTest, WhatStaysIsCutAtTheDeadline) {
   EXPECT_EQ(outcome->cut, 1U);
   EXPECT_EQ(server_->counters().cut_drained.Value(), 1U);
   EXPECT_EQ(stays.Read(1), "");
+}
+
+// Fails if: a connection that gives its requests up looks as if it had completed them.
+TEST_F(ServerDrainTest, AConnectionThatEndsItselfWithRequestsIsCut) {
+  Start(Loopback(), EchoAndStay);
+  TestClient before(address()), during(address()), ends(address());
+  for (const TestClient* client : {&before, &during}) ExpectServed(*client, "cut");
+  ExpectServed(before, "end");
+  before.Close();
+  AwaitDestroyed(1);
+  EXPECT_EQ(server_->counters().cut_drained.Value(), 1U);
+  ExpectServed(ends);
+  std::future<Outcome> drained = Drain(std::chrono::seconds(10));
+  EXPECT_EQ(during.ReadToEnd(), "");
+  EXPECT_EQ(ends.ReadToEnd(), "");
+  during.Close();
+  ends.Close();
+  const Outcome outcome = drained.get();
+  EXPECT_EQ(outcome->ended, 1U);
+  EXPECT_EQ(outcome->cut, 1U);
+  EXPECT_EQ(server_->counters().cut_drained.Value(), 2U);
 }
 
 TEST_F(ServerDrainTest, AServerWithoutConnectionsIsDrainedAtOnce) {

@@ -16,7 +16,7 @@ constexpr const char kHandshakesHelp[] =
 constexpr const char kCut[] = "weir_transport_cut_total";
 constexpr const char kCutHelp[] =
     "Connections that did not end in order: slow (took no bytes), broken (by the peer or the "
-    "network), drain (open at its deadline).";
+    "network), drain (open at its end).";
 constexpr const char kBytes[] = "weir_transport_bytes_total";
 constexpr const char kBytesHelp[] = "Bytes of the protocol, without those that TLS adds.";
 

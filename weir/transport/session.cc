@@ -206,6 +206,7 @@ bool Session::WriteTurn() {
 void Session::BeginLinger() {
   phase_ = Phase::kLingering;
   CancelTask(next_turn_);  // it settles the connection
+  if (connection_->IsCut()) owner_.OnCut();
   connection_.reset();
   channel_->EndWrites();
   if (is_peer_closed_) return End(SessionEnd::kDone, "");

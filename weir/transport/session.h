@@ -49,6 +49,8 @@ class Session final : private FdHandler {
     /// The socket is closed and the connection destroyed. The owner must keep the session until
     /// the current task or handler of the loop has returned.
     virtual void OnEnd(Session& session, SessionEnd end, std::string_view why) = 0;
+    /// Connection::IsCut of a session; OnEnd follows.
+    virtual void OnCut() = 0;
   };
 
   Session(const SessionSettings& settings, Owner& owner, const SocketAddress& peer)

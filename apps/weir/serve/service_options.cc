@@ -14,13 +14,18 @@ namespace weir::app {
 namespace {
 
 constexpr std::size_t kAdminConnections = 100;
+// Envoy takes headers of 60 KB from a client by default, and can forward them as metadata.
+constexpr std::size_t kMaxHeaderList = 65'536;
 
 http2::ConnectionBounds BoundsOf(const ServeOptions& options) {
   http2::ConnectionBounds bounds;
   bounds.max_streams = static_cast<std::uint32_t>(options.max_streams);
+  bounds.max_header_list = kMaxHeaderList;
   bounds.idle = options.idle_timeout;
   bounds.request = options.request_timeout;
   bounds.age = options.connection_age;
+  // Otherwise a connection ends before the drain does, while requests wait for the store.
+  bounds.drain_grace = std::max({bounds.drain_grace, options.store_timeout, options.drain_timeout});
   return bounds;
 }
 

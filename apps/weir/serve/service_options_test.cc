@@ -27,6 +27,19 @@ TEST_F(ServiceOptionsTest, AConnectionHasTheCallsOfItsStreams) {
   EXPECT_EQ(Make({{"max-streams", "2000"}}).calls.max_calls, 8'000U);
 }
 
+// Fails if: connections end with open streams before the time of the drain is over.
+TEST_F(ServiceOptionsTest, AConnectionThatDrainsHasTheTimeOfTheDrainAndOfTheStore) {
+  using std::chrono::seconds;
+  EXPECT_EQ(Make({}).connection.drain_grace, seconds(10));
+  EXPECT_EQ(Make({{"drain-timeout", "60s"}}).connection.drain_grace, seconds(60));
+  EXPECT_EQ(Make({{"store-timeout", "40s"}}).connection.drain_grace, seconds(40));
+}
+
+// Fails if: a header that Envoy forwards from a client resets the request's stream.
+TEST_F(ServiceOptionsTest, FieldsMayBeAsLargeAsThoseOfEnvoysClients) {
+  EXPECT_EQ(Make({}).connection.max_header_list, 65'536U);
+}
+
 TEST_F(ServiceOptionsTest, ConnectionsFitIntoTheDescriptors) {
   EXPECT_EQ(Make({{"threads", "4"}}).grpc.max_connections, 718U);
   EXPECT_EQ(Make({{"threads", "4"}, {"max-connections", "0"}}).grpc.max_connections, 718U);

@@ -19,7 +19,7 @@ SERVICE_PORT = 8081
 GRPC_SERVICE = "grpc_service: {envoy_grpc: {cluster_name: weir}}"
 CLUSTER = "    - name: weir\n"
 AUTHORIZATION = (', initial_metadata: [{key: authorization, value: "Bearer %s"}, '
-                 '{key: x-request-id, value: "%%REQ(x-request-id)%%"}]}')
+                 '{key: x-request-id, value: "%%REQ(x-request-id):128%%"}]}')
 
 
 class Envoy(engine.Engine):

@@ -164,6 +164,7 @@ Error NamePart(Error error, std::size_t index, std::size_t count, const BucketKe
   const bool is_named = error.message.starts_with(name);
   error.message =
       fmt::format("part {} of {}, {}{}", index + 1, count, is_named ? "" : name, error.message);
+  error.part = static_cast<std::uint32_t>(index);
   return error;
 }
 

@@ -55,7 +55,8 @@ std::vector<Charge> MakeUncharged(std::span<const PartView> parts, std::span<con
 
 /// Returns whether the target has one of the named limits, including those that block.
 bool HasAnyOf(const Target& target, const Amounts& amounts);
-/// Puts the number and the pair of a part before a message about it, if there are several parts.
+/// If there are several parts, sets Error::part, and puts the number and the pair of the part
+/// before the message.
 Error NamePart(Error error, std::size_t index, std::size_t count, const BucketKey& pair);
 
 /// Returns the buckets in the order of the charges.

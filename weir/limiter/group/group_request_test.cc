@@ -136,10 +136,15 @@ TEST_F(GroupRequestTest, ErrorsNameThePart) {
   EXPECT_THAT(
       ErrorOf({Rpm("a", 1), {.entity = "b", .resource = "gpt-4", .amounts = {{"x", 1}}}}).message,
       HasSubstr("part 2 of 2, b/gpt-4: no limit is called 'x'"));
-  EXPECT_THAT(ErrorOf({Rpm("a", -1), Rpm("b", 1)}).message,
-              HasSubstr("part 1 of 2, a/gpt-4: limit rpm is asked for -1"));
-  EXPECT_THAT(ErrorOf({Rpm("a", 1), Rpm("", 1)}).message, HasSubstr("part 2 of 2, /gpt-4: "));
-  EXPECT_EQ(ErrorOf({Rpm("a", -1)}).message.find("part"), std::string::npos);
+  const Error first = ErrorOf({Rpm("a", -1), Rpm("b", 1)});
+  EXPECT_THAT(first.message, HasSubstr("part 1 of 2, a/gpt-4: limit rpm is asked for -1"));
+  EXPECT_EQ(first.part, 0U);
+  const Error second = ErrorOf({Rpm("a", 1), Rpm("", 1)});
+  EXPECT_THAT(second.message, HasSubstr("part 2 of 2, /gpt-4: "));
+  EXPECT_EQ(second.part, 1U);
+  const Error alone = ErrorOf({Rpm("a", -1)});
+  EXPECT_EQ(alone.message.find("part"), std::string::npos);
+  EXPECT_EQ(alone.part, std::nullopt);
   EXPECT_EQ(ErrorOf({}).code, Code::kInvalidArgument);
   EXPECT_THAT(store_.acquires, IsEmpty());
   EXPECT_EQ(limiter_->stats().errors, 5U);

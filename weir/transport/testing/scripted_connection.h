@@ -89,10 +89,12 @@ class ScriptedConnection final : public Connection {
     is_done = ends_when_drained;
   }
   bool IsDone() const override { return is_done && (output.empty() || drops_output); }
+  bool IsCut() const override { return is_cut; }
 
   ConnectionContext context;
   std::string output;
   bool is_done = false;
+  bool is_cut = false;
   bool drops_output = false;  ///< it is done although output is unsent
   bool ends_with_peer = true;
   bool ends_when_drained = true;
