@@ -405,6 +405,23 @@ TEST_F(EmbeddedTest, ALogThatWasMovedFailsCommitsUntilItIsBack) {
   EXPECT_EQ(client_.Balance(acme), 6000);
 }
 
+// Fails if: closing reports success although the next start does not find the file.
+TEST_F(EmbeddedTest, ClosingAFileThatIsNotInPlaceIsAnError) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme", 10), 1)})->admitted);
+  client_.scheduler().RunAll();
+  std::filesystem::rename(client_.path(), folder_ / "moved.db");
+  const Status closed = client_.Close();
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, Code::kUnavailable);
+  EXPECT_THAT(closed.error().message,
+              HasSubstr(client_.path() + ": was deleted, moved or replaced"));
+  EXPECT_EQ(std::filesystem::file_size(client_.path() + "-wal"), 0U);
+  EmbeddedClient moved(folder_ / "moved.db");
+  ASSERT_TRUE(moved.Open());
+  EXPECT_EQ(moved.Balance(StillTarget("acme", 10)), 9000);
+}
+
 class DisplacedFile : public testing::Test {
  protected:
   void SetUp() override {
@@ -448,7 +465,7 @@ TEST_F(DisplacedFile, ItsLogIsLeftAloneOnceItIsEmpty) {
   ASSERT_EQ(LogSize(), 0U);
   WriteFile(log_, "commits of another process");
   EXPECT_FALSE(Write());
-  (void)owner_.Close();
+  EXPECT_FALSE(owner_.Close());
   EXPECT_EQ(ReadFile(log_), "commits of another process");
 }
 
@@ -458,7 +475,7 @@ TEST_F(DisplacedFile, ALogThatTookThePlaceOfItsLogIsLeftAlone) {
   WriteFile(log_, "commits of another process");
   const std::string before = ReadFile(path_);
   EXPECT_FALSE(Write());
-  (void)owner_.Close();
+  EXPECT_FALSE(owner_.Close());
   EXPECT_EQ(ReadFile(path_), before);
   EXPECT_EQ(ReadFile(log_), "commits of another process");
 }

@@ -351,13 +351,13 @@ void Connection::KeepWalOnClose(bool keep) {
 }
 
 Status Connection::Close() {
-  const Status in_place = PrepareWrite();
+  Status in_place = PrepareWrite();
   // SQLite would delete the write-ahead log at the path, which belongs to another file now.
   if (!in_place) KeepWalOnClose(true);
   const int result = sqlite3_close(state_->handle);
   if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
   state_->handle = nullptr;
-  return {};
+  return in_place;
 }
 
 void Connection::RollBack() {

@@ -124,7 +124,8 @@ class Connection {
   /// Sets whether closing leaves the write-ahead log as it is. Otherwise closing moves it into the
   /// file.
   void KeepWalOnClose(bool keep);
-  /// Closes the file. REQUIRES: its statements are destroyed.
+  /// Closes the file, also if it returns the error of CheckInPlace. REQUIRES: its statements are
+  /// destroyed.
   [[nodiscard]] Status Close();
 
  private:
