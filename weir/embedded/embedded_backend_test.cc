@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "weir/embedded/file/schema.h"
+#include "weir/embedded/file/sqlite.h"
 #include "weir/embedded/reading_backend.h"
 #include "weir/embedded/testing/embedded_fixture.h"
 #include "weir/embedded/testing/faulty_vfs.h"
@@ -20,6 +21,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 TEST_F(EmbeddedTest, KeepsBalancesAcrossARestart) {
   const TargetPtr acme = StillTarget("acme", 10);
@@ -338,6 +340,144 @@ TEST_F(EmbeddedTest, AFileThatWasMovedFailsItsCommitsUntilItIsBack) {
   ASSERT_TRUE(client_.Close());
   ASSERT_TRUE(client_.Open());
   EXPECT_EQ(client_.Balance(acme), 6000);
+}
+
+// Fails if: commits go to a log that the next start does not find, or earlier commits are lost
+// with it.
+TEST_F(EmbeddedTest, ALogThatWasDeletedFailsCommitsAndTakesNoneWithIt) {
+  for (const bool has_index : {true, false}) {
+    SCOPED_TRACE(has_index ? "the index stays" : "the index is deleted, too");
+    const TargetPtr acme = StillTarget(has_index ? "acme" : "globex", 10);
+    ASSERT_TRUE(client_.Open());
+    ASSERT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+    client_.Commit();
+    std::filesystem::rename(client_.path(), folder_ / "aside.db");
+    std::filesystem::remove(client_.path() + "-wal");
+    if (!has_index) std::filesystem::remove(client_.path() + "-shm");
+    std::filesystem::rename(folder_ / "aside.db", client_.path());
+    ASSERT_TRUE(client_.Acquire({Take(acme, 2)})->admitted);
+    while (client_.backend().stats().commit_failures == 0 && client_.scheduler().RunNext())
+      continue;
+    const auto refused = client_.Acquire({Take(acme, 1)});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kUnavailable);
+    EXPECT_THAT(refused.error().message,
+                HasSubstr(client_.path() + "-wal: was deleted, moved or replaced"));
+    EmbeddedClient killed(client_.CopyAsKilled());
+    ASSERT_TRUE(killed.Open());
+    EXPECT_EQ(killed.Balance(acme), 9000);
+    EXPECT_FALSE(client_.Close()) << "the last change is in no file";
+    ASSERT_TRUE(client_.Open());
+    EXPECT_EQ(client_.Balance(acme), 9000);
+    EXPECT_TRUE(client_.Close());
+  }
+}
+
+// A file that a kill left with a log. Fails if: the log is known only from the first commit on.
+TEST_F(EmbeddedTest, ALogThatIsDeletedBeforeTheFirstCommitFailsIt) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  client_.Commit();
+  EmbeddedClient second(client_.CopyAsKilled());
+  ASSERT_TRUE(second.Open());
+  std::filesystem::remove(second.path() + "-wal");
+  ASSERT_TRUE(second.Acquire({Take(acme, 2)})->admitted);
+  while (second.backend().stats().commit_failures == 0 && second.scheduler().RunNext()) continue;
+  EmbeddedClient killed(second.CopyAsKilled());
+  ASSERT_TRUE(killed.Open());
+  EXPECT_EQ(killed.Balance(acme), 9000);
+}
+
+TEST_F(EmbeddedTest, ALogThatWasMovedFailsCommitsUntilItIsBack) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  client_.Commit();
+  std::filesystem::rename(client_.path() + "-wal", folder_ / "moved-wal");
+  ASSERT_TRUE(client_.Acquire({Take(acme, 2)})->admitted);
+  while (client_.backend().stats().commit_failures == 0 && client_.scheduler().RunNext()) continue;
+  std::filesystem::rename(folder_ / "moved-wal", client_.path() + "-wal");
+  client_.Commit();
+  EXPECT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  EXPECT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme), 6000);
+}
+
+// Fails if: closing reports success although the next start does not find the file.
+TEST_F(EmbeddedTest, ClosingAFileThatIsNotInPlaceIsAnError) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme", 10), 1)})->admitted);
+  client_.scheduler().RunAll();
+  std::filesystem::rename(client_.path(), folder_ / "moved.db");
+  const Status closed = client_.Close();
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, Code::kUnavailable);
+  EXPECT_THAT(closed.error().message,
+              HasSubstr(client_.path() + ": was deleted, moved or replaced"));
+  EXPECT_EQ(std::filesystem::file_size(client_.path() + "-wal"), 0U);
+  EmbeddedClient moved(folder_ / "moved.db");
+  ASSERT_TRUE(moved.Open());
+  EXPECT_EQ(moved.Balance(StillTarget("acme", 10)), 9000);
+}
+
+class DisplacedFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(owner_.Execute("PRAGMA journal_mode = WAL; CREATE TABLE t(x)"));
+    ASSERT_TRUE(Write());
+  }
+  Status Write() {
+    return owner_.InTransaction([&] { return owner_.Execute("INSERT INTO t VALUES(1)"); });
+  }
+  std::uintmax_t LogSize() const { return std::filesystem::file_size(log_); }
+
+  TempFolder folder_;
+  const std::string path_ = folder_ / "t.db";
+  const std::string log_ = path_ + "-wal";
+  sqlite::Connection owner_ = *sqlite::Connection::Open(path_, "");
+};
+
+// Fails if: the log stays full because a reader used it when the move was noticed.
+TEST_F(DisplacedFile, ItsLogIsEmptiedWhenTheReaderHasEnded) {
+  auto reader = *sqlite::Connection::Open(path_, "");
+  ASSERT_TRUE(reader.Execute("BEGIN; SELECT * FROM t"));
+  ASSERT_TRUE(Write());
+  std::filesystem::rename(path_, folder_ / "moved.db");
+  const Status failed = Write();
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message,
+              AllOf(HasSubstr("was deleted, moved or replaced"),
+                    HasSubstr("its write-ahead log cannot be emptied"), HasSubstr("is locked")));
+  EXPECT_GT(LogSize(), 0U);
+  ASSERT_TRUE(reader.Execute("COMMIT"));
+  const Status again = Write();
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message, Not(HasSubstr("cannot be emptied")));
+  EXPECT_EQ(LogSize(), 0U);
+}
+
+// Fails if: the owner of a file that was moved empties the log of the file in its place.
+TEST_F(DisplacedFile, ItsLogIsLeftAloneOnceItIsEmpty) {
+  std::filesystem::rename(path_, folder_ / "moved.db");
+  ASSERT_FALSE(Write());
+  ASSERT_EQ(LogSize(), 0U);
+  WriteFile(log_, "commits of another process");
+  EXPECT_FALSE(Write());
+  EXPECT_FALSE(owner_.Close());
+  EXPECT_EQ(ReadFile(log_), "commits of another process");
+}
+
+// Fails if: pages of two logs are mixed in one file, or the other log is deleted.
+TEST_F(DisplacedFile, ALogThatTookThePlaceOfItsLogIsLeftAlone) {
+  std::filesystem::remove(log_);
+  WriteFile(log_, "commits of another process");
+  const std::string before = ReadFile(path_);
+  EXPECT_FALSE(Write());
+  EXPECT_FALSE(owner_.Close());
+  EXPECT_EQ(ReadFile(path_), before);
+  EXPECT_EQ(ReadFile(log_), "commits of another process");
 }
 
 // Fails if: a file is taken for moved because its path cannot be looked up for a while.

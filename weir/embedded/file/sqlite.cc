@@ -94,13 +94,27 @@ bool IsEmptyOrAbsent(const std::string& path) {
   return error || size == 0;
 }
 
-// Looks up the path that the file had when it was opened: absolute, and without links. Returns
-// nothing, and errno says why, if it leads to no file; nothing for a database in memory, too.
-std::optional<FileId> FileAtPathOf(sqlite3* handle) {
-  const char* path = sqlite3_db_filename(handle, "main");
+// Returns the path that the file had when it was opened: absolute, and without links. Empty or
+// null: a database in memory.
+const char* PathOf(sqlite3* handle) { return sqlite3_db_filename(handle, "main"); }
+
+const char* LogPathOf(sqlite3* handle) { return sqlite3_filename_wal(PathOf(handle)); }
+
+// Returns nothing, and errno says why, if the path leads to no file.
+std::optional<FileId> FileAt(const char* path) {
   struct stat found = {};
   if (path == nullptr || stat(path, &found) != 0) return std::nullopt;
   return FileId{found.st_dev, found.st_ino};
+}
+
+// Returns whether the path, which led to `file`, leads to another file or to none. Not by
+// SQLITE_FCNTL_HAS_MOVED, to which each error of stat is a move, and to which the files of two
+// volumes are one if their inodes have the same number.
+bool HasLeft(const char* path, const std::optional<FileId>& file) {
+  if (!file) return false;
+  const std::optional<FileId> found = FileAt(path);
+  const bool is_unknown = !found && errno != ENOENT && errno != ENOTDIR;
+  return !is_unknown && found != file;
 }
 
 int NoteWalPages(void* pages, sqlite3*, const char*, int count) {
@@ -232,7 +246,7 @@ Result<Connection> Connection::OpenNamed(const std::string& name, const std::str
   // The backend makes the checkpoints, because SQLite ignores errors of its automatic checkpoints.
   sqlite3_wal_autocheckpoint(state->handle, 0);
   sqlite3_wal_hook(state->handle, NoteWalPages, &state->wal_pages);
-  state->file = FileAtPathOf(state->handle);
+  state->file = FileAt(PathOf(state->handle));
   return Connection(std::move(state));
 }
 
@@ -267,24 +281,47 @@ Result<std::string> Connection::QueryText(std::string_view sql) {
   return value;
 }
 
-// Not by SQLITE_FCNTL_HAS_MOVED, to which each error of stat is a move, and to which the files of
-// two volumes are one if their inodes have the same number.
-Status Connection::CheckInPlace() const {
-  if (!state_->file) return {};
-  const std::optional<FileId> found = FileAtPathOf(state_->handle);
-  const bool is_unknown = !found && errno != ENOENT && errno != ENOTDIR;
-  if (is_unknown || found == state_->file) return {};
-  return Fail(Code::kUnavailable,
-              fmt::format("{}: was deleted, moved or replaced while it is open; put it back, or "
-                          "stop this process with SIGTERM and start it again",
-                          name()));
+Error DisplacedError(const std::string& name) {
+  return {Code::kUnavailable,
+          fmt::format("{}: was deleted, moved or replaced while it is open; put it back, or stop "
+                      "this process with SIGTERM and start it again",
+                      name)};
 }
 
+Status Connection::CheckInPlace() const {
+  sqlite3* const handle = state_->handle;
+  if (HasLeft(PathOf(handle), state_->file)) return Fail(DisplacedError(name()));
+  if (HasLeft(LogPathOf(handle), state_->log)) return Fail(DisplacedError(name() + "-wal"));
+  return {};
+}
+
+// If the file has left its path, but its log has not, SQLite would apply the log to whatever file
+// is at the path when this process is killed. If the log has left its path, SQLite goes on writing
+// it, but the next opener would not find it: the file lacks all commits since the last checkpoint.
+// A checkpoint that empties the log ends both. Until the file and the log are back, nothing is
+// written, because SQLite can change to a new log only while no other connection to the file is
+// open. The emptied log is left alone: another process may use it for the file that is at the path
+// now. In the same way, if there is another log with contents next to the file, another process has
+// written them without the commits of this log, and a checkpoint would mix the pages of both.
 Status Connection::PrepareWrite() {
   Status in_place = CheckInPlace();
-  if (!in_place && !state_->is_displaced) (void)Checkpoint(/*truncate=*/true);
-  state_->is_displaced = !in_place;
+  if (in_place) state_->is_log_empty = false;
+  if (in_place || state_->is_log_empty) return in_place;
+  const bool has_left = HasLeft(PathOf(state_->handle), state_->file);
+  if (!has_left && !IsEmptyOrAbsent(LogPathOf(state_->handle))) return in_place;
+  const int result = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  state_->is_log_empty = result == SQLITE_OK;
+  if (result != SQLITE_OK) {
+    in_place.error().message += fmt::format("; its write-ahead log cannot be emptied: {}",
+                                            ErrorOf(state_->handle, result).message);
+  }
   return in_place;
+}
+
+// Within a transaction, the file at the path is the log that SQLite has open, if it has one: other
+// connections cannot turn the log on or off meanwhile.
+void Connection::NoteLog() {
+  if (state_->file && !state_->log) state_->log = FileAt(LogPathOf(state_->handle));
 }
 
 void Connection::WaitForOthers(std::chrono::milliseconds wait) {
@@ -293,13 +330,19 @@ void Connection::WaitForOthers(std::chrono::milliseconds wait) {
 
 std::string Connection::name() const { return NameOf(state_->handle); }
 
-Status Connection::Checkpoint(bool truncate) {
-  const int mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
+int Connection::RunCheckpoint(int mode) {
+  if (state_->is_log_empty) return SQLITE_OK;
   const int result = sqlite3_wal_checkpoint_v2(state_->handle, "main", mode, nullptr, nullptr);
+  if (result == SQLITE_OK) state_->wal_pages = 0;
+  return result;
+}
+
+Status Connection::Checkpoint(bool truncate) {
+  const int result =
+      RunCheckpoint(truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE);
   // A reader still uses the log, which therefore stays as it is.
   if (truncate && (result & 0xff) == SQLITE_BUSY) return {};
   if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
-  state_->wal_pages = 0;
   return {};
 }
 
@@ -308,12 +351,13 @@ void Connection::KeepWalOnClose(bool keep) {
 }
 
 Status Connection::Close() {
+  Status in_place = PrepareWrite();
   // SQLite would delete the write-ahead log at the path, which belongs to another file now.
-  if (!CheckInPlace()) KeepWalOnClose(true);
+  if (!in_place) KeepWalOnClose(true);
   const int result = sqlite3_close(state_->handle);
   if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
   state_->handle = nullptr;
-  return {};
+  return in_place;
 }
 
 void Connection::RollBack() {

@@ -55,6 +55,9 @@ struct FileId {
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
+/// Returns the error of Connection::CheckInPlace for a file with this name().
+Error DisplacedError(const std::string& name);
+
 /// One open file. Not thread-safe. Errors name the file and SQLite's reason: kResourceExhausted (no
 /// space), kDataLoss (damaged), kFailedPrecondition (not a database), kPermissionDenied, kNotFound
 /// (no such folder), kUnavailable (in use, or an input or output error).
@@ -100,10 +103,10 @@ class Connection {
     return Within("BEGIN", std::forward<Body>(body));
   }
 
-  /// Returns kUnavailable if the path with which the file was opened no longer leads to it, so that
-  /// the next opener would not find what is written: the file was deleted, moved or replaced.
-  /// Returns no error if the path cannot be looked up for another reason, as in a folder that was
-  /// closed to this user.
+  /// Returns kUnavailable if the path with which the file was opened no longer leads to it, or
+  /// PATH-wal no longer to its write-ahead log, so that the next opener would not find what is
+  /// written: one of them was deleted, moved or replaced. Returns no error if the path cannot be
+  /// looked up for another reason, as in a folder that was closed to this user.
   [[nodiscard]] Status CheckInPlace() const;
 
   /// Sets how long to wait for other connections to the file. Initially there is no wait.
@@ -121,7 +124,8 @@ class Connection {
   /// Sets whether closing leaves the write-ahead log as it is. Otherwise closing moves it into the
   /// file.
   void KeepWalOnClose(bool keep);
-  /// Closes the file. REQUIRES: its statements are destroyed.
+  /// Closes the file, also if it returns the error of CheckInPlace. REQUIRES: its statements are
+  /// destroyed.
   [[nodiscard]] Status Close();
 
  private:
@@ -134,20 +138,29 @@ class Connection {
     sqlite3* handle = nullptr;
     int wal_pages = 0;
     std::optional<FileId> file{};  // nothing: a database in memory
-    bool is_displaced = false;     // the last CheckInPlace of PrepareWrite has failed
+    std::optional<FileId> log{};   // the write-ahead log; nothing: no transaction has used it yet
+    bool is_log_empty = false;     // emptied since CheckInPlace fails
   };
   explicit Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
   static Result<Connection> OpenNamed(const std::string& name, const std::string& path, int flags,
                                       const std::string& vfs);
-  /// Returns the error of CheckInPlace. When it fails for the first time, empties the write-ahead
-  /// log: if the process were killed, SQLite would apply the log to the file at the path.
+  /// Returns the error of CheckInPlace. While it fails, each call tries to empty the write-ahead
+  /// log, until one succeeds.
   Status PrepareWrite();
+  /// Returns SQLite's result. Does nothing if the log is empty while CheckInPlace fails.
+  int RunCheckpoint(int mode);
+  /// Notes which file the write-ahead log is, unless that is known. Call it in a transaction
+  /// that has read the file.
+  void NoteLog();
   void RollBack();
   template <class Body>
   Status Within(const char* begin, Body&& body) {
     WEIR_RETURN_IF_ERROR(Execute(begin));
     Status status = std::forward<Body>(body)();
-    if (status) status = Execute("COMMIT");
+    if (status) {
+      NoteLog();
+      status = Execute("COMMIT");
+    }
     if (!status) RollBack();
     return status;
   }

@@ -188,7 +188,9 @@ Status StateFile::CheckpointIfLong() {
 
 Status StateFile::Close() {
   log_.reset();
-  const Status checkpointed = connection_.Checkpoint(/*truncate=*/true);
+  Status checkpointed;
+  // The log of a file that is not in place is emptied by Close.
+  if (connection_.CheckInPlace()) checkpointed = connection_.Checkpoint(/*truncate=*/true);
   const Status closed = connection_.Close();
   return checkpointed ? closed : checkpointed;
 }

@@ -95,8 +95,8 @@ class StateFile {
   /// Checkpoints the write-ahead log if it is long.
   [[nodiscard]] Status CheckpointIfLong();
 
-  /// Checkpoints and closes the file. Returns the first error. No other function may be called
-  /// afterwards.
+  /// Checkpoints and closes the file. Returns the first error, also that of
+  /// sqlite::Connection::CheckInPlace. No other function may be called afterwards.
   [[nodiscard]] Status Close();
 
  private:

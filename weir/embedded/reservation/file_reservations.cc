@@ -66,7 +66,8 @@ class Turn {
 };
 
 // The file is opened by the first call that finds the file or has rows to store, and again after an
-// error.
+// error. While it is not in place, it stays open, and each call fails: a file that would be opened
+// at the path now does not have the slots that are held.
 //
 //  closed -- a call that finds the file or stores rows: Open --> open -- an error --> closed
 class ReservationFile final : public RowTransactions {
@@ -99,17 +100,29 @@ class ReservationFile final : public RowTransactions {
  private:
   struct File {
     explicit File(sqlite::Connection opened) : connection(std::move(opened)) {}
+    ~File() {
+      rows.reset();
+      // Unlike the destructor, Close leaves the log of another file alone.
+      (void)connection.Close();
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
     sqlite::Connection connection;
-    FileReservationRows rows{connection};
+    std::optional<FileReservationRows> rows{std::in_place, connection};
   };
 
   std::string file() const { return path_ + "-reservations"; }
-  // Returns whether the file exists. Returns the system's error if that cannot be determined.
+  // Returns whether the file exists. Returns the system's error if that cannot be determined, and
+  // kUnavailable if the file existed before.
   Result<bool> IsThere() const {
     if (file_) return true;
     std::error_code error;
     const auto found = std::filesystem::status(file(), error);
-    if (found.type() == std::filesystem::file_type::not_found) return false;
+    if (found.type() == std::filesystem::file_type::not_found) {
+      if (has_base_) return Fail(sqlite::DisplacedError("sqlite:" + file()));
+      return false;
+    }
     if (!error) return true;
     return Fail(CodeOfErrno(error.value()),
                 fmt::format("sqlite:{}: cannot be looked at: {}", file(), error.message()));
@@ -138,7 +151,7 @@ class ReservationFile final : public RowTransactions {
   // The base of bucket time, in ms: that of this process's clock until the file exists, then the
   // file's.
   std::atomic<std::int64_t> base_;
-  bool has_base_ = false;   // base_ is the file's
+  bool has_base_ = false;   // base_ is the file's: the file has been open
   bool is_opening_ = true;  // OpenIfThere has not returned yet
 };
 
@@ -153,7 +166,7 @@ Status ReservationFile::InTurn(Deadline deadline, const Work& work) {
   if (!done) {
     done.error() = AsStoreError(std::move(done.error()));
     // A connection that failed is not used again: the next call opens the file again.
-    file_.reset();
+    if (file_ && file_->connection.CheckInPlace()) file_.reset();
   }
   turn_.Give();
   return done;
@@ -168,8 +181,8 @@ Status ReservationFile::WriteInTurn(Deadline deadline, const Body& body) {
   }
   WEIR_RETURN_IF_ERROR(Open(WaitUntil(deadline)));
   return file_->connection.InTransaction([&] {
-    body(file_->rows);
-    return file_->rows.TakeFailure();
+    body(*file_->rows);
+    return file_->rows->TakeFailure();
   });
 }
 
@@ -181,9 +194,10 @@ Status ReservationFile::ReadInTurn(Deadline deadline, const Body& body) {
     return {};
   }
   WEIR_RETURN_IF_ERROR(Open(WaitUntil(deadline)));
+  WEIR_RETURN_IF_ERROR(file_->connection.CheckInPlace());
   return file_->connection.InSnapshot([&] {
-    body(file_->rows);
-    return file_->rows.TakeFailure();
+    body(*file_->rows);
+    return file_->rows->TakeFailure();
   });
 }
 

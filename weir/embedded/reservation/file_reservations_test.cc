@@ -306,6 +306,77 @@ TEST_F(FileReservations, ADeadlineEndsTheWait) {
   EXPECT_EQ(release(Deadline::After(clock_, 1s)), true);
 }
 
+class DisplacedReservations : public FileReservations {
+ protected:
+  SlotClaim Second() const {
+    SlotClaim claim = kClaim;
+    claim.slot.id = "w-2";
+    return claim;
+  }
+  // Expects that all calls fail, again and again.
+  void ExpectUnavailable(const std::string& displaced) {
+    for (int i = 0; i < 2; ++i) {
+      for (const Error& error : {ErrorOf(client_->List(kAccount, {}, kStart)),
+                                 ErrorOf(client_->Claim(Second(), kStart))}) {
+        EXPECT_EQ(error.code, Code::kUnavailable);
+        EXPECT_THAT(error.message, HasSubstr(displaced + ": was deleted, moved or replaced"));
+      }
+    }
+  }
+};
+
+// Fails if: an empty file takes the place of the one that was moved, so that slots are granted
+// twice.
+TEST_F(DisplacedReservations, FailAllCallsUntilTheFileIsBack) {
+  Open();
+  Fill();
+  std::filesystem::rename(file_, folder_ / "moved");
+  ExpectUnavailable(file_);
+  EXPECT_FALSE(FileExists(file_));
+  EXPECT_EQ(std::filesystem::file_size(file_ + "-wal"), 0U);
+  std::filesystem::rename(folder_ / "moved", file_);
+  EXPECT_FALSE(client_->Claim(Second(), kStart)->slot) << "the other slot is held";
+  ExpectFilled();
+}
+
+// Fails if: the file that took its place is opened.
+TEST_F(DisplacedReservations, FailAllCallsWhileAnotherFileIsInItsPlace) {
+  Open();
+  Fill();
+  std::filesystem::rename(file_, folder_ / "moved");
+  WriteFile(file_, "");
+  ExpectUnavailable(file_);
+  EXPECT_EQ(ReadFile(file_), "");
+  std::filesystem::rename(folder_ / "moved", file_);
+  ExpectFilled();
+}
+
+// Fails if: the file is forgotten because it was closed after another error.
+TEST_F(DisplacedReservations, FailAllCallsAfterAnotherErrorToo) {
+  Open({.longest_wait = 1ms});
+  Fill();
+  {
+    Intruder other(file_);
+    EXPECT_EQ(ErrorOf(client_->Claim(Second(), kStart)).code, Code::kUnavailable);
+  }
+  std::filesystem::rename(file_, folder_ / "moved");
+  ExpectUnavailable(file_);
+  EXPECT_FALSE(FileExists(file_));
+  std::filesystem::rename(folder_ / "moved", file_);
+  ExpectFilled();
+}
+
+// Fails if: slots are kept in a log that other processes do not find.
+TEST_F(DisplacedReservations, FailAllCallsWhenTheLogWasDeleted) {
+  Open();
+  Fill();
+  std::filesystem::remove(file_ + "-wal");
+  ExpectUnavailable(file_ + "-wal");
+  Close();
+  Open();
+  ExpectFilled();
+}
+
 // The machine's clock, which calls `look` when it is read.
 class ClockWithHook final : public Clock {
  public:
