@@ -1,5 +1,6 @@
-// ParseProfileFile: the result holds no secret, and reads back the same from a plain rewriting of
-// it. An error names the file and the line and does not repeat the text of the line.
+// ParseProfileFile: the result contains no secret. If it is written out as a file and parsed again,
+// the result is the same. An error names the file and the line, and is too short to repeat a long
+// line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,8 +47,8 @@ void CheckRefusal(std::string_view text, const Error& error) {
   const auto [end, fault] = std::from_chars(message.data(), message.data() + message.size(), line);
   Require(fault == std::errc() && *end == ':', "a refusal names the line");
   Require(line >= 1 && line <= 1 + std::count(text.begin(), text.end(), '\n'),
-          "the line is one of the file");
-  Require(error.message.size() < 100, "a refusal repeats nothing of the file");
+          "the file has a line of this number");
+  Require(error.message.size() < 100, "a refusal is too short to repeat a long line");
 }
 
 void Check(std::string_view text, ProfileFileKind kind) {

@@ -57,7 +57,7 @@ struct ProcessContext {
   std::function<Result<std::unique_ptr<Child>>(const std::vector<std::string>& command,
                                                const Variables& variables)>
       start_child = StartChild;
-  /// Replaces FindCaller (store/table_caller.h), unless it is empty.
+  /// Replaces FindCaller (apps/weir/store/table_caller.h), unless it is empty.
   std::function<Result<std::optional<std::string>>(const std::string& url)> find_caller{};
   /// Replaces OpenBackend, unless it is empty.
   std::function<Result<std::unique_ptr<Backend>>(const std::string& url)> open_backend{};

@@ -115,7 +115,8 @@ SocketBytes::Moved SocketBytes::MovedByTls(int result) {
     case SSL_ERROR_ZERO_RETURN:
       return Ended();
     default:
-      // If the queue is empty, the socket failed, and PlainRead or PlainWrite has set why_.
+      // If reading or writing the socket failed, why_ is set, and is more precise than OpenSSL's
+      // error. The queue of errors is emptied in any case.
       if (const std::string text = TakeTlsError(); why_.empty()) why_ = text;
       return {State::kFailed};
   }

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::chrono::seconds kReplayRequestTime{10};
 
-AggregatorOptions WithoutUpkeep(AggregatorOptions options, const DaemonParts& parts) {
+// A replay counts and archives, but neither refills nor divides buckets.
+AggregatorOptions OptionsOfReplay(AggregatorOptions options, const DaemonParts& parts) {
   options.refills = options.divides = false;
   options.archives = options.archives && parts.archive != nullptr;
   return options;
@@ -31,7 +32,7 @@ class ShardReplay::State : public std::enable_shared_from_this<State> {
         std::function<void(const Status&)> ended)
       : parts_(parts),
         options_(std::move(options)),
-        aggregator_(WithoutUpkeep(options_.aggregator, parts)),
+        aggregator_(OptionsOfReplay(options_.aggregator, parts)),
         rng_(seed),
         ended_(std::move(ended)),
         divider_({parts.table, parts.scheduler, parts.log}, rng_.Next()),
@@ -183,7 +184,9 @@ void ShardReplay::State::Send(ConsumerStep::Request request) {
 }
 
 void ShardReplay::State::OnReply(const ShardReading::Answer& answer) {
-  // The shard has no record `from`: OnAnswer would begin at the horizon instead.
+  // ValidationException means that the shard has no record with the sequence number `from`, for
+  // which OnAnswer would begin at the trim horizon instead. Once the range was reached, `from`
+  // exists.
   const bool is_refused = !answer && answer.error().code == "ValidationException";
   if (is_refused && !has_seen_) return EndWithoutBeginning();
   std::vector<ConsumerEvent> failing;

@@ -15,14 +15,14 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxBatchedWrites = 25;
 
-void RefuseConflict(DynamoWorld& world) {
+void RefuseIfConflict(DynamoWorld& world) {
   if (!world.conflict) return;
   ++world.counts.conflicts;
   throw Refusal{.type = "TransactionConflictException",
                 .message = "Transaction is ongoing for the item"};
 }
 
-// A write that its condition refuses is billed.
+// A write whose condition fails is billed, as by DynamoDB.
 [[noreturn]] void RefuseCondition(DynamoWorld& world, const ItemWrite& write,
                                   ConsumptionReport& report) {
   ++world.counts.failed_conditions;
@@ -56,7 +56,7 @@ json Attributes(const ItemWrite& write, const std::string& which, const std::opt
 json Perform(DynamoWorld& world, const ItemWrite& write, const RequestFields& fields,
              const std::string& returned) {
   ConsumptionReport report(world, fields);
-  RefuseConflict(world);
+  RefuseIfConflict(world);
   const nanoseconds lag = world.DrawLag();
   if (const auto spent = FindSpentTablePartition(world, write)) {
     RefuseForThroughput(spent->reason, spent->resource);

@@ -30,8 +30,8 @@ void CountByNames(BucketState& state, const Charge& charge) {
       CountMeter(state, static_cast<std::size_t>(found - configured.begin()), amount);
       continue;
     }
-    // The charge may already have removed the extra meter: because it was full, so not in debt, or
-    // because others needed the space. No overdraft is counted then.
+    // The charge may already have removed the extra meter. If it was full, there was no overdraft.
+    // If other extra meters needed its space, an overdraft is not counted.
     const ExtraMeter* extra = FindExtra(state.extras.get(), name);
     const bool overdrawn = extra != nullptr && IsOverdraft(extra->meter, amount);
     CountNamed(state.use, {.limit = name, .used = amount, .overdrawn = overdrawn ? 1 : 0}, 1);
