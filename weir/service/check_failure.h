@@ -28,7 +28,9 @@ std::string_view NameOf(FailureReason reason);
 
 /// Returns whether the error belongs to the request, or to the limits and buckets that it names,
 /// and not to the whole store: a retry fails in the same way, other requests may succeed, and a
-/// client can cause it by the values that it chooses. A table that does not exist is kNotFound.
+/// client can cause it by the values that it chooses. A table that does not exist is kNotFound. A
+/// few errors of a whole store have these codes too: a response of DynamoDB that Weir does not
+/// expect, and a damaged page of a SQLite file.
 /// kFailedPrecondition is of one entity or bucket: its parents are a cycle, it has no room for a
 /// limit, or it uses a feature that Weir does not implement.
 bool IsOfRequest(const Error& error);

@@ -16,7 +16,7 @@ namespace weir::service {
 /// The result of one descriptor.
 struct DescriptorResult {
   bool is_over = false;       ///< false for a shadow rule
-  bool is_pending = false;    ///< a take or look of a shadow rule that is not decided yet
+  bool is_pending = false;    ///< the response does not wait for it, and it has not ended
   bool is_undecided = false;  ///< it could not be decided, or its charge failed
   std::optional<DescriptorState> state;
 };

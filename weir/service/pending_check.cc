@@ -54,7 +54,7 @@ PendingCheck::PendingCheck(const Terms& terms, CheckKind kind, const grpc::CallH
 
 PendingCheck::~PendingCheck() {
   terms_.counts.ended.Add();
-  terms_.in_flight.fetch_sub(1, std::memory_order_relaxed);
+  (writer_ ? terms_.in_flight : terms_.detached).fetch_sub(1, std::memory_order_relaxed);
 }
 
 template <class T, class Function>
@@ -91,6 +91,7 @@ void PendingCheck::Start(DescriptorPlans plan, ActiveRulesPtr rules) {
     has_acquire_ |= IsAcquire(planned);
     has_enforced_ |= planned.action != Action::kNone;
   }
+  may_detach_ = terms_.detached.load(std::memory_order_relaxed) < terms_.max_detached;
   Begin();
   StartShadows();
   StartCorrections();
@@ -109,20 +110,28 @@ PendingCheck::Indices PendingCheck::Select(Action action) const {
 // Charges without a decision must not delay a decision, and shadow rules must delay neither.
 bool PendingCheck::Awaits(const PlannedDescriptor& planned) const {
   if (planned.is_shadow) return !has_enforced_;
-  return IsAcquire(planned) || !has_acquire_;
+  return IsAcquire(planned) || !has_acquire_ || !may_detach_;
+}
+
+bool PendingCheck::IsLeftOut(std::size_t index) {
+  if (may_detach_ || !plan_[index].is_shadow || !has_enforced_) return false;
+  results_[index].is_undecided = true;
+  NoteUndecided(plan_[index].rule, {Code::kResourceExhausted,
+                                    "shadow rules of too many earlier requests are undecided"});
+  return true;
 }
 
 void PendingCheck::StartShadows() {
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     const PlannedDescriptor& planned = plan_[i];
-    if (!planned.is_shadow || !IsAcquire(planned)) continue;
-    if (Awaits(planned)) Begin();
+    if (!planned.is_shadow || !IsAcquire(planned) || IsLeftOut(i)) continue;
+    Begin(planned);
     results_[i].is_pending = true;
     const AcquirePart part = planned.action == Action::kTake ? planned.Part() : planned.Look();
     terms_.limiter.AcquireAll({.parts = {&part, 1}}, std::min(caller_deadline_, store_deadline_),
                               Here<GroupOutcome>([i](PendingCheck& self, auto outcome) {
                                 self.OnShadow(i, outcome);
-                                if (self.Awaits(self.plan_[i])) self.End();
+                                self.End(self.plan_[i]);
                               }));
   }
 }
@@ -130,7 +139,7 @@ void PendingCheck::StartShadows() {
 void PendingCheck::StartCorrections() {
   Indices together;
   for (std::size_t i = 0; i < plan_.size(); ++i) {
-    if (!IsCorrection(plan_[i])) continue;
+    if (!IsCorrection(plan_[i]) || IsLeftOut(i)) continue;
     // Limits in the store may be missing or damaged.
     if (plan_[i].is_shadow || plan_[i].target == nullptr) {
       Correct({i});
@@ -143,13 +152,17 @@ void PendingCheck::StartCorrections() {
 
 void PendingCheck::Correct(Indices indices) {
   std::vector<AcquirePart> parts;
-  for (const std::size_t i : indices) parts.push_back(plan_[i].Correction());
-  if (Awaits(plan_[indices.front()])) Begin();
+  const PlannedDescriptor& first = plan_[indices.front()];
+  for (const std::size_t i : indices) {
+    parts.push_back(plan_[i].Correction());
+    results_[i].is_pending = !Awaits(first);
+  }
+  Begin(first);
   terms_.limiter.Debit(
       parts, store_deadline_,
       Here<void>([indices = std::move(indices)](PendingCheck& self, const Status& status) {
         self.OnCorrected(indices, status);
-        if (self.Awaits(self.plan_[indices.front()])) self.End();
+        self.End(self.plan_[indices.front()]);
       }));
 }
 
@@ -158,6 +171,7 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
   const PlannedDescriptor& first = plan_[indices.front()];
   if (status) {
     has_corrected_ |= !first.is_shadow;
+    for (const std::size_t i : indices) Settle(i);
     return;
   }
   // Of the errors of a request, only kDataLoss may hide a charge that was made.
@@ -166,7 +180,10 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
     for (const std::size_t i : indices) Correct({i});
     return;
   }
-  for (const std::size_t i : indices) results_[i].is_undecided = true;
+  for (const std::size_t i : indices) {
+    results_[i].is_undecided = true;
+    Settle(i);
+  }
   if (first.is_shadow) return NoteUndecided(first.rule, status.error());
   NoteLostCharge(status.error());
 }
@@ -244,20 +261,38 @@ void PendingCheck::RefuseAsked() {
 // Nothing that happens to a shadow rule affects the other descriptors.
 void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outcome) {
   const PlannedDescriptor& planned = plan_[index];
-  DescriptorResult& result = results_[index];
-  result.is_pending = false;
   if (outcome) {
     Record({&index, 1}, *outcome);
   } else {
-    result.is_undecided = true;
+    results_[index].is_undecided = true;
     NoteUndecided(planned.rule, outcome.error());
   }
-  const bool is_late = awaited_ == 0;  // the response was sent; rules do not count in an error
-  if (is_late && !error_) CountRule(planned, result);
+  Settle(index);
+}
+
+void PendingCheck::Settle(std::size_t index) {
+  results_[index].is_pending = false;
+  // If the response was sent, its rules are counted, except in an error.
+  const PlannedDescriptor& planned = plan_[index];
+  const bool is_late = awaited_ == 0 && !error_ && planned.rule != nullptr && !planned.is_replaced;
+  if (is_late) CountRule(planned, results_[index]);
 }
 
 void PendingCheck::End() {
-  if (--awaited_ == 0) Respond();
+  if (--awaited_ > 0) return;
+  Respond();
+  if (unawaited_ > 0) Detach();
+}
+
+void PendingCheck::End(const PlannedDescriptor& planned) {
+  if (Awaits(planned)) return End();
+  --unawaited_;
+}
+
+void PendingCheck::Detach() {
+  writer_.reset();
+  terms_.in_flight.fetch_sub(1, std::memory_order_relaxed);
+  terms_.detached.fetch_add(1, std::memory_order_relaxed);
 }
 
 void PendingCheck::Respond() {
@@ -267,8 +302,8 @@ void PendingCheck::Respond() {
   CountRules();
   if (is_unprotected_) terms_.counts.unprotected.Add();
   (is_refused_ ? terms_.counts.over_limit : terms_.counts.ok).Add();
-  writer_.Reply(kind_ == CheckKind::kShouldRateLimit ? ResponseBytes(plan_, results_, is_refused_)
-                                                     : ResponseBytes(is_refused_));
+  writer_->Reply(kind_ == CheckKind::kShouldRateLimit ? ResponseBytes(plan_, results_, is_refused_)
+                                                      : ResponseBytes(is_refused_));
 }
 
 void PendingCheck::RespondWithError(Error error) {
@@ -278,7 +313,7 @@ void PendingCheck::RespondWithError(Error error) {
   error = ToCaller(std::move(error), !caller_deadline_.ExpiredAt(now));
   terms_.log.Failed(ids_, reason, error, now);
   const grpc::ErrorDetails details = DetailsOf(error, reason);
-  writer_.Finish(Fail(std::move(error)), details);
+  writer_->Finish(Fail(std::move(error)), details);
 }
 
 void PendingCheck::NoteUndecided(const rules::Rule* rule, const Error& error) {

@@ -31,7 +31,9 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
     Limiter& limiter;
     ServiceCounts& counts;
     RequestLog& log;
-    std::atomic<std::size_t>& in_flight;  ///< of the loop
+    std::atomic<std::size_t>& in_flight;  ///< requests of the loop without a response
+    std::atomic<std::size_t>& detached;   ///< of the loop: see Detach
+    std::size_t max_detached;
     milliseconds store_timeout;
   };
 
@@ -66,13 +68,25 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   // A descriptor of `asked_` cannot be decided, whatever the store's state: refuses the request.
   void OnUndecided(const Error& error);
   void OnShadow(std::size_t index, const Result<GroupOutcome>& outcome);
+  // Returns whether too many requests are detached for one more. Then a shadow rule is left out as
+  // undecided, and a response waits for its charges without a decision.
+  bool IsLeftOut(std::size_t index);
+  // The operation for a descriptor that the response does not wait for has ended.
+  void Settle(std::size_t index);
   // Records the states of these descriptors. Returns whether one is over its limit.
   bool Record(std::span<const std::size_t> indices, const GroupOutcome& outcome);
   void RefuseAsked();
 
-  // Begin and End count the operations in flight that the response waits for.
+  // Begin and End count the operations in flight that the response waits for; those for a
+  // descriptor also the others.
   void Begin() { ++awaited_; }
   void End();
+  void Begin(const PlannedDescriptor& planned) { Awaits(planned) ? ++awaited_ : ++unawaited_; }
+  void End(const PlannedDescriptor& planned);
+  // Called after the response if operations are in flight: from now on the request takes none of
+  // the space of calls and requests in flight, so a slow bucket of a shadow rule cannot make the
+  // service refuse requests.
+  void Detach();
   void Respond();
   void RespondWithError(Error error);
   // `rule` is null if it is not known.
@@ -95,7 +109,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   const std::thread::id thread_;
   const Deadline caller_deadline_;
   const Deadline store_deadline_;  // of charges without a decision; no decision has a later one
-  const grpc::CallWriter writer_;
+  std::optional<grpc::CallWriter> writer_;  // nothing once the request is detached
   DescriptorPlans plan_;
   ActiveRulesPtr rules_;
   DescriptorResults results_;
@@ -104,6 +118,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   Indices asked_;
   bool asks_to_look_ = false;
   std::size_t awaited_ = 0;
+  std::size_t unawaited_ = 0;
+  bool may_detach_ = true;
   bool has_acquire_ = false;    // of at least one descriptor, not of a shadow rule
   bool has_enforced_ = false;   // at least one descriptor with an action, not of a shadow rule
   bool has_corrected_ = false;  // a charge or return without a decision was made

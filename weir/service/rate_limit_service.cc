@@ -77,7 +77,13 @@ void RateLimitService::Check(CheckKind kind, const grpc::CallHead& head, std::st
   if (!plan) {
     return Refuse(head, {FailureReason::kRequestInvalid, std::move(plan.error())}, writer);
   }
-  const PendingCheck::Terms terms{limiter_, counts_, log_, in_flight_, options_.store_timeout};
+  const PendingCheck::Terms terms{.limiter = limiter_,
+                                  .counts = counts_,
+                                  .log = log_,
+                                  .in_flight = in_flight_,
+                                  .detached = detached_,
+                                  .max_detached = options_.max_detached,
+                                  .store_timeout = options_.store_timeout};
   const auto check = std::make_shared<PendingCheck>(terms, kind, head, std::move(writer));
   check->Start(*std::move(plan), rules_);
 }

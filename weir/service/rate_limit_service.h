@@ -27,6 +27,10 @@ struct ServiceOptions {
   milliseconds store_timeout{5'000};
   /// Requests of one loop that wait for the store; one more fails with kResourceExhausted.
   std::size_t max_in_flight = 10'000;
+  /// Requests of one loop that have their response, but whose shadow rules or charges without a
+  /// decision have not ended. If there are so many, shadow rules of further requests are not
+  /// decided, and a response waits for the charges of its request.
+  std::size_t max_detached = 10'000;
 };
 
 /// The service of one event loop: the service and its calls run on the loop's thread. The limiter,
@@ -68,6 +72,7 @@ class RateLimitService {
   RequestLog& log_;
   const ServiceOptions options_;
   std::atomic<std::size_t> in_flight_ = 0;
+  std::atomic<std::size_t> detached_ = 0;
   ActiveRulesPtr rules_;
   std::unique_ptr<RuleTargets> targets_;  // of rules_; null only if rules_ is
   AccessTokensPtr tokens_;

@@ -686,6 +686,48 @@ TEST_F(RateLimitServiceTest, RequestsInFlightAreBounded) {
   probe_.Release();
 }
 
+// Fails if: requests that have their response, but whose shadow rule waits for a slow bucket, make
+// the service refuse others, which Envoy then lets pass.
+TEST_F(RateLimitServiceTest, ALateShadowRuleTakesNoSpaceOfOtherRequests) {
+  RateLimitService service(limiter_, counts_, request_log_,
+                           {.max_in_flight = 1, .max_detached = 2});
+  service.SetRules(counts_by_name_.Activate(*rules::ParseRules(kRules, "rules.yaml")));
+  service.AddTo(methods_);
+  for (int i = 0; i < 2; ++i) {
+    probe_.hold = true;
+    probe_.judge = [this](auto) -> std::optional<Decision> {
+      probe_.hold = false;
+      return std::nullopt;
+    };
+    EXPECT_EQ(CodeOf(Request().Add("path", "/shadow").Add("user", "ann")), RateLimitResponse::OK);
+  }
+  EXPECT_EQ(CodeOf(Request().Add("path", "/shadow").Add("user", "ann")), RateLimitResponse::OK);
+  const RuleCounts& shadow = *counts_by_name_.ByRule().at({"edge", "edge/path=/shadow"});
+  EXPECT_EQ(shadow.undecided.Value(), 1U) << "it is left out";
+  EXPECT_EQ(counts_by_name_.ByRule().at({"edge", "edge/user=*"})->within.Value(), 3U);
+  EXPECT_EQ(counts_.InFlight(), 2U);
+  probe_.Release();
+  EXPECT_EQ(counts_.InFlight(), 0U);
+  EXPECT_EQ(shadow.within.Value() + shadow.shadow_over.Value(), 2U);
+  EXPECT_EQ(counts_.overloaded.Value(), 0U);
+}
+
+// Fails if: a charge that fails after the response counts as made.
+TEST_F(RateLimitServiceTest, AChargeThatFailsAfterTheResponseIsUndecided) {
+  const auto always = [] { return Request().Add("path", "/always").Hits(UINT64_MAX); };
+  while (counts_.lost_charges.Value() == 0) {
+    Send("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", always().Bytes());
+  }
+  const RuleCounts& counts = *counts_by_name_.ByRule().at({"edge", "edge/path=/always"});
+  const std::uint64_t within = counts.within.Value();
+  probe_.hold_adjusts = true;
+  EXPECT_EQ(CodeOf(always().Add("user", "ann")), RateLimitResponse::OK);
+  EXPECT_EQ(counts.undecided.Value(), 0U);
+  probe_.Release();
+  EXPECT_EQ(counts.undecided.Value(), 1U);
+  EXPECT_EQ(counts.within.Value(), within);
+}
+
 // Fails if: a refusal without a cause (other processes write to the bucket) looks admitted.
 TEST_F(RateLimitServiceTest, AContendedRequestIsRefused) {
   probe_.decide = Decision{.retry_after = milliseconds(100), .limits = {}, .contended = true};
