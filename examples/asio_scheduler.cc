@@ -32,19 +32,41 @@ class AsioScheduler final : public weir::Scheduler {
 
   weir::TimerId At(weir::Instant when, weir::Task task) override {
     const auto id = weir::TimerId{++last_};
-    asio::steady_timer& timer = timers_.try_emplace(id, context_).first->second;
-    timer.expires_after(when - clock_.Now());
-    timer.async_wait([this, id, task = std::make_shared<weir::Task>(std::move(task))](auto error) {
-      if (error) return;  // cancelled
-      timers_.erase(id);
-      Run(*task);
-    });
+    due_.emplace(id, when);
+    tasks_.emplace(std::pair(when, id), std::move(task));
+    Arm();
     return id;
   }
 
-  bool Cancel(weir::TimerId id) override { return timers_.erase(id) != 0; }
+  bool Cancel(weir::TimerId id) override {
+    const auto found = due_.find(id);
+    if (found == due_.end()) return false;
+    tasks_.erase({found->second, id});
+    due_.erase(found);
+    return true;
+  }
 
  private:
+  // One timer waits for the first task, since Asio does not run timers of one instant in their
+  // order, and may run one that was cancelled after its instant.
+  void Arm() {
+    if (tasks_.empty()) return;
+    timer_.expires_after(tasks_.begin()->first.first - clock_.Now());
+    timer_.async_wait([this](auto error) {
+      if (!error) RunDue();  // otherwise an earlier task has become the first one
+    });
+  }
+
+  void RunDue() {
+    const weir::Instant now = clock_.Now();
+    while (!tasks_.empty() && tasks_.begin()->first.first <= now) {
+      auto first = tasks_.extract(tasks_.begin());
+      due_.erase(first.key().second);
+      Run(first.mapped());
+    }
+    Arm();
+  }
+
   // The scope makes a blocking call of a Limiter in a callback fail. Without it the call would wait
   // for a task that only this thread can run.
   static void Run(weir::Task& task) {
@@ -55,7 +77,9 @@ class AsioScheduler final : public weir::Scheduler {
   asio::io_context& context_;
   const weir::Clock& clock_;
   std::uint64_t last_ = 0;
-  std::map<weir::TimerId, asio::steady_timer> timers_;
+  asio::steady_timer timer_{context_};
+  std::map<std::pair<weir::Instant, weir::TimerId>, weir::Task> tasks_;
+  std::map<weir::TimerId, weir::Instant> due_;
 };
 
 }  // namespace
