@@ -435,6 +435,7 @@ TEST_F(ReservationVerbsTest, AnInterruptAndABrokenInputAreNoEvents) {
   EXPECT_EQ(exit_, Exit::kFailed);
   EXPECT_EQ(error_, "interrupted: lines may be left unread");
   process_.interrupted = [calls = 0]() mutable { return ++calls > 1; };
+  in_.clear();
   in_.str("nonsense\n{}\n");
   Run(read);
   EXPECT_EQ(exit_, Exit::kFailed);
