@@ -118,7 +118,7 @@ TEST_F(AggregateRunTest, ASecondSignalEndsItAtOnceWithTheExitCodeOfTheSignal) {
   const auto exit = Run({});
   ASSERT_TRUE(exit) << exit.error().message;
   EXPECT_EQ(static_cast<int>(*exit), 128 + 15);
-  EXPECT_THAT(context_->warning(), HasSubstr("read again"));
+  EXPECT_THAT(context_->warning(), HasSubstr("reads some records again"));
   EXPECT_LT(sim_.scheduler.clock().Now() - begin, std::chrono::seconds(8));
 }
 
