@@ -346,26 +346,30 @@ TEST_F(DamagedReservationsTest, U11AFileOfReservationsIsRepaired) {
   EXPECT_EQ(FreeSlots(), 0);
 }
 
-// Fails if: an account whose limit is the caller's default keeps a balance that may be old.
+// Fails if: an account whose limit is the caller's default keeps a balance that may be old, or a
+// debt is forgotten.
 TEST_F(DamagedReservationsTest, U11AfterALostPageNoAccountHasTokens) {
-  const AccountLimit by_default{.limit = 10, .window = std::chrono::hours(1)};
-  const auto take = [&](std::int64_t count) {
+  const auto take = [&](const char* account, std::int64_t count, std::int64_t limit) {
     const auto opened = OpenFileReservations(path_, clock_);
     EXPECT_TRUE(opened) << opened.error().message;
-    bool taken = false;
-    (*opened)->tokens().Take(kAccount, by_default, count, (*opened)->Now(clock_), Deadline::Never(),
-                             [&](auto answer) { taken = answer && answer->taken; });
-    return taken;
+    TokenAnswer answer;
+    (*opened)->tokens().Take(
+        {.resource = "api", .account = account}, {.limit = limit, .window = std::chrono::hours(1)},
+        count, (*opened)->Now(clock_), Deadline::Never(), [&](auto result) { answer = *result; });
+    return answer;
   };
-  EXPECT_TRUE(take(4));
+  EXPECT_TRUE(take("ann", 4, 10).taken);
+  EXPECT_TRUE(take("bob", 100, 100).taken);
+  EXPECT_EQ(take("bob", 1, 10).available, -90);
   std::string content = ReadFile(file_.path);
   const std::size_t slots = content.find("w-1") / 4096 * 4096;
   WriteFile(file_.path, content.replace(slots, 4096, 4096, '\x5a'));
   const auto repair = RepairFile(file_, {.clock = clock_});
   ASSERT_TRUE(repair) << repair.error().message;
   EXPECT_TRUE(repair->lacks_records());
-  EXPECT_EQ(repair->emptied_buckets, 1U);
-  EXPECT_FALSE(take(1));
+  EXPECT_EQ(repair->emptied_buckets, 2U);
+  EXPECT_EQ(take("ann", 1, 10).available, 0);
+  EXPECT_EQ(take("bob", 1, 10).available, -90);
 }
 
 // Fails if: a repair replaces a file while a process continues to write to the old one.

@@ -97,13 +97,24 @@ Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& r
 
 // Returns the quota by which the account gets tokens: that of its limit, or else, if its limit is
 // the caller's default, that of its bucket. Returns nothing if both are missing.
-Result<std::optional<Quota>> QuotaOf(FileReservationRows& rows, const AccountKey& account) {
+Result<std::optional<Quota>> QuotaOf(FileReservationRows& rows, const AccountKey& account,
+                                     const std::optional<Bucket>& bucket) {
   WEIR_ASSIGN_OR_RETURN(const auto limit, rows.FindLimit(account));
   if (limit && CheckTake(account, limit->limit, 1)) {
     return PerPeriod(limit->limit.limit, limit->limit.window);
   }
-  WEIR_ASSIGN_OR_RETURN(const auto bucket, rows.FindBucket(account));
   return bucket.transform([](const Bucket& found) { return found.meters.front().quota; });
+}
+
+// Returns the bucket without tokens. Its debt stays, and so does a time after now.
+Bucket EmptiedBucket(std::optional<Bucket> found, const Quota& quota, UnixMillis now) {
+  Bucket bucket = std::move(found).value_or(Bucket{.time = now, .meters = {FullMeter(quota)}});
+  Meter& meter = bucket.meters.front();
+  ChangeQuota(meter, quota);
+  meter.tokens = std::min<std::int64_t>(meter.tokens, 0);
+  meter.remainder = 0;
+  bucket.time = std::max(bucket.time, now);
+  return bucket;
 }
 
 // Sets the tokens of these accounts to none. An account whose quota is not known gets no bucket.
@@ -115,11 +126,10 @@ Result<std::uint64_t> EmptyAccounts(sqlite::Connection& connection, const std::v
   const Status done = connection.InTransaction([&]() -> Status {
     for (const RowKey& key : keys) {
       const AccountKey account{.resource = key[0], .account = key[1]};
-      WEIR_ASSIGN_OR_RETURN(const auto quota, QuotaOf(rows, account));
+      WEIR_ASSIGN_OR_RETURN(const auto found, rows.FindBucket(account));
+      WEIR_ASSIGN_OR_RETURN(const auto quota, QuotaOf(rows, account, found));
       if (!quota) continue;
-      Bucket bucket{.time = now, .meters = {FullMeter(*quota)}};
-      bucket.meters.front().tokens = 0;
-      WEIR_RETURN_IF_ERROR(rows.PutBucket(account, bucket));
+      WEIR_RETURN_IF_ERROR(rows.PutBucket(account, EmptiedBucket(found, *quota, now)));
       ++emptied;
     }
     return {};

@@ -307,8 +307,8 @@ Status Connection::PrepareWrite() {
   Status in_place = CheckInPlace();
   if (in_place) state_->is_log_empty = false;
   if (in_place || state_->is_log_empty) return in_place;
-  const bool has_left = HasLeft(PathOf(state_->handle), state_->file);
-  if (!has_left && !IsEmptyOrAbsent(LogPathOf(state_->handle))) return in_place;
+  const char* const log = LogPathOf(state_->handle);
+  if (HasLeft(log, state_->log) && !IsEmptyOrAbsent(log)) return in_place;
   const int result = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE);
   state_->is_log_empty = result == SQLITE_OK;
   if (result != SQLITE_OK) {
