@@ -104,6 +104,7 @@ class UsageWriter {
   Result<UsagePlan> Finish() {
     WEIR_RETURN_IF_ERROR(AddTokens());
     e().Add("total_events", events_);
+    write_.want_new = is_part_;  // the next part is planned from the new image
     return UsagePlan{.write = std::move(write_), .is_part = is_part_};
   }
 

@@ -71,7 +71,9 @@ void OpenHour(BucketUse& use, std::span<const Limit> limits, UnixMillis now) {
 void CountNamed(BucketUse& use, const LimitUse& change, std::int64_t events) {
   HourOfUse& hour = HourAt(MoreOf(use), use.hour);
   hour.events += events;
-  const bool is_apart = hour.limits.size() < kMaxNamesInHour || IsCounted(hour, change.limit);
+  const bool is_configured = events == 0;
+  const bool is_apart =
+      is_configured || hour.limits.size() < kMaxNamesInHour || IsCounted(hour, change.limit);
   AddTo(hour, is_apart ? change
                        : LimitUse{.limit = std::string(kOtherLimits),
                                   .used = change.used,

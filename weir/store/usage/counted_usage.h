@@ -22,7 +22,7 @@ inline constexpr std::array kUsageWindows = {UsageWindow::kHourly, UsageWindow::
 
 /// The number of names in a snapshot or a remainder beyond which further ones count as
 /// kOtherLimits. An hour has fewer: its bucket's configured limits and kMaxNamesInHour.
-inline constexpr std::size_t kMaxUsageNames = 128;
+inline constexpr std::size_t kMaxUsageNames = 512;
 
 /// The millitokens, 0 to 999, that are counted but not yet part of a whole token, by limit. There
 /// is one map for each entity and resource; limits without a remainder are absent.

@@ -25,20 +25,23 @@ TEST(BucketUse, NamesBeyondTheMaximumCountTogether) {
     CountNamed(use, {.limit = fmt::format("job-{}", i), .used = 7, .overdrawn = 1}, 1);
   }
   CountNamed(use, {.limit = "job-3", .used = 5}, 1);
+  CountNamed(use, {.limit = "rpm", .overdrawn = 2}, 0);
   const std::vector<HourOfUse> hours = HoursOf(use, {});
   ASSERT_EQ(hours.size(), 1U);
   EXPECT_EQ(hours[0].events, 1001);
-  ASSERT_EQ(hours[0].limits.size(), kMaxNamesInHour + 1);
+  ASSERT_EQ(hours[0].limits.size(), kMaxNamesInHour + 2);
   EXPECT_EQ(hours[0].limits[3], (LimitUse{"job-3", 12, 1}));
   const std::int64_t others = 1000 - static_cast<std::int64_t>(kMaxNamesInHour);
-  EXPECT_EQ(hours[0].limits.back(), (LimitUse{std::string(kOtherLimits), 7 * others, others}));
+  EXPECT_EQ(hours[0].limits[kMaxNamesInHour],
+            (LimitUse{std::string(kOtherLimits), 7 * others, others}));
+  EXPECT_EQ(hours[0].limits.back(), (LimitUse{"rpm", 0, 2})) << "a configured limit counts apart";
 }
 
 // Fails if: a month collects the names of all its hours, or loses the use of those it does not.
 TEST(CountedUsage, AMonthHasAMaximumOfNamesAndTheWholeUse) {
   UsageRemainder remainder;
   UsageSnapshot month;
-  for (int hour = 0; hour < 400; ++hour) {
+  for (int hour = 0; hour < 1600; ++hour) {
     const HourOfUse use{.start = kFirst + milliseconds(hour % 24 * kHourMillis),
                         .events = 2,
                         .limits = {{.limit = "rpm", .used = 1'500},
@@ -47,10 +50,10 @@ TEST(CountedUsage, AMonthHasAMaximumOfNamesAndTheWholeUse) {
     ASSERT_LE(remainder.size(), kMaxUsageNames + 1);
   }
   EXPECT_EQ(month.used.size(), kMaxUsageNames + 1);
-  EXPECT_EQ(month.used.at("rpm"), 600);
+  EXPECT_EQ(month.used.at("rpm"), 2400);
   EXPECT_EQ(month.used.at("job-0"), 2);
-  EXPECT_EQ(month.events, 800);
-  EXPECT_EQ(1000 * SumOf(month.used) + SumOf(remainder), 400 * (1'500 + 2'400));
+  EXPECT_EQ(month.events, 3200);
+  EXPECT_EQ(1000 * SumOf(month.used) + SumOf(remainder), 1600 * (1'500 + 2'400));
 }
 
 }  // namespace
