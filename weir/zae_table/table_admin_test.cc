@@ -187,7 +187,7 @@ TEST_F(TableAdminTest, CheckTellsOfAVersionThatIsNotForUs) {
   record.insert_or_assign("client_min_version", Of("0.18.0"));
   sim_.Put(record);
   EXPECT_THAT(*Check(), ElementsAre("schema version: 0.9.0, should be 0.10.0",
-                                    HasSubstr("clients from version 0.18.0 on")));
+                                    HasSubstr("clients of version 0.18.0 or later")));
 }
 
 TEST_F(TableAdminTest, StatusOfATableInTheMakingIsThat) {

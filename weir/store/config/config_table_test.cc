@@ -69,9 +69,10 @@ TEST(ConfigTableTest, ErrorsNameTheChangeAndWhatIsWrong) {
   EXPECT_EQ(message(PutLimits{Level::EntityDefault("acme"),
                               {.limits = {}, .on_unavailable = OnUnavailable::kAllow}}),
             "change 3 of 4, entity acme: on_unavailable can be set at the system level only");
-  EXPECT_EQ(message(CreateEntity{Named("acme", "acme")}),
-            "change 3 of 4, entity acme: its parents lead back to it: acme -> acme; one of them "
-            "needs another");
+  EXPECT_EQ(
+      message(CreateEntity{Named("acme", "acme")}),
+      "change 3 of 4, entity acme: its parents lead back to it: acme -> acme; give one of these "
+      "entities another parent");
 }
 
 TEST(ConfigTableTest, ACycleIsShownFromTheChangeThatClosedIt) {
@@ -81,8 +82,8 @@ TEST(ConfigTableTest, ACycleIsShownFromTheChangeThatClosedIt) {
       std::vector<ConfigChange>{CreateEntity{Named("a", "b")}, CreateEntity{Named("c", "d")},
                                 CreateEntity{Named("b", "c")}, CreateEntity{Named("e", "a")}}));
   EXPECT_EQ(error.message,
-            "change 3 of 4, entity b: its parents lead back to it: b -> c -> d -> a -> b; one of "
-            "them needs another");
+            "change 3 of 4, entity b: its parents lead back to it: b -> c -> d -> a -> b; give one "
+            "of these entities another parent");
 }
 
 TEST(ConfigTableTest, ALongCycleIsShownInPart) {

@@ -115,7 +115,7 @@ TEST(DeleteEntityTest, InAListTheErrorCountsTheLimitsOfOneEntity) {
   const Status applied = rig.Apply({DeleteEntity{"acme"}, DeleteEntity{"acme2"}});
   ASSERT_FALSE(applied);
   EXPECT_THAT(applied.error().message,
-              AllOf(StartsWith("changes 1 to 1 of 2 are made, "),
+              AllOf(StartsWith("changes 1 to 1 of 2 are made; "),
                     HasSubstr("entity acme2: at least 90 of its limits are deleted")));
 }
 
