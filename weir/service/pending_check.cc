@@ -93,6 +93,7 @@ void PendingCheck::Start(DescriptorPlans plan, ActiveRulesPtr rules) {
   }
   may_detach_ = terms_.detached.load(std::memory_order_relaxed) < terms_.max_detached;
   Begin();
+  if (!may_detach_) LeaveOutShadows();
   StartShadows();
   StartCorrections();
   StartTakes(Select(Action::kLook));
@@ -113,18 +114,24 @@ bool PendingCheck::Awaits(const PlannedDescriptor& planned) const {
   return IsAcquire(planned) || !has_acquire_ || !may_detach_;
 }
 
-bool PendingCheck::IsLeftOut(std::size_t index) {
-  if (may_detach_ || !plan_[index].is_shadow || !has_enforced_) return false;
-  results_[index].is_undecided = true;
-  NoteUndecided(plan_[index].rule, {Code::kResourceExhausted,
-                                    "shadow rules of too many earlier requests are undecided"});
-  return true;
+bool PendingCheck::IsLeftOut(const PlannedDescriptor& planned) const {
+  return !may_detach_ && planned.is_shadow && !Awaits(planned);
+}
+
+void PendingCheck::LeaveOutShadows() {
+  const Error why{Code::kResourceExhausted,
+                  "shadow rules of too many earlier requests are undecided"};
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    if (plan_[i].action == Action::kNone || !IsLeftOut(plan_[i])) continue;
+    results_[i].is_undecided = true;
+    NoteUndecided(plan_[i].rule, why);
+  }
 }
 
 void PendingCheck::StartShadows() {
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     const PlannedDescriptor& planned = plan_[i];
-    if (!planned.is_shadow || !IsAcquire(planned) || IsLeftOut(i)) continue;
+    if (!planned.is_shadow || !IsAcquire(planned) || IsLeftOut(planned)) continue;
     Begin(planned);
     results_[i].is_pending = true;
     const AcquirePart part = planned.action == Action::kTake ? planned.Part() : planned.Look();
@@ -139,7 +146,7 @@ void PendingCheck::StartShadows() {
 void PendingCheck::StartCorrections() {
   Indices together;
   for (std::size_t i = 0; i < plan_.size(); ++i) {
-    if (!IsCorrection(plan_[i]) || IsLeftOut(i)) continue;
+    if (!IsCorrection(plan_[i]) || IsLeftOut(plan_[i])) continue;
     // Limits in the store may be missing or damaged.
     if (plan_[i].is_shadow || plan_[i].target == nullptr) {
       Correct({i});

@@ -68,9 +68,11 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   // A descriptor of `asked_` cannot be decided, whatever the store's state: refuses the request.
   void OnUndecided(const Error& error);
   void OnShadow(std::size_t index, const Result<GroupOutcome>& outcome);
-  // Returns whether too many requests are detached for one more. Then a shadow rule is left out as
-  // undecided, and a response waits for its charges without a decision.
-  bool IsLeftOut(std::size_t index);
+  // Returns whether the descriptor of a shadow rule is left out, because too many requests are
+  // detached already.
+  bool IsLeftOut(const PlannedDescriptor& planned) const;
+  // Marks the descriptors that are left out as undecided.
+  void LeaveOutShadows();
   // The operation for a descriptor that the response does not wait for has ended.
   void Settle(std::size_t index);
   // Records the states of these descriptors. Returns whether one is over its limit.
@@ -119,7 +121,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   bool asks_to_look_ = false;
   std::size_t awaited_ = 0;
   std::size_t unawaited_ = 0;
-  bool may_detach_ = true;
+  bool may_detach_ = true;      // false: too many are; the response waits for all that it starts
   bool has_acquire_ = false;    // of at least one descriptor, not of a shadow rule
   bool has_enforced_ = false;   // at least one descriptor with an action, not of a shadow rule
   bool has_corrected_ = false;  // a charge or return without a decision was made

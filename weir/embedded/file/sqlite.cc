@@ -301,8 +301,8 @@ Status Connection::CheckInPlace() const {
 // A checkpoint that empties the log ends both. Until the file and the log are back, nothing is
 // written, because SQLite can change to a new log only while no other connection to the file is
 // open. The emptied log is left alone: another process may use it for the file that is at the path
-// now. In the same way, if there is another log with contents next to the file, another process has
-// written them without the commits of this log, and a checkpoint would mix the pages of both.
+// now. In the same way, if another log with contents is at the path of the log, another process has
+// written it without the commits of this log, and a checkpoint would mix the pages of both.
 Status Connection::PrepareWrite() {
   Status in_place = CheckInPlace();
   if (in_place) state_->is_log_empty = false;

@@ -90,7 +90,7 @@ inline void CountConfigured(BucketUse& use, std::size_t limit, std::int64_t amou
 inline constexpr std::size_t kMaxNamesInHour = 64;
 /// Counts, in the open hour and by name, a change of an extra limit, with its overdraft if there is
 /// one; or only the overdraft of a configured limit: then `change.used` and `events` are 0. Further
-/// names than kMaxNamesInHour count as kOtherLimits.
+/// names than kMaxNamesInHour count as kOtherLimits, unless they are of configured limits.
 void CountNamed(BucketUse& use, const LimitUse& change, std::int64_t events);
 
 bool IsEmpty(const BucketUse& use);

@@ -37,18 +37,14 @@ bool IsCounted(const std::string& limit) {
 // Adds the remainders of the limits that the hour has not used to that of kOtherLimits.
 void MoveToOthers(const HourOfUse& hour, UsageRemainder& remainder, UsageSnapshot& snapshot) {
   const std::string others(kOtherLimits);
-  UsageRemainder kept;
   std::int64_t moved = 0;
-  for (const auto& [limit, rest] : remainder) {
-    const bool is_used =
-        std::ranges::find(hour.limits, limit, &LimitUse::limit) != hour.limits.end();
-    if (is_used || limit == others) {
-      kept.emplace(limit, rest);
-    } else {
-      moved += rest;
-    }
-  }
-  remainder = std::move(kept);
+  std::erase_if(remainder, [&](const auto& entry) {
+    const auto& [limit, rest] = entry;
+    const auto used = std::ranges::find(hour.limits, limit, &LimitUse::limit);
+    if (used != hour.limits.end() || limit == others) return false;
+    moved += rest;
+    return true;
+  });
   const std::int64_t whole = TakeWhole(moved, others, remainder);
   if (whole != 0) AddSaturating(snapshot.used[others], whole);
 }
