@@ -269,8 +269,14 @@ Error ToError(const AwsFailure& failure) {
              "AWS.SimpleQueueService.NonExistentQueue", "NoSuchBucket", "NoSuchKey"})) {
     return as(Code::kNotFound);
   }
-  const bool is_precondition = OneOf(failure.code, {"ResourceInUseException", kLimitExceeded});
-  return as(is_precondition ? Code::kFailedPrecondition : Code::kInvalidArgument);
+  if (OneOf(failure.code, {"ResourceInUseException", kLimitExceeded})) {
+    return as(Code::kFailedPrecondition);
+  }
+  if (OneOf(failure.code, {"SerializationException", "UnknownOperationException"})) {
+    return as(Code::kInternal);
+  }
+  // Without a code, the response is not the service's: a proxy's page, for example.
+  return as(failure.code.empty() ? Code::kUnknown : Code::kInvalidArgument);
 }
 
 }  // namespace weir

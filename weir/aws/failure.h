@@ -94,8 +94,9 @@ WEIR_API std::string RequestId(const HttpResponse& response);
 /// kAmbiguous become kUnavailable; kDeadline becomes kDeadlineExceeded; kAuth becomes
 /// kPermissionDenied if IsPermissionDenied(code), else kUnauthenticated; kConditional becomes
 /// kAborted; kPermanent becomes kNotFound for a table, stream, queue, bucket or object that does
-/// not exist, kFailedPrecondition for one that is in use or for a limit of the account, else
-/// kInvalidArgument.
+/// not exist, kFailedPrecondition for one that is in use or for a limit of the account, kInternal
+/// if the service does not know the operation or cannot parse the request, kUnknown if the response
+/// has no error code (it may be a proxy's), else kInvalidArgument.
 WEIR_API Error ToError(const AwsFailure& failure);
 
 }  // namespace weir

@@ -259,5 +259,16 @@ TEST(ToError, TellsTheCallerWhatToDo) {
   EXPECT_EQ(ToError({.kind = kThrottle, .message = "why"}).message, "why");
 }
 
+TEST(ToError, OnlyACodeOfTheServiceBlamesTheArguments) {
+  const auto code_of = [](std::string code) {
+    return ToError({.kind = kPermanent, .code = std::move(code)}).code;
+  };
+  EXPECT_EQ(code_of("ItemCollectionSizeLimitExceededException"), Code::kInvalidArgument);
+  EXPECT_EQ(code_of("AFutureCode"), Code::kInvalidArgument);
+  EXPECT_EQ(code_of(""), Code::kUnknown);
+  EXPECT_EQ(code_of("SerializationException"), Code::kInternal);
+  EXPECT_EQ(code_of("UnknownOperationException"), Code::kInternal);
+}
+
 }  // namespace
 }  // namespace weir

@@ -5,7 +5,7 @@
 namespace weir {
 
 tl::unexpected<Error> MalformedResponse(std::string_view operation, std::string_view why) {
-  return Fail(Code::kDataLoss, fmt::format("response to {}: {}", operation, why));
+  return Fail(Code::kUnknown, fmt::format("response to {}: {}", operation, why));
 }
 
 }  // namespace weir

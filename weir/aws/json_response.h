@@ -8,7 +8,8 @@
 
 namespace weir {
 
-/// Returns kDataLoss: the body is not a response to `operation`, and why.
+/// Returns kUnknown: the body is not a response to `operation`, and why. The error is not
+/// kDataLoss: stored data may be whole, and the response may be another program's.
 tl::unexpected<Error> MalformedResponse(std::string_view operation, std::string_view why);
 
 /// Like ReadMembers, but an error names the operation that `body` is the response to.

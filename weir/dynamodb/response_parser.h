@@ -11,7 +11,7 @@
 
 namespace weir::dynamo {
 
-/// Each function parses one kind of response. All but ReadText return kDataLoss, with a message of
+/// Each function parses one kind of response. All but ReadText return kUnknown, with a message of
 /// one line, for a body of another kind: no JSON, a field of another shape, an attribute of no
 /// known type. Fields that are not needed are ignored.
 

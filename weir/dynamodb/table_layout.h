@@ -43,7 +43,7 @@ struct TableDescription {
   std::int64_t bytes = 0;
 };
 
-/// Parses a response of DescribeTable. Returns kDataLoss for any other body.
+/// Parses a response of DescribeTable. Returns kUnknown for any other body.
 [[nodiscard]] Result<TableDescription> ReadDescription(std::string_view body);
 
 /// Returns one line for each difference, with the wanted value; none if there is no difference. An

@@ -76,7 +76,7 @@ TEST(Answer, WhatIsNoneIsAnErrorThatSaysSo) {
                            R"({"Item":{"a":{"N":1}}})", R"({"Item":{"a":{"S":"cut)"}) {
     const auto read = ReadItem(body, "Item");
     ASSERT_FALSE(read.has_value()) << body;
-    EXPECT_EQ(read.error().code, Code::kDataLoss);
+    EXPECT_EQ(read.error().code, Code::kUnknown);
     EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
   }
 }

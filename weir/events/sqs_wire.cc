@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 tl::unexpected<Error> Malformed(std::string_view operation, std::string_view what) {
-  return Fail(Code::kDataLoss, fmt::format("answer to {}: {}", operation, what));
+  return Fail(Code::kUnknown, fmt::format("answer to {}: {}", operation, what));
 }
 
 Status CheckRange(std::string_view what, std::int64_t number, std::int64_t least,

@@ -39,7 +39,7 @@ struct SqsMessage {
 
 /// Returns the body of a ReceiveMessage request.
 std::string ReceiveBody(std::string_view queue_url, const ReceiveOptions& options);
-/// Parses the response of ReceiveMessage. Fails with kDataLoss if it is malformed.
+/// Parses the response of ReceiveMessage. Fails with kUnknown if it is malformed.
 Result<std::vector<SqsMessage>> ReadReceived(std::string_view answer);
 
 /// Returns the body of a DeleteMessageBatch request. REQUIRES: 1 to kMaxSqsMessages receipts.
@@ -63,7 +63,7 @@ struct SqsBatchOutcome {
   std::string first_fault;  ///< the service's code and message; empty: none failed
 };
 /// These two parse the response of DeleteMessageBatch and of ChangeMessageVisibilityBatch. They
-/// fail with kDataLoss if it is malformed.
+/// fail with kUnknown if it is malformed.
 Result<SqsBatchOutcome> ReadDeleted(std::string_view answer);
 Result<SqsBatchOutcome> ReadHidden(std::string_view answer);
 

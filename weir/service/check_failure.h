@@ -28,11 +28,11 @@ std::string_view NameOf(FailureReason reason);
 
 /// Returns whether the error belongs to the request, or to the limits and buckets that it names,
 /// and not to the whole store: a retry fails in the same way, other requests may succeed, and a
-/// client can cause it by the values that it chooses. A table that does not exist is kNotFound. A
-/// few errors of a whole store have these codes too: a response of DynamoDB that Weir does not
-/// expect, and a damaged page of a SQLite file.
-/// kFailedPrecondition is of one entity or bucket: its parents are a cycle, it has no room for a
-/// limit, or it uses a feature that Weir does not implement.
+/// client can cause it by the values that it chooses. A table that does not exist is kNotFound, and
+/// a response that is not DynamoDB's is kUnknown. One error of a whole store has such a code: a
+/// damaged page of a SQLite file is kDataLoss. kFailedPrecondition is of one entity or bucket: its
+/// parents are a cycle, it has no room for a limit, or it uses a feature that Weir does not
+/// implement.
 bool IsOfRequest(const Error& error);
 /// Returns why the limiter failed to decide.
 FailureReason ReasonOf(const Error& error);

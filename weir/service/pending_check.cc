@@ -10,15 +10,23 @@
 namespace weir::service {
 namespace {
 
-// Returns the error with a code that Envoy does not take for a decision: UNKNOWN, on which it lets
-// requests pass, and DATA_LOSS become UNAVAILABLE. So does DEADLINE_EXCEEDED unless the caller's
-// own deadline has passed.
+// Returns the error with a code that says what the caller should do. UNAVAILABLE replaces UNKNOWN,
+// on which Envoy lets requests pass; DATA_LOSS; the codes with which the store refuses the service
+// and not the caller; and DEADLINE_EXCEEDED unless the caller's own deadline has passed.
 Error ToCaller(Error error, bool caller_has_time) {
-  if (error.code == Code::kUnknown || error.code == Code::kDataLoss ||
-      (error.code == Code::kDeadlineExceeded && caller_has_time)) {
-    error.code = Code::kUnavailable;
+  switch (error.code) {
+    case Code::kDeadlineExceeded:
+      if (!caller_has_time) return error;
+      [[fallthrough]];
+    case Code::kUnknown:
+    case Code::kDataLoss:
+    case Code::kUnauthenticated:
+    case Code::kPermissionDenied:
+      error.code = Code::kUnavailable;
+      return error;
+    default:
+      return error;
   }
-  return error;
 }
 
 bool IsAcquire(const PlannedDescriptor& planned) {

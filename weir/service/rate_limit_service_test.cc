@@ -463,8 +463,15 @@ TEST_F(RateLimitServiceTest, ADescriptorWhoseLimitsAreDamagedIsRefused) {
 TEST_F(RateLimitServiceTest, AnErrorOfTheWholeStoreIsNoRefusal) {
   probe_.fail = Error{Code::kNotFound, "there is no table"};
   EXPECT_THAT(ErrorOf(Request().Add("user", "ann")), HasSubstr("5: there is no table"));
-  probe_.fail = Error{Code::kPermissionDenied, "not allowed"};
-  EXPECT_THAT(ErrorOf(Request().Add("user", "ann")), HasSubstr("7: not allowed"));
+  EXPECT_EQ(counts_.undecided.Value(), 0U);
+}
+
+// Fails if: a caller learns that its own token is refused, when the store refuses the service.
+TEST_F(RateLimitServiceTest, AStoreThatRefusesTheServiceIsUnavailable) {
+  for (const Code code : {Code::kPermissionDenied, Code::kUnauthenticated, Code::kUnknown}) {
+    probe_.fail = Error{code, "not allowed"};
+    EXPECT_THAT(ErrorOf(Request().Add("user", "ann")), HasSubstr("14: not allowed"));
+  }
   EXPECT_EQ(counts_.undecided.Value(), 0U);
 }
 

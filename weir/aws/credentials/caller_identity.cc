@@ -14,7 +14,7 @@ Result<std::string> ReadCallerArn(std::string_view body) {
                         .text()
                         .get();
   if (is_xml && arn.starts_with("arn:")) return arn;
-  return Fail(Code::kDataLoss, "GetCallerIdentity: malformed response: it has no ARN");
+  return Fail(Code::kUnknown, "GetCallerIdentity: malformed response: it has no ARN");
 }
 
 void GetCallerArn(JsonClient& client, Deadline deadline, Done<std::string> done) {

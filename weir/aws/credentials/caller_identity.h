@@ -13,7 +13,7 @@ namespace weir {
 
 /// Calls GetCallerIdentity, which needs no permission. Returns the caller's ARN, for example
 /// "arn:aws:sts::123456789012:assumed-role/admin/me". `client` must sign for "sts" and outlive the
-/// call. Fails as ToError, and with kDataLoss if the response cannot be parsed.
+/// call. Fails as ToError, and with kUnknown if the response cannot be parsed.
 void GetCallerArn(JsonClient& client, Deadline deadline, Done<std::string> done);
 
 /// Parses the response. (AWS STS API Reference, version 2011-06-15.)

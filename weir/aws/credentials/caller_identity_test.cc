@@ -60,7 +60,7 @@ TEST_F(CallerIdentityTest, AFailureIsReturned) {
 
 TEST_F(CallerIdentityTest, AResponseWithoutAnArnIsAFailure) {
   for (const char* body : {"", "{}", "<GetCallerIdentityResponse/>"}) {
-    EXPECT_EQ(Arn(200, body).error().code, Code::kDataLoss) << body;
+    EXPECT_EQ(Arn(200, body).error().code, Code::kUnknown) << body;
   }
 }
 

@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 tl::unexpected<Error> Malformed(std::string_view why) {
-  return Fail(Code::kDataLoss, fmt::format("ListObjectsV2: malformed response: {}", why));
+  return Fail(Code::kUnknown, fmt::format("ListObjectsV2: malformed response: {}", why));
 }
 
 Result<std::string> DecodedText(const pugi::xml_node& parent, const char* name) {

@@ -24,7 +24,7 @@ struct S3Listing {
   std::string next;                   ///< the token of the next page; empty: this is the last one
 };
 
-/// Parses a response to a request with encoding-type=url. Fails with kDataLoss, with the reason, if
+/// Parses a response to a request with encoding-type=url. Fails with kUnknown, with the reason, if
 /// the response is malformed, if it is not URL-encoded, or if it has a next page without a token.
 [[nodiscard]] Result<S3Listing> ReadS3Listing(std::string_view body);
 

@@ -39,7 +39,7 @@ struct StreamPage {
 };
 
 std::string DescribeStreamBody(std::string_view stream_arn, std::string_view start_after);
-/// This and ReadShardIterator return kDataLoss for a body of another form.
+/// This and ReadShardIterator return kUnknown for a body of another form.
 [[nodiscard]] Result<StreamPage> ReadDescribeStream(std::string_view body);
 
 /// A position in a shard.

@@ -36,7 +36,7 @@ struct ReadShards {
 /// Returns the request for the page of this token or, if the token is empty, for the first page.
 /// Closed shards are listed, too.
 std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next_token);
-/// Parses the response. kDataLoss, also of all Read functions below: the body is not such a
+/// Parses the response. kUnknown, also of all Read functions below: the body is not such a
 /// response.
 [[nodiscard]] Result<ReadShards> ReadListAllShards(std::string_view body);
 

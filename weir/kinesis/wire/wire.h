@@ -31,7 +31,7 @@ struct StreamAddress {
 /// Returns the body, in one allocation of its size. REQUIRES: the partition keys are UTF-8.
 WEIR_API std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
                                     const std::vector<KinesisRecord>& records);
-/// Returns one response for each entry, in order. kDataLoss, with the position: the body is not
+/// Returns one response for each entry, in order. kUnknown, with the position: the body is not
 /// such a response.
 [[nodiscard]] WEIR_API Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format,
                                                                        std::string_view body);
@@ -39,7 +39,7 @@ WEIR_API std::string PutRecordsBody(WireFormat format, const StreamAddress& stre
 /// Returns the request for the page of this token or, if the token is empty, for the first page.
 WEIR_API std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
                                     std::string_view next_token);
-/// Parses the response. kDataLoss, with the position: the body is not such a response, or it names
+/// Parses the response. kUnknown, with the position: the body is not such a response, or it names
 /// a shard or a hash key that is not valid.
 [[nodiscard]] WEIR_API Result<ShardPage> ReadListShards(WireFormat format, std::string_view body);
 
