@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "weir/embedded/file/sqlite.h"
 #include "weir/embedded/testing/embedded_fixture.h"
 #include "weir/embedded/testing/faulty_vfs.h"
 #include "weir/runtime/await.h"
@@ -312,6 +313,33 @@ TEST_F(FailingTest, SettingsAnsweredAfterALostSyncSurviveAPowerLoss) {
     EXPECT_FALSE(create(after, "last-" + number)) << operation;
   }
   EXPECT_GE(failures, 3U);
+}
+
+// Fails if: settings count as stored although the log before them has lost pages, because another
+// process reads the log.
+TEST_F(FailingTest, SettingsFailAfterALostSyncWhileAnotherProcessReads) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  const auto create = [this](const std::string& id) {
+    return client_.Apply({CreateEntity{{.entity = {.id = id}}}});
+  };
+  ASSERT_TRUE(create("first"));
+  std::optional<sqlite::Connection> reader = *sqlite::Connection::OpenToRead(client_.path(), "");
+  ASSERT_TRUE(reader->Execute("BEGIN; SELECT COUNT(*) FROM sqlite_schema"));
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("user"), 1)}));  // not synced
+  client_.Commit();
+  std::uint64_t failures = 0;
+  for (std::uint64_t operation = 1; failures == 0; ++operation) {
+    disk_.FailAt(operation, FaultyVfs::Fault::kError);
+    (void)create("perhaps-" + std::to_string(operation));
+    failures = disk_.failures();
+    disk_.Heal();
+    client_.scheduler().Advance(seconds(10));
+  }
+  const Status refused = create("last");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("another process reads the file"));
+  reader.reset();
+  EXPECT_TRUE(create("last"));
 }
 
 TEST_F(FailingTest, AStrictAnswerIsTheErrorAndTheTokensStayTaken) {

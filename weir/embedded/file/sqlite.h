@@ -119,7 +119,7 @@ class Connection {
   /// checkpoint.
   int wal_pages() const { return state_->wal_pages; }
   /// Copies the write-ahead log into the file, as far as other connections do not read it. With
-  /// `truncate`, also empties the log if no connection reads it.
+  /// `truncate`, also empties the log if no connection reads it: then wal_pages() is 0.
   [[nodiscard]] Status Checkpoint(bool truncate);
   /// Sets whether closing leaves the write-ahead log as it is. Otherwise closing moves it into the
   /// file.

@@ -174,9 +174,16 @@ Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
 
 // Linux marks the pages of a failed fsync(2) clean, and a later fsync does not write them. So
 // commits before the failed one may be missing on disk, and recovery ends at the first missing one.
-// A checkpoint writes all of them again, to the database.
+// A checkpoint writes all of them again, to the database. While another connection reads the log,
+// it cannot begin anew, and a synced commit would follow the missing ones.
 Status StateFile::RewriteLog() {
   WEIR_RETURN_IF_ERROR(connection_.Checkpoint(/*truncate=*/true));
+  if (connection_.wal_pages() > 0) {
+    return Fail(Code::kUnavailable,
+                fmt::format("{}: a sync failed, and the commits before it cannot be written again "
+                            "while another process reads the file; try again when it has ended",
+                            connection_.name()));
+  }
   log_may_lack_pages_ = false;
   return {};
 }
