@@ -169,6 +169,7 @@ void GrpcStream::Send(std::string_view message) {
   writer_.Write(MessagePrefix(message.size()));
   writer_.Write(message);
   if (writer_.pending() <= context_.bounds.max_pending) return;
+  context_.counts.overloaded.Add();
   Finish(Fail(Code::kResourceExhausted, "the caller takes its messages too slowly"));
 }
 

@@ -286,6 +286,16 @@ TEST_F(GrpcStreamTest, ResponsesOfAConnectionThatAreNotTakenAreBounded) {
   EXPECT_EQ(StatusOf(Call("Echo", Message(std::string(40'000, 'x')))), "8");
 }
 
+// Fails if: a call that ends because its peer is slow is missing in the metric.
+TEST_F(GrpcStreamTest, ACallWhoseResponsesAreNotTakenEndsAndCounts) {
+  terms_.calls.max_pending = 50'000;
+  Connect(/*window=*/0);
+  Call("Echo", Message(std::string(40'000, 'x')));
+  EXPECT_EQ(server_counts_.calls.overloaded.Value(), 0U);
+  Call("Echo", Message(std::string(60'000, 'x')));
+  EXPECT_EQ(server_counts_.calls.overloaded.Value(), 1U);
+}
+
 // Fails if: bytes that were sent still count.
 TEST_F(GrpcStreamTest, ResponsesThatAreTakenDoNotCount) {
   terms_.calls.max_connection_pending = 100'000;

@@ -20,7 +20,7 @@ struct ServerBounds {
 /// Counts of calls. Any thread.
 struct CallCounts {
   Counter calls;
-  Counter overloaded;  ///< failed because of max_calls, max_kept or max_connection_pending
+  Counter overloaded;  ///< failed because of a bound other than max_message
   Counter unknown;     ///< calls of methods that do not exist
   Counter not_grpc;    ///< requests that are not gRPC
   Counter abandoned;   ///< the caller was gone before the response

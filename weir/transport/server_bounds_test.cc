@@ -87,6 +87,7 @@ TEST_F(ServerBoundsTest, AConnectionThatIsDoneIsClosedAlthoughOutputIsUnsent) {
   Start(Loopback(), [](ScriptedConnection& connection, std::string_view) {
     connection.output.assign(64'000'000, 'x');
     connection.drops_output = true;
+    connection.is_cut = true;
     connection.wake_at = Instant{0};
   });
   const TestClient client(address());
@@ -94,6 +95,7 @@ TEST_F(ServerBoundsTest, AConnectionThatIsDoneIsClosedAlthoughOutputIsUnsent) {
   AwaitDestroyed(1);
   RunPosted();  // the session counts its end after it has destroyed the connection
   EXPECT_EQ(server_->counters().cut_slow.Value(), 1U);
+  EXPECT_EQ(server_->counters().cut_drained.Value(), 1U) << "its requests are given up, too";
 }
 
 // Fails if: connections are dealt in turn, whatever ended.

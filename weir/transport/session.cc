@@ -169,6 +169,7 @@ void Session::ReadTurn() {
 void Session::Settle() {
   if (!WriteTurn()) return;
   if (connection_->IsDone()) {
+    if (connection_->IsCut()) owner_.OnCut();
     return has_unsent_ ? End(SessionEnd::kSlow, "the peer takes no bytes") : BeginLinger();
   }
   if (has_unsent_) {
@@ -206,7 +207,6 @@ bool Session::WriteTurn() {
 void Session::BeginLinger() {
   phase_ = Phase::kLingering;
   CancelTask(next_turn_);  // it settles the connection
-  if (connection_->IsCut()) owner_.OnCut();
   connection_.reset();
   channel_->EndWrites();
   if (is_peer_closed_) return End(SessionEnd::kDone, "");
