@@ -10,18 +10,24 @@ namespace weir::kinesis {
 /// belong to one thread.
 class CallbackScope {
  public:
-  explicit CallbackScope(const void* runner) : outer_(std::exchange(current, runner)) {}
-  ~CallbackScope() { current = outer_; }
+  explicit CallbackScope(const void* runner)
+      : runner_(runner), outer_(std::exchange(innermost, this)) {}
+  ~CallbackScope() { innermost = outer_; }
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 
-  /// Returns whether the innermost callback that this thread runs is one of `runner`; false if
-  /// `runner` is null.
-  static bool IsIn(const void* runner) { return runner != nullptr && current == runner; }
+  /// Returns whether this thread runs a callback of `runner`; false if `runner` is null.
+  static bool IsIn(const void* runner) {
+    if (runner == nullptr) return false;
+    const CallbackScope* scope = innermost;
+    while (scope != nullptr && scope->runner_ != runner) scope = scope->outer_;
+    return scope != nullptr;
+  }
 
  private:
-  static inline thread_local const void* current = nullptr;
-  const void* outer_;
+  static inline thread_local const CallbackScope* innermost = nullptr;
+  const void* runner_;
+  const CallbackScope* outer_;
 };
 
 }  // namespace weir::kinesis
