@@ -6,6 +6,8 @@
 #include <chrono>
 #include <limits>
 
+#include "weir/model/identifier.h"
+
 namespace weir {
 
 std::string_view Name(UsageWindow window) {
@@ -18,6 +20,10 @@ std::string_view Name(UsageWindow window) {
       return "monthly";
   }
   return "";
+}
+
+Status CheckUsageLimit(std::string_view name) {
+  return name == kOtherLimits ? Status() : CheckLimitName(name);
 }
 
 std::optional<UsageWindow> UsageWindowNamed(std::string_view name) {

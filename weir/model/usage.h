@@ -34,6 +34,8 @@ WEIR_API UnixMillis EndOf(UsageWindow window, UnixMillis start);
 /// names as its store keeps: callers may give each request limits of other names. No limit has this
 /// name.
 inline constexpr std::string_view kOtherLimits = "*";
+/// Fails with kInvalidArgument unless `name` is that of a limit, or kOtherLimits.
+[[nodiscard]] WEIR_API Status CheckUsageLimit(std::string_view name);
 
 /// Numbers by the names of limits, or kOtherLimits.
 using UsageCounters = std::map<std::string, std::int64_t, std::less<>>;

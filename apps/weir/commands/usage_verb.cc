@@ -251,7 +251,8 @@ void AddTop(const UsageVerbs& verbs) {
       verbs,
       {"top", "List the highest usage of a limit in one window (default: hourly)", RankUsage},
       options);
-  AddParsed(top, "LIMIT", options->limit, Checked(CheckLimitName), "the limit to rank by, like rpm")
+  AddParsed(top, "LIMIT", options->limit, Checked(CheckUsageLimit),
+            "the limit to rank by, like rpm; * is those that are not counted apart")
       ->required()
       ->option_text(" ");
   AddParsed(top, "--at", options->at, ParseTime, "a time in the window (default: now)")

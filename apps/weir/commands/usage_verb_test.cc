@@ -124,6 +124,12 @@ TEST_F(UsageVerbTest, ThePlotIsOfAllPages) {
   EXPECT_EQ(RunJson({"usage", "list", "-r", "api", "-p"})["limits"][0]["used"][0]["used"], 550);
 }
 
+TEST_F(UsageVerbTest, TopRanksTheLimitsThatAreNotCountedApart) {
+  UseRpm("acme", "api", 1, 3);
+  usage_.back().used = {{std::string(kOtherLimits), 3}};
+  EXPECT_EQ(RunJson({"usage", "top", "*", "-r", "api", "--at", "2026-01-01T01:00:00Z"})["used"], 3);
+}
+
 TEST_F(UsageVerbTest, BadArgumentsAreNamed) {
   ExpectUsageError({"usage", "top", "-r", "api"}, "LIMIT is required");
   ExpectUsageError({"usage", "top", "rpm"}, "name an entity, a resource, or both");

@@ -147,7 +147,11 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
     std::vector<std::string> names;
     names.reserve(credit_.amounts.size());
     for (const CreditAmount& amount : credit_.amounts) names.push_back(amount.limit);
-    if (!names.empty()) return names;
+    return names.empty() ? KnownNames() : names;
+  }
+
+  std::vector<std::string> KnownNames() const {
+    std::vector<std::string> names;
     for (const Part& part : parts_) {
       for (const Limit& limit : part.charge.target->limits) {
         if (std::ranges::find(names, limit.name) == names.end()) names.push_back(limit.name);
@@ -163,11 +167,9 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
   }
 
   Status UnknownLimit(const std::string& name) const {
-    std::vector<std::string_view> known;
-    for (const Limit& limit : parts_.front().charge.target->limits) known.push_back(limit.name);
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}/{}: the bucket has no limit '{}'; it has {}; nothing is changed",
-                            credit_.entity, credit_.resource, name, fmt::join(known, ", ")));
+                            credit_.entity, credit_.resource, name, fmt::join(KnownNames(), ", ")));
   }
 
   // Makes one adjust after the other. An adjust is limited to kMaxMillitokens, so a deep debt needs

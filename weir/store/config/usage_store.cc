@@ -9,7 +9,7 @@ namespace {
 
 Status CheckCounters(const UsageCounters& counters) {
   for (const auto& [limit, number] : counters) {
-    if (limit != kOtherLimits) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
+    WEIR_RETURN_IF_ERROR(CheckUsageLimit(limit));
   }
   return {};
 }

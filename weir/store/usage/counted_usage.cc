@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "weir/model/identifier.h"
 #include "weir/store/config/usage_store.h"
 #include "weir/store/usage/saturating.h"
 
@@ -30,10 +29,6 @@ std::int64_t TakeWhole(std::int64_t used, const std::string& limit, UsageRemaind
   return whole;
 }
 
-bool IsCounted(const std::string& limit) {
-  return limit == kOtherLimits || CheckLimitName(limit).has_value();
-}
-
 // Adds the remainders of the limits that the hour has not used to that of kOtherLimits.
 void MoveToOthers(const HourOfUse& hour, UsageRemainder& remainder, UsageSnapshot& snapshot) {
   const std::string others(kOtherLimits);
@@ -57,7 +52,7 @@ UsageSnapshot WholeTokens(const BucketKey& key, const HourOfUse& hour, UsageRema
                          .overdrawn = {},
                          .events = hour.events};
   for (const LimitUse& limit : hour.limits) {
-    if (!IsCounted(limit.limit)) continue;
+    if (!CheckUsageLimit(limit.limit)) continue;
     const std::int64_t whole = TakeWhole(limit.used, limit.limit, remainder);
     if (whole != 0) AddSaturating(snapshot.used[limit.limit], whole);
     if (limit.overdrawn != 0) snapshot.overdrawn.emplace(limit.limit, limit.overdrawn);
