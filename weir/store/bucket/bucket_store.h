@@ -109,7 +109,9 @@ class WEIR_API BucketStore {
   /// tokens back (negative; up to the capacity), for all charges or none. Calls with the same
   /// `token` count once. The bucket keeps its parameters; limits that are no longer configured are
   /// adjusted too. Fails with kOutOfRange, without a change, if the debt would exceed kMaxDebt; the
-  /// id may then be used again. Fails with kResourceExhausted as Acquire.
+  /// id may then be used again. Fails with kResourceExhausted as Acquire. If only some of the
+  /// buckets were adjusted, which is possible in a store that writes each by itself, it fails with
+  /// kUnavailable, and a repetition with the same `token` completes it.
   virtual void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 

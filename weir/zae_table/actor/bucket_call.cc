@@ -123,7 +123,7 @@ BucketCall::Next BucketCall::JudgeAdjusts(CallActors& actors) {
     }
     const std::optional<Status> status = actors.At(KeyOf(i)).CheckAdjust(part, actors.moment());
     if (!status) unknown.push_back(i);
-    if (status && !*status) return EndWith(weir::Fail(status->error()));
+    if (status && !*status) return EndWithError(status->error(), actors);
   }
   if (!unknown.empty()) return StartLooks(unknown, actors);
   return QueueParts(actors);
@@ -229,7 +229,9 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
   if (phase_ == Phase::kDeadlinePassed) return EndAtDeadline(actors);
   if (phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen) {
     parts_[outcome.index].stage = Stage::kOpen;
-    return pending_ > 0 ? Next::kWaits : JudgeOpenParts(actors);
+    if (pending_ > 0) return Next::kWaits;
+    // Nothing is adjusted if one of the buckets cannot be.
+    return failure_ ? Conclude(actors) : JudgeOpenParts(actors);
   }
   if (is_late || (failure_ && is_expired)) return EndAtDeadline(actors);
   if (failure_ && request_.kind == CallRequest::Kind::kAcquire) return Fail(actors);
@@ -368,8 +370,23 @@ BucketCall::Next BucketCall::Conclude(CallActors& actors) {
       return EndWith(std::move(outdated));
     }
     default:
-      return EndWith(weir::Fail(*failure_->error));
+      return EndWithError(*failure_->error, actors);
   }
+}
+
+BucketCall::Next BucketCall::EndWithError(Error error, CallActors& actors) {
+  const bool says_unchanged = error.code != Code::kUnavailable &&
+                              error.code != Code::kDeadlineExceeded &&
+                              error.code != Code::kDataLoss;
+  const auto may_count = [&](std::size_t i) {
+    return !IsNothing(route_.parts[i]) && actors.MayCountAdjust(KeyOf(i), request_.adjust_id);
+  };
+  if (request_.kind == CallRequest::Kind::kAdjust && says_unchanged &&
+      std::ranges::any_of(order_, may_count)) {
+    error.code = Code::kUnavailable;
+    error.message += "; other buckets of the call are adjusted, or may be";
+  }
+  return EndWith(weir::Fail(std::move(error)));
 }
 
 // Adjusts and conforms cannot be refused, so contention is an error for them.

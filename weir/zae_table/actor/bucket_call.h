@@ -80,6 +80,9 @@ class CallActors {
   /// Returns nothing if the adjust is to be accepted: it is pending, or not known. Otherwise
   /// returns its result: OK if it was counted, kUnavailable if it was forfeited.
   virtual std::optional<Status> FindAdjustResult(const BucketKey& key, AdjustId adjust_id) = 0;
+  /// Returns whether the adjust counts in this bucket, or may count: it was counted or forfeited,
+  /// or is pending.
+  virtual bool MayCountAdjust(const BucketKey& key, AdjustId adjust_id) = 0;
   /// The time of the event.
   virtual const ProtocolTime& moment() const = 0;
 };
@@ -89,8 +92,11 @@ class CallActors {
 /// back the tokens that it took, and tries once more, one bucket after the other in the order of
 /// the keys: two calls that each hold a part of what both need would refuse each other.
 ///
-/// An adjust is not all or none: it counts once for each bucket, so the repetition of an adjust
-/// that failed half-way completes it. Not thread-safe.
+/// An adjust of which one bucket is known to fail changes none. Beyond that, it is not all or none:
+/// it counts once for each bucket, so the repetition of an adjust that failed half-way completes
+/// it. If a bucket fails while others count, or may count, the call fails with kUnavailable,
+/// whatever the bucket's error: by any other code the caller would know that nothing was changed.
+/// Not thread-safe.
 class BucketCall {
  public:
   enum class Next {
@@ -188,6 +194,7 @@ class BucketCall {
   /// pending.
   Next Conclude(CallActors& actors);
   Next EndContended();
+  Next EndWithError(Error error, CallActors& actors);
   Next EndWith(Result<Decision> answer);
   /// Makes the decision from the verdicts of the parts.
   Decision BuildDecision(bool admitted) const;

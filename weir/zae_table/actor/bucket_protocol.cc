@@ -103,6 +103,12 @@ std::optional<Status> BucketProtocol::FindAdjustResult(const BucketKey& key, Adj
   return std::nullopt;
 }
 
+bool BucketProtocol::MayCountAdjust(const BucketKey& key, AdjustId adjust_id) {
+  const AdjustId here = KeyOfAdjust(adjust_id, key);
+  return EntryAt(key).actor.HasAdjust(adjust_id) || forfeited_.Contains(here) ||
+         counted_.Contains(here);
+}
+
 void BucketProtocol::NoteAdjustId(const PartOutcome& outcome, const BucketKey& key) {
   if (!outcome.adjust_id) return;
   const AdjustId here = KeyOfAdjust(*outcome.adjust_id, key);

@@ -117,6 +117,7 @@ class BucketProtocol final : private CallActors, private ShardView {
   PartId Accept(Part part) override;
   void Refresh(const BucketKey& key) override;
   std::optional<Status> FindAdjustResult(const BucketKey& key, AdjustId adjust_id) override;
+  bool MayCountAdjust(const BucketKey& key, AdjustId adjust_id) override;
   const ProtocolTime& moment() const override { return moment_; }
   milliseconds WaitAt(const BucketKey& shard, const Charge& charge,
                       std::uint32_t shards) const override;

@@ -25,12 +25,12 @@ TEST(WriteWindowTest, IsFullWithAsManyWritesAsConnections) {
 }
 
 /// Its write as it is now; nothing: as it was put.
-struct Bucket {
+struct AwaitingBucket {
   std::optional<AwaitedWrite> now{};
 };
 
 // Returns the write of a bucket as it is now.
-AwaitedWrite Recount(const Bucket& bucket) {
+AwaitedWrite Recount(const AwaitingBucket& bucket) {
   return bucket.now.value_or(AwaitedWrite{.parts = 99});
 }
 
@@ -39,13 +39,13 @@ class WindowQueueTest : public testing::Test {
   void Put(std::size_t bucket, AwaitedWrite write) { queue_.Put(buckets_[bucket], write); }
   /// Takes a bucket, which sends a write unless its turn is left to the next.
   std::ptrdiff_t Next(bool sends = true) {
-    Bucket* const next = queue_.TakeNext(Recount, recounts_left_);
+    AwaitingBucket* const next = queue_.TakeNext(Recount, recounts_left_);
     if (sends) queue_.EndTurn();
     return next - buckets_.data();
   }
 
-  std::array<Bucket, 8> buckets_{};
-  WindowQueue<Bucket> queue_;
+  std::array<AwaitingBucket, 8> buckets_{};
+  WindowQueue<AwaitingBucket> queue_;
   int recounts_left_ = 100;
 };
 
@@ -116,7 +116,7 @@ TEST_F(WindowQueueTest, ABucketThatWasCountedAgainStaysOwed) {
 TEST_F(WindowQueueTest, TheNumberOfRecountsIsBounded) {
   for (std::size_t i = 0; i < 4; ++i) Put(i, {.parts = 4 - static_cast<std::int64_t>(i)});
   EXPECT_EQ(Next(), 0) << "the oldest";
-  for (Bucket& bucket : buckets_) bucket.now = AwaitedWrite{.parts = 0};
+  for (AwaitingBucket& bucket : buckets_) bucket.now = AwaitedWrite{.parts = 0};
   recounts_left_ = 2;
   EXPECT_EQ(Next(), 3) << "two were counted again";
   EXPECT_EQ(recounts_left_, 0);
@@ -134,12 +134,12 @@ TEST_F(WindowQueueTest, ATurnEndsWithAWrite) {
 
 // Every bucket that was put, and not taken or removed since, is in the queue once.
 RC_GTEST_PROP(WindowQueueProperty, HoldsEachBucketOnce, ()) {
-  WindowQueue<Bucket> queue;
-  std::array<Bucket, 6> buckets{};
-  std::vector<Bucket*> held;
+  WindowQueue<AwaitingBucket> queue;
+  std::array<AwaitingBucket, 6> buckets{};
+  std::vector<AwaitingBucket*> held;
   const int steps = *rc::gen::inRange(1, 60);
   for (int i = 0; i < steps; ++i) {
-    Bucket& bucket = buckets[*rc::gen::inRange<std::size_t>(0, buckets.size())];
+    AwaitingBucket& bucket = buckets[*rc::gen::inRange<std::size_t>(0, buckets.size())];
     const int kind = *rc::gen::inRange(0, 4);
     if (kind < 2) {
       std::erase(held, &bucket);
@@ -150,8 +150,9 @@ RC_GTEST_PROP(WindowQueueProperty, HoldsEachBucketOnce, ()) {
       queue.Remove(bucket);
     } else {
       int recounts_left = *rc::gen::inRange(0, 4);
-      Bucket* const taken = queue.TakeNext(
-          [](const Bucket&) { return AwaitedWrite{*rc::gen::inRange(0, 3)}; }, recounts_left);
+      AwaitingBucket* const taken = queue.TakeNext(
+          [](const AwaitingBucket&) { return AwaitedWrite{*rc::gen::inRange(0, 3)}; },
+          recounts_left);
       if (*rc::gen::arbitrary<bool>()) queue.EndTurn();
       RC_ASSERT((taken == nullptr) == held.empty());
       if (taken != nullptr) RC_ASSERT(std::erase(held, taken) == 1U);

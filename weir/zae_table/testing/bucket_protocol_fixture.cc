@@ -90,7 +90,7 @@ BucketProtocolTest::Pending BucketProtocolTest::Start(const std::vector<Ask>& as
   const ProtocolTime now = Now();
   CallRequest request{.kind = terms.kind,
                       .charges = {},
-                      .adjust_id = {1, ++drawn_},
+                      .adjust_id = terms.adjust_id.value_or(AdjustId{1, ++drawn_}),
                       .is_recorded = terms.is_recorded,
                       .keeps = terms.keeps,
                       .now = now.bucket_time,

@@ -32,6 +32,7 @@ class BucketProtocolTest : public testing::Test {
     Limit limit = kRpm;
     LimitSource source = LimitSource::kConfigured;
     bool is_recorded = false;
+    std::optional<AdjustId> adjust_id{};  ///< nothing: a new one
   };
   /// The result of a call; nothing while the call is pending.
   using Pending = std::shared_ptr<const std::optional<Result<Decision>>>;
