@@ -14,6 +14,7 @@ Adjustment::State StateAfter(const Status& answer, bool may_count) {
     case Code::kFailedPrecondition:
     case Code::kOutOfRange:
     case Code::kUnimplemented:
+    case Code::kResourceExhausted:
       return Adjustment::State::kRefused;
     default:
       return Adjustment::State::kDoubt;

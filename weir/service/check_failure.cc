@@ -30,11 +30,21 @@ std::string_view NameOf(FailureReason reason) {
 }
 
 bool IsOfRequest(const Error& error) {
-  return error.code == Code::kInvalidArgument || error.code == Code::kFailedPrecondition ||
-         error.code == Code::kOutOfRange || error.code == Code::kDataLoss;
+  switch (error.code) {
+    case Code::kInvalidArgument:
+    case Code::kFailedPrecondition:
+    case Code::kOutOfRange:
+    case Code::kDataLoss:
+    case Code::kResourceExhausted:
+      return true;
+    default:
+      return false;
+  }
 }
 
 FailureReason ReasonOf(const Error& error) {
+  // When other buckets are full, the store has space again.
+  if (error.code == Code::kResourceExhausted) return FailureReason::kStoreFailed;
   // After kNotFound, too, a retry fails in the same way.
   if (IsOfRequest(error) || error.code == Code::kNotFound) return FailureReason::kRequestInvalid;
   return error.code == Code::kDeadlineExceeded ? FailureReason::kStoreLate

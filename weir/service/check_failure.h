@@ -32,7 +32,7 @@ std::string_view NameOf(FailureReason reason);
 /// a response that is not DynamoDB's is kUnknown. One error of a whole store has such a code: a
 /// damaged page of a SQLite file is kDataLoss. kFailedPrecondition is of one entity or bucket: its
 /// parents are a cycle, it has no room for a limit, or it uses a feature that Weir does not
-/// implement.
+/// implement. kResourceExhausted is of a bucket that does not exist: the store has no space for it.
 bool IsOfRequest(const Error& error);
 /// Returns why the limiter failed to decide.
 FailureReason ReasonOf(const Error& error);

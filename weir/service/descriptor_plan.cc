@@ -146,13 +146,14 @@ Result<PlannedDescriptor> Plan(const RateLimitRequest& request,
   return planned;
 }
 
-// Rules that another rule of the request replaces do not apply.
+// Rules that another rule of the request replaces do not apply. A shadow rule replaces other shadow
+// rules only: if it replaced an enforced one, its traffic would have no limit.
 void DropReplaced(DescriptorPlans& plan) {
   for (const PlannedDescriptor& other : plan) {
     if (other.rule == nullptr || other.states_limit || other.rule->replaces.empty()) continue;
     for (PlannedDescriptor& planned : plan) {
       if (planned.rule == nullptr || planned.states_limit) continue;
-      if (planned.rule == other.rule) continue;
+      if (planned.rule == other.rule || (other.is_shadow && !planned.is_shadow)) continue;
       if (std::ranges::find(other.rule->replaces, planned.rule->name) ==
           other.rule->replaces.end()) {
         continue;

@@ -57,7 +57,8 @@ class Judge {
     const std::int64_t left = status.available - taken;
     const bool is_look = planned_.action == PlannedDescriptor::Action::kLook;
     DescriptorState state{.limit = limit, .remaining = std::max<std::int64_t>(left, 0)};
-    state.is_over = is_look ? left < hits : status.exceeded;
+    // A limit of which a hit takes nothing admits it, even if it is in debt.
+    state.is_over = is_look ? hits > 0 && left < hits : status.exceeded;
     if (!state.is_over) {
       state.reset = TimeUntil(limit.quota.capacity, left, limit.quota);
     } else if (is_look) {

@@ -62,7 +62,8 @@ PendingCheck::PendingCheck(const Terms& terms, CheckKind kind, const grpc::CallH
 
 PendingCheck::~PendingCheck() {
   terms_.counts.ended.Add();
-  (writer_ ? terms_.in_flight : terms_.detached).fetch_sub(1, std::memory_order_relaxed);
+  if (writer_) terms_.in_flight.fetch_sub(1, std::memory_order_relaxed);
+  if (has_reserved_) terms_.detached.fetch_sub(1, std::memory_order_relaxed);
 }
 
 template <class T, class Function>
@@ -99,7 +100,7 @@ void PendingCheck::Start(DescriptorPlans plan, ActiveRulesPtr rules) {
     has_acquire_ |= IsAcquire(planned);
     has_enforced_ |= planned.action != Action::kNone;
   }
-  may_detach_ = terms_.detached.load(std::memory_order_relaxed) < terms_.max_detached;
+  ReserveDetachment();
   Begin();
   if (!may_detach_) LeaveOutShadows();
   StartShadows();
@@ -132,7 +133,7 @@ void PendingCheck::LeaveOutShadows() {
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     if (plan_[i].action == Action::kNone || !IsLeftOut(plan_[i])) continue;
     results_[i].is_undecided = true;
-    NoteUndecided(plan_[i].rule, why);
+    NoteShadowUndecided(plan_[i], why);
   }
 }
 
@@ -143,7 +144,10 @@ void PendingCheck::StartShadows() {
     Begin(planned);
     results_[i].is_pending = true;
     const AcquirePart part = planned.action == Action::kTake ? planned.Part() : planned.Look();
-    terms_.limiter.AcquireAll({.parts = {&part, 1}}, std::min(caller_deadline_, store_deadline_),
+    // Nobody waits for the decision if the response does not.
+    const Deadline deadline =
+        Awaits(planned) ? std::min(caller_deadline_, store_deadline_) : store_deadline_;
+    terms_.limiter.AcquireAll({.parts = {&part, 1}}, deadline,
                               Here<GroupOutcome>([i](PendingCheck& self, auto outcome) {
                                 self.OnShadow(i, outcome);
                                 self.End(self.plan_[i]);
@@ -199,7 +203,7 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
     results_[i].is_undecided = true;
     Settle(i);
   }
-  if (first.is_shadow) return NoteUndecided(first.rule, status.error());
+  if (first.is_shadow) return NoteShadowUndecided(first, status.error());
   NoteLostCharge(status.error());
 }
 
@@ -280,7 +284,7 @@ void PendingCheck::OnShadow(std::size_t index, const Result<GroupOutcome>& outco
     Record({&index, 1}, *outcome);
   } else {
     results_[index].is_undecided = true;
-    NoteUndecided(planned.rule, outcome.error());
+    NoteShadowUndecided(planned, outcome.error());
   }
   Settle(index);
 }
@@ -304,10 +308,20 @@ void PendingCheck::End(const PlannedDescriptor& planned) {
   --unawaited_;
 }
 
+void PendingCheck::ReserveDetachment() {
+  const auto may_outlive = [this](const PlannedDescriptor& planned) {
+    return planned.action != Action::kNone && !Awaits(planned);
+  };
+  if (std::ranges::none_of(plan_, may_outlive)) return;
+  may_detach_ = terms_.detached.load(std::memory_order_relaxed) < terms_.max_detached;
+  if (!may_detach_) return;
+  has_reserved_ = true;
+  terms_.detached.fetch_add(1, std::memory_order_relaxed);
+}
+
 void PendingCheck::Detach() {
   writer_.reset();
   terms_.in_flight.fetch_sub(1, std::memory_order_relaxed);
-  terms_.detached.fetch_add(1, std::memory_order_relaxed);
 }
 
 void PendingCheck::Respond() {
@@ -315,7 +329,7 @@ void PendingCheck::Respond() {
   if (!error_ && !has_acquire_ && !has_corrected_) error_ = std::move(lost_);
   if (error_) return RespondWithError(*std::move(error_));
   CountRules();
-  if (is_unprotected_) terms_.counts.unprotected.Add();
+  if (is_unprotected_ && !is_refused_) terms_.counts.unprotected.Add();
   (is_refused_ ? terms_.counts.over_limit : terms_.counts.ok).Add();
   writer_->Reply(kind_ == CheckKind::kShouldRateLimit ? ResponseBytes(plan_, results_, is_refused_)
                                                       : ResponseBytes(is_refused_));
@@ -334,6 +348,10 @@ void PendingCheck::RespondWithError(Error error) {
 void PendingCheck::NoteUndecided(const rules::Rule* rule, const Error& error) {
   terms_.log.Undecided(ids_, rule == nullptr ? std::string_view() : rule->name, error.message,
                        loop_.clock().Now());
+}
+
+void PendingCheck::NoteShadowUndecided(const PlannedDescriptor& planned, const Error& error) {
+  terms_.log.ShadowUndecided(ids_, planned.rule->name, error.message, loop_.clock().Now());
 }
 
 void PendingCheck::NoteLostCharge(const Error& error) {

@@ -85,6 +85,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void End();
   void Begin(const PlannedDescriptor& planned) { Awaits(planned) ? ++awaited_ : ++unawaited_; }
   void End(const PlannedDescriptor& planned);
+  // Takes a place among the requests that may outlive their response, if this one may.
+  void ReserveDetachment();
   // Called after the response if operations are in flight: from now on the request takes none of
   // the space of calls and requests in flight, so a slow bucket of a shadow rule cannot make the
   // service refuse requests.
@@ -93,6 +95,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void RespondWithError(Error error);
   // `rule` is null if it is not known.
   void NoteUndecided(const rules::Rule* rule, const Error& error);
+  void NoteShadowUndecided(const PlannedDescriptor& planned, const Error& error);
   void NoteLostCharge(const Error& error);
   void CountRules();
   void CountRule(const PlannedDescriptor& planned, const DescriptorResult& result);
@@ -121,7 +124,8 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   bool asks_to_look_ = false;
   std::size_t awaited_ = 0;
   std::size_t unawaited_ = 0;
-  bool may_detach_ = true;      // false: too many are; the response waits for all that it starts
+  bool may_detach_ = true;      // false: too many may; the response waits for all that it starts
+  bool has_reserved_ = false;   // ReserveDetachment took a place
   bool has_acquire_ = false;    // of at least one descriptor, not of a shadow rule
   bool has_enforced_ = false;   // at least one descriptor with an action, not of a shadow rule
   bool has_corrected_ = false;  // a charge or return without a decision was made

@@ -27,9 +27,9 @@ struct ServiceOptions {
   milliseconds store_timeout{5'000};
   /// Requests of one loop that wait for the store; one more fails with kResourceExhausted.
   std::size_t max_in_flight = 10'000;
-  /// Requests of one loop that have their response, but whose shadow rules or charges without a
-  /// decision have not ended. At this number, shadow rules of further requests are not decided, and
-  /// a response waits for the charges of its request.
+  /// Requests of one loop whose shadow rules or charges without a decision have not ended, and for
+  /// which their response does not wait. At this number, shadow rules of further requests are not
+  /// decided, and a response waits for the charges of its request.
   std::size_t max_detached = 10'000;
 };
 

@@ -43,6 +43,10 @@ domains:
         charge: always
       - match: {path: /free}
         unlimited: true
+      - match: {path: /trial}
+        limits: {requests: 100/min}
+        replaces: [edge/user=*]
+        shadow: true
       - match: {path: /costly}
         limits: {tokens: 100/min}
         amounts: {tokens: 30}
@@ -58,6 +62,15 @@ domains:
         entity: "{tenant}"
         resource: llm
         amounts: {rpm: 1}
+      - match: model
+        entity: "{model}"
+        resource: llm
+        amounts: {rpm: 1, tpm: 0}
+      - match: used
+        entity: "{used}"
+        resource: llm
+        amounts: {tpm: 1}
+        charge: always
 )";
 
 /// The request of one test, built step by step.
@@ -223,6 +236,15 @@ TEST_F(RateLimitServiceTest, ADescriptorWithNoHitsOnlyLooks) {
   EXPECT_EQ(Ask(Request().Add("user", "ann").Hits(0)).statuses(0).limit_remaining(), 10U);
   Ask(Request().Add("user", "ann").Hits(10));
   EXPECT_EQ(CodeOf(Request().Add("user", "ann").Hits(0)), RateLimitResponse::OVER_LIMIT);
+}
+
+// Fails if: a look refuses what a hit would be admitted for.
+TEST_F(RateLimitServiceTest, ALookPassesALimitOfWhichAHitTakesNothing) {
+  const LevelLimits limits{.limits = {{"rpm", PerMinute(10)}, {"tpm", PerMinute(100)}}};
+  backend_->config().Apply({PutLimits{Level::System(), limits}}, Deadline::Never(), [](Status) {});
+  EXPECT_EQ(CodeOf(Request().Add("used", "m").Hits(300)), RateLimitResponse::OK);
+  EXPECT_EQ(CodeOf(Request().Add("model", "m")), RateLimitResponse::OK);
+  EXPECT_EQ(CodeOf(Request().Add("model", "m").Hits(0)), RateLimitResponse::OK);
 }
 
 // Fails if: a look that finds too little does not stop the takes of its request.
@@ -477,11 +499,11 @@ TEST_F(RateLimitServiceTest, AStoreThatRefusesTheServiceIsUnavailable) {
 
 // Fails if: a bucket that cannot be used makes its requests errors, which Envoy lets pass.
 TEST_F(RateLimitServiceTest, AnErrorOfOneBucketIsARefusal) {
-  for (const Code code : {Code::kFailedPrecondition, Code::kOutOfRange}) {
-    probe_.fail = Error{code, "bucket ann/edge is disabled"};
+  for (const Code code : {Code::kFailedPrecondition, Code::kOutOfRange, Code::kResourceExhausted}) {
+    probe_.fail = Error{code, "bucket ann/edge cannot be used"};
     EXPECT_EQ(CodeOf(Request().Add("user", "ann")), RateLimitResponse::OVER_LIMIT);
   }
-  EXPECT_EQ(counts_.undecided.Value(), 2U);
+  EXPECT_EQ(counts_.undecided.Value(), 3U);
 }
 
 TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {
@@ -490,6 +512,23 @@ TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {
   const auto& counts = *counts_by_name_.ByRule().at({"edge", "edge/ghost=*"});
   EXPECT_EQ(counts.undecided.Value(), 2U);
   EXPECT_EQ(counts.within.Value(), 0U);
+}
+
+// Fails if: a rule that is tried out takes the limit away that it is to replace.
+TEST_F(RateLimitServiceTest, AShadowRuleReplacesNoEnforcedRule) {
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(CodeOf(Request().Add("user", "ann").Add("path", "/trial")), RateLimitResponse::OK);
+  }
+  EXPECT_EQ(CodeOf(Request().Add("user", "ann").Add("path", "/trial")),
+            RateLimitResponse::OVER_LIMIT);
+}
+
+// Fails if: events of shadow rules hide that a rule refuses its requests.
+TEST_F(RateLimitServiceTest, AShadowRuleThatIsUndecidedHasAnEventOfItsOwn) {
+  Ask(Request().Add("ghost", "x").Add("user", "ann"));
+  Ask(Request().Add("tenant", "nobody"));
+  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("service.shadow_undecided rule=edge/ghost=*"),
+                                        HasSubstr("service.undecided rule=edge/tenant=*")));
 }
 
 // Fails if: a client that adds a descriptor without limits escapes the charges of the others.
@@ -691,6 +730,21 @@ TEST_F(RateLimitServiceTest, RequestsInFlightAreBounded) {
   EXPECT_EQ(ReasonIn(refused), "OVERLOADED");
   EXPECT_EQ(counts_.overloaded.Value(), 1U);
   probe_.Release();
+}
+
+// Fails if: all requests in flight may outlive their response, however many do already.
+TEST_F(RateLimitServiceTest, RequestsThatMayOutliveTheirResponseAreBounded) {
+  RateLimitService service(limiter_, counts_, request_log_, {.max_detached = 1});
+  service.SetRules(counts_by_name_.Activate(*rules::ParseRules(kRules, "rules.yaml")));
+  service.AddTo(methods_);
+  probe_.hold = true;
+  constexpr char kMethod[] = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+  const std::string body = Request().Add("path", "/shadow").Add("user", "ann").Bytes();
+  for (int i = 0; i < 2; ++i) Send(kMethod, body, {{"grpc-timeout", "1H"}});
+  probe_.Release();
+  EXPECT_EQ(counts_.ok.Value(), 2U);
+  const RuleCounts& shadow = *counts_by_name_.ByRule().at({"edge", "edge/path=/shadow"});
+  EXPECT_EQ(shadow.undecided.Value(), 1U) << "that of the second is left out";
 }
 
 // Fails if: requests that have their response, but whose shadow rule waits for a slow bucket, make

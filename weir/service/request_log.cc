@@ -22,6 +22,12 @@ void RequestLog::Undecided(const grpc::RequestIds& ids, std::string_view rule,
   Write(undecided_, "service.undecided", std::span(fields).subspan(rule.empty() ? 1 : 0), ids, now);
 }
 
+void RequestLog::ShadowUndecided(const grpc::RequestIds& ids, std::string_view rule,
+                                 std::string_view message, Instant now) {
+  const std::array fields = {LogField{"rule", rule}, LogField{"message", message}};
+  Write(shadow_undecided_, "service.shadow_undecided", fields, ids, now);
+}
+
 void RequestLog::Failed(const grpc::RequestIds& ids, FailureReason reason, const Error& error,
                         Instant now) {
   const std::array fields = {LogField{"reason", NameOf(reason)},

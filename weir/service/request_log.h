@@ -26,6 +26,10 @@ class RequestLog {
   /// if it is not known; the event then has no such field.
   void Undecided(const grpc::RequestIds& ids, std::string_view rule, std::string_view message,
                  Instant now);
+  /// "service.shadow_undecided" (warning: rule, message): a descriptor of a shadow rule is not
+  /// decided. Its request is not refused.
+  void ShadowUndecided(const grpc::RequestIds& ids, std::string_view rule, std::string_view message,
+                       Instant now);
   /// "service.request_failed" (warning: reason, code, message): the response is an error.
   void Failed(const grpc::RequestIds& ids, FailureReason reason, const Error& error, Instant now);
   /// "service.charge_lost" (warning: code, message): a charge without a decision, or a return,
@@ -46,6 +50,7 @@ class RequestLog {
 
   Log& log_;
   Event undecided_;
+  Event shadow_undecided_;
   std::array<Event, kFailureReasons> failed_;  ///< by reason
   Event charge_lost_;
   Event denied_;

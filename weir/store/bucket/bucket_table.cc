@@ -263,8 +263,8 @@ Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Fou
   if ((size_ += needed) <= options_.max_buckets) return {};
   size_ -= needed;
   return Fail(Code::kResourceExhausted,
-              fmt::format("{}/{}: {} buckets exist, and max_buckets is {}: raise it, or wait until "
-                          "some are full; nothing is changed",
+              fmt::format("{}/{}: there is no space for another bucket: {} exist, and at most {} "
+                          "may; try again when some are full; nothing is changed",
                           charges[0].target->key.entity, charges[0].target->key.resource,
                           size_.load(), options_.max_buckets));
 }
