@@ -51,9 +51,10 @@ bool HasBody(const RequestParser& parser) {
 
 AdminConnection::AdminConnection(const AdminHandler& handler, const AdminOptions& options,
                                  Instant now)
-    : handler_(handler), options_(options), deadline_(now + options.head_timeout) {}
+    : handler_(handler), options_(options), now_(now), deadline_(now + options.head_timeout) {}
 
 void AdminConnection::Receive(std::string_view bytes, Instant now) {
+  now_ = now;
   if (is_closing_) return;
   if (!std::exchange(in_head_, true)) deadline_ = now + options_.head_timeout;
   input_.append(bytes);
@@ -72,10 +73,12 @@ void AdminConnection::OnSent(std::size_t count, Instant now) {
 void AdminConnection::OnPeerClosed(Instant) { is_closing_ = true; }
 
 void AdminConnection::OnTime(Instant now) {
+  now_ = now;
   if (serve_at_ && *serve_at_ <= now) Serve();
   if (now < deadline_) return;
   deadline_ = kNoDeadline;
-  if (!output_.empty() || is_closing_) return;
+  is_late_ = !output_.empty();
+  if (is_late_ || is_closing_) return;
   input_.empty() ? void(is_closing_ = true) : Refuse(408);
 }
 
@@ -119,7 +122,8 @@ void AdminConnection::Refuse(int status, std::string_view more_headers) {
 
 void AdminConnection::Write(const AdminResponse& response, std::string_view more_headers,
                             bool has_body) {
-  deadline_ = kNoDeadline;  // the driver bounds the time of writes
+  // The driver bounds the time without progress only.
+  deadline_ = now_ + options_.response_timeout;
   fmt::format_to(std::back_inserter(output_),
                  "HTTP/1.1 {} {}\r\ncontent-type: {}\r\ncontent-length: {}\r\n"
                  "cache-control: no-store\r\n{}{}\r\n{}",

@@ -23,7 +23,7 @@ class AdminConnection final : public Connection {
   Instant wake() const override { return serve_at_ ? std::min(*serve_at_, deadline_) : deadline_; }
   void OnTime(Instant now) override;
   void Drain(Instant now) override;
-  bool IsDone() const override { return is_closing_ && output_.empty(); }
+  bool IsDone() const override { return is_late_ || (is_closing_ && output_.empty()); }
 
  private:
   /// Serves the next request if it is complete.
@@ -38,10 +38,12 @@ class AdminConnection final : public Connection {
   const AdminOptions options_;
   std::string input_;
   std::string output_;
+  Instant now_;  ///< of the current event
   Instant deadline_;
   bool in_head_ = false;             ///< `deadline_` is for the head of a request
   std::optional<Instant> serve_at_;  ///< if input remains, when to serve it: after the loop's turn
   bool is_closing_ = false;
+  bool is_late_ = false;  ///< the peer has not taken a response in time
 };
 
 }  // namespace weir::transport

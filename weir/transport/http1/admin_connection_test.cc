@@ -209,6 +209,20 @@ TEST_F(AdminConnectionTest, AnIdleConnectionIsClosedSilently) {
   EXPECT_TRUE(connection_.IsDone());
 }
 
+// Fails if: a peer that takes a byte from time to time keeps a connection of the listener.
+TEST_F(AdminConnectionTest, AResponseThatIsTakenTooSlowlyEndsTheConnection) {
+  connection_.Receive("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", now_);
+  const Instant deadline = now_ + options_.response_timeout;
+  now_ = now_ + std::chrono::seconds(59);
+  connection_.OnSent(1, now_);
+  EXPECT_EQ(connection_.wake(), deadline);
+  connection_.OnTime(now_);
+  EXPECT_FALSE(connection_.IsDone());
+  connection_.OnTime(deadline);
+  EXPECT_TRUE(connection_.IsDone());
+  EXPECT_FALSE(connection_.Output().empty());
+}
+
 TEST_F(AdminConnectionTest, ADrainEndsTheConnectionAfterTheResponse) {
   connection_.Receive("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", now_);
   connection_.Drain(now_);

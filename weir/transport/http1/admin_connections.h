@@ -35,6 +35,8 @@ struct AdminOptions {
   /// headers.
   nanoseconds head_timeout = std::chrono::seconds(10);
   nanoseconds idle_timeout = std::chrono::seconds(60);  ///< between two requests
+  /// For a peer to take a response, however slowly.
+  nanoseconds response_timeout = std::chrono::seconds(60);
 };
 
 /// Returns the factory for a Server (server.h), whose own options bound the number of connections.
