@@ -405,6 +405,25 @@ TEST_F(EmbeddedTest, ALogThatWasMovedFailsCommitsUntilItIsBack) {
   EXPECT_EQ(client_.Balance(acme), 6000);
 }
 
+// Fails if: a setting that is tried again writes the pages of the deleted log into the file, whose
+// log is that of another process now.
+TEST_F(EmbeddedTest, SettingsDoNotMixTheFileWithTheLogOfAnotherProcess) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme", 10), 1)})->admitted);
+  client_.Commit();
+  std::filesystem::remove(client_.path() + "-wal");
+  WriteFile(client_.path() + "-wal", "commits of another process");
+  const std::string before = ReadFile(client_.path());
+  for (int i = 0; i < 3; ++i) {
+    const Status created = client_.Apply({CreateEntity{{.entity = {.id = "acme"}}}});
+    ASSERT_FALSE(created);
+    EXPECT_THAT(created.error().message,
+                HasSubstr(client_.path() + "-wal: was deleted, moved or replaced"));
+    EXPECT_TRUE(ReadFile(client_.path()) == before) << i;
+  }
+  EXPECT_EQ(ReadFile(client_.path() + "-wal"), "commits of another process");
+}
+
 // Fails if: closing reports success although the next start does not find the file.
 TEST_F(EmbeddedTest, ClosingAFileThatIsNotInPlaceIsAnError) {
   ASSERT_TRUE(client_.Open());

@@ -22,8 +22,10 @@ struct FileCheck {
 };
 
 /// Reads every page and every row. Changes nothing, also if the file is of an older version.
-/// Unreadable rows are damage; unreadable pages are damage of the table "page". Returns an error if
-/// the file cannot be read at all (kPermissionDenied, kNotFound, kUnavailable: another process has
+/// Unreadable rows are damage; unreadable pages are damage of the table "page". If no other
+/// connection has the file open and the file can be written, the write-ahead log is examined too: a
+/// log that may lack commits is damage of the table "log". Returns an error if the file or its log
+/// cannot be read at all (kPermissionDenied, kNotFound, kUnavailable: another process has
 /// exclusive access, or a repair has not ended), or is not a file that this weir reads
 /// (kFailedPrecondition).
 [[nodiscard]] Result<FileCheck> CheckFile(const StoreFile& file, UnixMillis now);

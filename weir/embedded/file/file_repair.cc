@@ -236,13 +236,6 @@ Result<bool> IsNewer(const StoreFile& file) {
   return found_tables != our_tables;
 }
 
-// Returns whether there may be commits behind an unreadable frame of the write-ahead log, which
-// SQLite takes for the end of the log.
-bool MayLackCommits(const StoreFile& file) {
-  const auto pages = sqlite::PageFile::Open(file.path);
-  return pages && !pages->is_log_whole();
-}
-
 std::uint64_t CountSaved(const FileRepair& repair) {
   std::uint64_t rows = 0;
   for (const auto& [table, count] : repair.salvaged.rows) rows += count;
@@ -275,7 +268,7 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
   WEIR_RETURN_IF_ERROR(FinishReplacing(file.path));
   WEIR_RETURN_IF_ERROR(lock.GuardInode(file.path, options.lock_wait));
   const auto found = CheckFile(file, now);
-  if (found && found->sound() && !MayLackCommits(file)) {
+  if (found && found->sound()) {
     repair.result = *found;
     return repair;
   }

@@ -66,6 +66,13 @@ class LogChecksum {
   std::uint32_t second_ = 0;
 };
 
+// Returns whether a log with pages of this size may begin with these bytes. Does not examine their
+// checksum.
+bool IsLogHeader(std::string_view header, std::size_t page_size) {
+  return header.size() == kLogHeader && (ReadBigEndian(header, 0, 4) | 1U) == 0x377f0683 &&
+         ReadBigEndian(header, 8, 4) == page_size;
+}
+
 bool IsPageSize(std::uint64_t size) {
   return size >= 512 && size <= 65'536 && std::has_single_bit(size);
 }
@@ -85,7 +92,13 @@ Result<PageFile> PageFile::Open(const std::string& path) {
   if (file < 0) {
     return Fail(CodeOfErrno(errno), fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   }
-  PageFile opened(file, open((path + "-wal").c_str(), O_RDONLY | O_CLOEXEC));
+  const int log = open((path + "-wal").c_str(), O_RDONLY | O_CLOEXEC);
+  const int log_error = log < 0 ? errno : 0;
+  PageFile opened(file, log);
+  if (log_error != 0 && log_error != ENOENT) {
+    return Fail(CodeOfErrno(log_error),
+                fmt::format("cannot read {}-wal: {}", path, std::strerror(log_error)));
+  }
   opened.ReadHeader();
   if (opened.log_ >= 0) opened.ReadLog();
   return opened;
@@ -127,20 +140,18 @@ void PageFile::ReadHeader() {
 
 // Reads the log (section 4): a header of 32 bytes, and frames of 24 bytes and a page. A frame is
 // valid if its salts are those of the header and its checksum is right. The last frame of a commit
-// contains the number of pages of the file.
+// contains the number of pages of the file. SQLite syncs the header before it writes the first
+// frame: if the header is invalid, frames may have followed a valid one.
 void PageFile::ReadLog() {
+  const std::uint64_t size = SizeOf(log_);
+  if (size == 0) return;
   const std::string header = ReadAt(log_, 0, kLogHeader);
-  const std::uint64_t magic = ReadBigEndian(header, 0, 4);
-  if (header.size() < kLogHeader || (magic | 1U) != 0x377f0683 ||
-      ReadBigEndian(header, 8, 4) != page_size_) {
-    return;
-  }
-  LogChecksum sum((magic & 1U) != 0);
+  LogChecksum sum((ReadBigEndian(header, 0, 4) & 1U) != 0);
   sum.Add(std::string_view(header).substr(0, 24));
-  if (!sum.Is(std::string_view(header).substr(24))) return;
+  is_log_whole_ = IsLogHeader(header, page_size_) && sum.Is(std::string_view(header).substr(24));
+  if (!is_log_whole_) return;
   std::map<std::uint32_t, std::uint64_t> uncommitted;
   bool has_ended = false;
-  const std::uint64_t size = SizeOf(log_);
   for (std::uint64_t at = kLogHeader; at + kFrameHeader + page_size_ <= size;
        at += kFrameHeader + page_size_) {
     const std::string bytes = ReadAt(log_, at, kFrameHeader + page_size_);

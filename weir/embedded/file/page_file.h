@@ -21,8 +21,8 @@ std::uint64_t ReadBigEndian(std::string_view text, std::size_t at, std::size_t b
 /// descriptors, not pages: Page reads from the disk. Movable; not thread-safe.
 class PageFile {
  public:
-  /// Opens the file. Returns kNotFound, kPermissionDenied or kUnavailable if the file cannot be
-  /// read at all. Damage is not an error.
+  /// Opens the file. Returns kNotFound, kPermissionDenied or kUnavailable if the file or its
+  /// write-ahead log cannot be read at all. Damage is not an error.
   [[nodiscard]] static Result<PageFile> Open(const std::string& path);
   PageFile(PageFile&& other) noexcept;
   PageFile& operator=(PageFile&&) = delete;
@@ -40,8 +40,9 @@ class PageFile {
   std::uint32_t pages() const { return pages_; }
   std::uint32_t claimed_pages() const { return claimed_pages_; }
 
-  /// Returns true if no frame of the write-ahead log follows an unreadable one. Otherwise there may
-  /// be commits behind the unreadable frame.
+  /// Returns false if the header of the write-ahead log, or one of its frames, is unreadable: then
+  /// commits behind it may be missing. An absent log and an empty one are whole. A process that was
+  /// killed while it wrote a frame may leave an unreadable frame, behind which there is no commit.
   bool is_log_whole() const { return is_log_whole_; }
 
   /// Returns a whole page, or nothing if it does not exist.

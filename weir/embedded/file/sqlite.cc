@@ -181,6 +181,10 @@ Result<Connection> Connection::Open(const std::string& path, const std::string& 
   return OpenNamed(PlainName(path), path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
 }
 
+Result<Connection> Connection::OpenExisting(const std::string& path, const std::string& vfs) {
+  return OpenNamed(PlainName(path), path, SQLITE_OPEN_READWRITE, vfs);
+}
+
 Result<Connection> Connection::OpenToRead(const std::string& path, const std::string& vfs) {
   constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
   const auto open = [&](std::string_view mode) -> Result<Connection> {
@@ -206,7 +210,7 @@ Result<Connection> Connection::OpenUnchanged(const std::string& path, const std:
   std::error_code error;
   const bool had_wal = std::filesystem::exists(path + "-wal", error);
   // If SQLite opened the file for reading only, it would leave an empty log behind.
-  auto opened = OpenNamed(PlainName(path), path, SQLITE_OPEN_READWRITE, vfs);
+  auto opened = OpenExisting(path, vfs);
   if (opened && opened->read_only()) opened = OpenToRead(path, vfs);
   if (!opened) return opened;
   opened->KeepWalOnClose(had_wal);
@@ -301,14 +305,12 @@ Status Connection::CheckInPlace() const {
 // A checkpoint that empties the log ends both. Until the file and the log are back, nothing is
 // written, because SQLite can change to a new log only while no other connection to the file is
 // open. The emptied log is left alone: another process may use it for the file that is at the path
-// now. In the same way, if another log with contents is at the path of the log, another process has
-// written it without the commits of this log, and a checkpoint would mix the pages of both.
+// now. A log of another process is left alone too.
 Status Connection::PrepareWrite() {
   Status in_place = CheckInPlace();
   if (in_place) state_->is_log_empty = false;
   if (in_place || state_->is_log_empty) return in_place;
-  const char* const log = LogPathOf(state_->handle);
-  if (HasLeft(log, state_->log) && !IsEmptyOrAbsent(log)) return in_place;
+  if (HasOtherLog()) return in_place;
   const int result = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE);
   state_->is_log_empty = result == SQLITE_OK;
   if (result != SQLITE_OK) {
@@ -322,6 +324,18 @@ Status Connection::PrepareWrite() {
 // connections cannot turn the log on or off meanwhile.
 void Connection::NoteLog() {
   if (state_->file && !state_->log) state_->log = FileAt(LogPathOf(state_->handle));
+}
+
+bool Connection::HasOtherLog() const {
+  const char* const log = LogPathOf(state_->handle);
+  return HasLeft(log, state_->log) && !IsEmptyOrAbsent(log);
+}
+
+// In this mode the first read takes SQLite's exclusive lock. The next ones keep it.
+Status Connection::ExcludeOthers() {
+  if (read_only()) return Fail(Code::kPermissionDenied, name() + ": can only be read");
+  WEIR_RETURN_IF_ERROR(Execute("PRAGMA locking_mode = EXCLUSIVE"));
+  return QueryInteger("SELECT count(*) FROM sqlite_schema").map([](std::int64_t) {});
 }
 
 void Connection::WaitForOthers(std::chrono::milliseconds wait) {
@@ -338,6 +352,7 @@ int Connection::RunCheckpoint(int mode) {
 }
 
 Status Connection::Checkpoint(bool truncate) {
+  if (HasOtherLog()) return Fail(DisplacedError(name() + "-wal"));
   const int result =
       RunCheckpoint(truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE);
   // A reader still uses the log, which therefore stays as it is.

@@ -67,6 +67,10 @@ class Connection {
   /// it is opened for reading, and read_only() returns true.
   [[nodiscard]] static Result<Connection> Open(const std::string& path, const std::string& vfs);
 
+  /// Like Open, but returns kNotFound if there is no file.
+  [[nodiscard]] static Result<Connection> OpenExisting(const std::string& path,
+                                                       const std::string& vfs);
+
   /// Opens an existing file for reading only. If SQLite cannot open it because its folder cannot be
   /// written either, and the file has no write-ahead log, the file is opened as one that no process
   /// changes.
@@ -109,17 +113,25 @@ class Connection {
   /// looked up for another reason, as in a folder that was closed to this user.
   [[nodiscard]] Status CheckInPlace() const;
 
+  /// Excludes all other connections from a file that has a write-ahead log until this one is
+  /// closed. Call it before the file is read. Returns kUnavailable if another connection has the
+  /// file open, and kPermissionDenied if the file can only be read.
+  [[nodiscard]] Status ExcludeOthers();
+
   /// Sets how long to wait for other connections to the file. Initially there is no wait.
   void WaitForOthers(std::chrono::milliseconds wait);
 
   /// Returns "sqlite:PATH", with which error messages begin.
   std::string name() const;
+  /// Returns which file is open; nothing for a database in memory.
+  const std::optional<FileId>& file() const { return state_->file; }
   bool read_only() const { return sqlite3_db_readonly(state_->handle, "main") == 1; }
   /// Returns the number of pages in the write-ahead log after the last commit; 0 after a
   /// checkpoint.
   int wal_pages() const { return state_->wal_pages; }
   /// Copies the write-ahead log into the file, as far as other connections do not read it. With
-  /// `truncate`, also empties the log if no connection reads it: then wal_pages() is 0.
+  /// `truncate`, also empties the log if no connection reads it: then wal_pages() is 0. Returns the
+  /// error of CheckInPlace, and changes nothing, if another log with contents is at PATH-wal.
   [[nodiscard]] Status Checkpoint(bool truncate);
   /// Sets whether closing leaves the write-ahead log as it is. Otherwise closing moves it into the
   /// file.
@@ -147,7 +159,12 @@ class Connection {
   /// Returns the error of CheckInPlace. While it fails, each call tries to empty the write-ahead
   /// log, until one succeeds.
   Status PrepareWrite();
-  /// Returns SQLite's result. Does nothing if the log is empty while CheckInPlace fails.
+  /// Returns true if a log with contents that is not this connection's is at PATH-wal: another
+  /// process has written it without the commits of this log, and a checkpoint would mix the pages
+  /// of both.
+  bool HasOtherLog() const;
+  /// Returns SQLite's result. REQUIRES: !HasOtherLog(). Does nothing if the log is empty while
+  /// CheckInPlace fails.
   int RunCheckpoint(int mode);
   /// Notes which file the write-ahead log is, unless that is known. Call it in a transaction
   /// that has read the file.

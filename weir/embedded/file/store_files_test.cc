@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <map>
 
 #include "weir/embedded/file/file_replace.h"
 #include "weir/embedded/reading_backend.h"
@@ -212,6 +214,26 @@ TEST_F(StoreFilesTest, U11APageOfGarbageCostsThatPage) {
   }
 }
 
+// Fails if: a limit that only a request names, and that takes more than a year to become full, has
+// tokens after a repair that emptied the buckets.
+TEST_F(StoreFilesTest, ASlowLimitHasNoTokensInAnEmptiedBucket) {
+  const Limit slow{"slow", {.capacity = 1'000'000, .amount = 1'000, .period = 86'400'000}};
+  const std::int64_t left = client_.now().value;
+  RunSql(client_.path(),
+         fmt::format("UPDATE bucket SET extras = '{{\"limits\":{{}},\"left\":[{},{}]}}' "
+                     "WHERE entity = 'acme-007'",
+                     left, left + 1000 * slow.quota.period));
+  std::string content = ReadFile(client_.path());
+  content.replace(content.size() - kPage, kPage, std::string(kPage, '\x5a'));
+  WriteFile(client_.path(), content);
+  ASSERT_GT(Repair(file())->emptied_buckets, 0U);
+  ASSERT_TRUE(client_.Open());
+  for (const int i : {7, 9}) {
+    const TargetPtr target = MakeTarget({Name(i), "gpt-4", 0}, {slow}, LimitSource::kOverride);
+    EXPECT_FALSE(client_.Acquire({Take(target, 1)})->admitted) << Name(i);
+  }
+}
+
 // Fails if: a bucket whose row is lost begins full, although its usage is known.
 TEST_F(StoreFilesTest, ALostBucketOfWhichThereIsUsageBeginsEmpty) {
   RunSql(client_.path(),
@@ -336,6 +358,89 @@ TEST_F(StoreFilesTest, U11AHoleInTheWriteAheadLogEmptiesTheBuckets) {
   ASSERT_NE(repair->kept_as, "");
   EXPECT_EQ(ReadFile(repair->kept_as + "-wal"), log);
   for (const auto& [entity, tokens] : TokensIn(killed)) EXPECT_LE(tokens, 0) << entity;
+}
+
+class DamagedLogTest : public StoreFilesTest {
+ protected:
+  // Returns the file of a killed owner. Five commits are in its log.
+  std::string Killed() {
+    EXPECT_TRUE(client_.Open());
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_TRUE(client_.Acquire({Take(StillTarget(Name(i)), 10)})->admitted);
+      client_.Commit();
+    }
+    std::string killed = client_.CopyAsKilled();
+    EXPECT_TRUE(client_.Close());
+    return killed;
+  }
+  static void Flip(std::string& bytes, std::size_t at) {
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
+  }
+};
+
+// Fails if: a file is sound although commits in its log are lost, or a repair gives their tokens
+// back.
+TEST_F(DamagedLogTest, ALostLogIsDamageAndEmptiesTheBuckets) {
+  const std::string killed = Killed();
+  const std::string whole = ReadFile(killed);
+  const std::string log = ReadFile(killed + "-wal");
+  ASSERT_GT(log.size(), 3 * kPage);
+  std::map<std::string, std::string> damaged = {{"cut", log.substr(0, 20)}};
+  for (const auto& [part, at] : std::map<std::string, std::size_t>{
+           {"magic", 1}, {"page size", 10}, {"salt", 17}, {"checksum", 25}, {"frame", 156}}) {
+    Flip(damaged[part] = log, at);
+  }
+  for (const auto& [part, bytes] : damaged) {
+    SCOPED_TRACE(part);
+    WriteFile(killed, whole);
+    WriteFile(killed + "-wal", bytes);
+    EXPECT_THAT(Check(killed).damage.first(), ElementsAre(HasSubstr("log " + killed + "-wal: ")));
+    EXPECT_EQ(ReadFile(killed), whole);
+    EXPECT_EQ(ReadFile(killed + "-wal"), bytes);
+    const auto repair = Repair({.path = killed});
+    ASSERT_TRUE(repair) << repair.error().message;
+    ASSERT_NE(repair->kept_as, "");
+    EXPECT_TRUE(repair->lacks_records());
+    EXPECT_EQ(repair->emptied_buckets, kEntities);
+    for (const auto& [entity, tokens] : TokensIn(killed)) EXPECT_LE(tokens, 0) << entity;
+  }
+}
+
+// Fails if: a log that a kill leaves counts as damaged.
+TEST_F(DamagedLogTest, ALogThatWasEmptiedOrBegunAgainIsSound) {
+  const std::string killed = Killed();
+  EXPECT_TRUE(Check(killed).sound());
+  const std::string again = killed + ".again";
+  {
+    auto connection = *sqlite::Connection::Open(killed, "");
+    ASSERT_TRUE(connection.QueryInteger("SELECT count(*) FROM bucket"));
+    ASSERT_TRUE(connection.Checkpoint(/*truncate=*/false));
+    ASSERT_TRUE(connection.Execute("UPDATE entity SET name = 'again' WHERE id = 'acme-001'"));
+    const std::string log = ReadFile(killed + "-wal");
+    ASSERT_NE(log.substr(16, 8), log.substr(log.size() - kPage - 16, 8))
+        << "frames of the earlier log follow those of the new one";
+    for (const char* suffix : {"", "-wal"}) WriteFile(again + suffix, ReadFile(killed + suffix));
+    ASSERT_TRUE(connection.Checkpoint(/*truncate=*/true));
+    ASSERT_EQ(ReadFile(killed + "-wal"), "");
+    for (const char* suffix : {"", "-wal"}) {
+      WriteFile(again + "2" + suffix, ReadFile(killed + suffix));
+    }
+  }
+  EXPECT_TRUE(Check(again).sound());
+  EXPECT_TRUE(Check(again + "2").sound());
+}
+
+// Fails if: a frame that an owner has written in part counts as damage.
+TEST_F(DamagedLogTest, TheLogOfAnOwnerIsNotExamined) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget(Name(1)), 50)})->admitted);
+  client_.Commit();
+  const std::string log = ReadFile(client_.path() + "-wal");
+  std::string frame = log.substr(32, 24 + kPage);
+  Flip(frame, 100);
+  std::ofstream(client_.path() + "-wal", std::ios::binary | std::ios::app) << frame;
+  EXPECT_TRUE(Check(client_.path()).sound());
+  EXPECT_FALSE(Check(client_.CopyAsKilled()).sound());
 }
 
 TEST_F(StoreFilesTest, U11CheckAndBackupWorkNextToAnOwner) {

@@ -1,9 +1,13 @@
 #include "weir/embedded/reservation/file_reservations.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -16,6 +20,7 @@
 
 #include "weir/embedded/file/data_file.h"
 #include "weir/embedded/file/errno_code.h"
+#include "weir/embedded/file/file_names.h"
 #include "weir/embedded/file/file_replace.h"
 #include "weir/embedded/reservation/file_reservation_rows.h"
 #include "weir/embedded/rows/clock_rows.h"
@@ -65,9 +70,36 @@ class Turn {
   std::list<std::uint64_t> queue_;  // the first one has the turn
 };
 
+// Identifies a file. While this object exists, no other file gets the number of its inode, even if
+// the file is deleted and SQLite has it closed. The descriptor is one of O_PATH: closing any other
+// descriptor of the file would release the locks that SQLite has on it in this process.
+class PinnedFile {
+ public:
+  static Result<PinnedFile> At(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_PATH | O_CLOEXEC);
+    if (descriptor < 0) return FileFailure("open", path, errno);
+    return PinnedFile(descriptor);
+  }
+  PinnedFile(PinnedFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  PinnedFile& operator=(PinnedFile&&) = delete;
+  ~PinnedFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+  bool Is(const std::optional<sqlite::FileId>& file) const {
+    struct stat found = {};
+    return fstat(descriptor_, &found) == 0 && file == sqlite::FileId{found.st_dev, found.st_ino};
+  }
+
+ private:
+  explicit PinnedFile(int descriptor) : descriptor_(descriptor) {}
+
+  int descriptor_;
+};
+
 // The file is opened by the first call that finds the file or has rows to store, and again after an
-// error. While it is not in place, it stays open, and each call fails: a file that would be opened
-// at the path now does not have the slots that are held.
+// error, but then no other file. While it is not in place, it stays open, and each call fails: a
+// file that would be opened at the path now does not have the slots that are held.
 //
 //  closed -- a call that finds the file or stores rows: Open --> open -- an error --> closed
 class ReservationFile final : public RowTransactions {
@@ -113,6 +145,9 @@ class ReservationFile final : public RowTransactions {
   };
 
   std::string file() const { return path_ + "-reservations"; }
+  tl::unexpected<Error> Displaced() const {
+    return Fail(sqlite::DisplacedError("sqlite:" + file()));
+  }
   // Returns whether the file exists. Returns the system's error if that cannot be determined, and
   // kUnavailable if the file existed before.
   Result<bool> IsThere() const {
@@ -120,7 +155,7 @@ class ReservationFile final : public RowTransactions {
     std::error_code error;
     const auto found = std::filesystem::status(file(), error);
     if (found.type() == std::filesystem::file_type::not_found) {
-      if (has_base_) return Fail(sqlite::DisplacedError("sqlite:" + file()));
+      if (pinned_) return Displaced();
       return false;
     }
     if (!error) return true;
@@ -140,6 +175,11 @@ class ReservationFile final : public RowTransactions {
   Status WriteInTurn(Deadline deadline, const Body& body);
   Status ReadInTurn(Deadline deadline, const Body& body);
   Status Open(milliseconds wait);
+  // Opens the file, and creates it if it has never been open. Returns kUnavailable if the file at
+  // the path is not the one that was open before.
+  Result<sqlite::Connection> OpenConnection() const;
+  // Remembers the file, if it is the first one that was opened.
+  Status Pin(const sqlite::Connection& connection);
   // Reads the file's bucket time, or starts it on a new boot.
   Status StartClock(sqlite::Connection& connection);
 
@@ -151,8 +191,9 @@ class ReservationFile final : public RowTransactions {
   // The base of bucket time, in ms: that of this process's clock until the file exists, then the
   // file's.
   std::atomic<std::int64_t> base_;
-  bool has_base_ = false;   // base_ is the file's: the file has been open
-  bool is_opening_ = true;  // OpenIfThere has not returned yet
+  bool has_base_ = false;             // base_ is the file's
+  std::optional<PinnedFile> pinned_;  // the file, since it was first opened
+  bool is_opening_ = true;            // OpenIfThere has not returned yet
 };
 
 template <class Work>
@@ -208,7 +249,7 @@ Status ReservationFile::Open(milliseconds wait) {
     return {};
   }
   WEIR_RETURN_IF_ERROR(CheckReplaced(file()));
-  WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(file(), options_.vfs));
+  WEIR_ASSIGN_OR_RETURN(auto connection, OpenConnection());
   connection.WaitForOthers(wait);
   if (connection.read_only()) {
     return Fail(
@@ -226,8 +267,25 @@ Status ReservationFile::Open(milliseconds wait) {
   // is long moves the log into the file.
   WEIR_RETURN_IF_ERROR(connection.Execute(
       "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA wal_autocheckpoint = 1000"));
+  WEIR_RETURN_IF_ERROR(Pin(connection));
   WEIR_RETURN_IF_ERROR(StartClock(connection));
   file_ = std::make_unique<File>(std::move(connection));
+  return {};
+}
+
+Result<sqlite::Connection> ReservationFile::OpenConnection() const {
+  if (!pinned_) return sqlite::Connection::Open(file(), options_.vfs);
+  auto opened = sqlite::Connection::OpenExisting(file(), options_.vfs);
+  const bool is_absent = !opened && opened.error().code == Code::kNotFound;
+  if (is_absent || (opened && !pinned_->Is(opened->file()))) return Displaced();
+  return opened;
+}
+
+Status ReservationFile::Pin(const sqlite::Connection& connection) {
+  if (pinned_) return {};
+  WEIR_ASSIGN_OR_RETURN(PinnedFile found, PinnedFile::At(file()));
+  if (!found.Is(connection.file())) return Displaced();
+  pinned_.emplace(std::move(found));
   return {};
 }
 

@@ -33,7 +33,8 @@ struct FileReservationsOptions {
 /// process used the file for too long, or the file failed; and kDataLoss if it is damaged. After
 /// such an error nothing has changed; but if the disk failed at the very end of a commit, the whole
 /// change may have been made. If the file or its write-ahead log was deleted, moved or replaced
-/// after the file was opened, all calls return kUnavailable until it is back.
+/// after the file was opened, all calls return kUnavailable until it is back. A repaired file is
+/// another one: processes that have used the file before the repair must be started again.
 ///
 /// If the file exists, it is checked here. Returns kFailedPrecondition (written by a newer weir, or
 /// not a weir file), kDataLoss, kPermissionDenied (cannot be written) or kUnavailable.

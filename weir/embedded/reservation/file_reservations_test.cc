@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <array>
 #include <atomic>
@@ -366,6 +367,42 @@ TEST_F(DisplacedReservations, FailAllCallsAfterAnotherErrorToo) {
   ExpectFilled();
 }
 
+// Fails if: another file is opened because the one of before was closed after another error.
+TEST_F(DisplacedReservations, FailAllCallsWhileAnotherFileIsInThePlaceOfAClosedOne) {
+  Open({.longest_wait = 1ms});
+  Fill();
+  {
+    Intruder other(file_);
+    EXPECT_EQ(ErrorOf(client_->Claim(Second(), kStart)).code, Code::kUnavailable);
+  }
+  std::filesystem::rename(file_, folder_ / "moved");
+  WriteFile(file_, "");
+  ExpectUnavailable(file_);
+  EXPECT_EQ(ReadFile(file_), "");
+  std::filesystem::rename(folder_ / "moved", file_);
+  EXPECT_FALSE(client_->Claim(Second(), kStart)->slot) << "the other slot is held";
+  ExpectFilled();
+}
+
+// On ext4 a new file often gets the inode number of the file that was deleted last. Fails if: it is
+// then taken for the deleted one.
+TEST_F(DisplacedReservations, FailAllCallsAfterTheClosedFileWasDeletedAndMadeAgain) {
+  std::string on_disk = (std::filesystem::temp_directory_path() / "weir-XXXXXX").string();
+  ASSERT_NE(mkdtemp(on_disk.data()), nullptr);
+  file_ = (path_ = on_disk + "/weir.db") + "-reservations";
+  Open({.longest_wait = 1ms});
+  Fill();
+  {
+    Intruder other(file_);
+    EXPECT_EQ(ErrorOf(client_->Claim(Second(), kStart)).code, Code::kUnavailable);
+  }
+  std::filesystem::remove(file_);
+  WriteFile(file_, "");
+  ExpectUnavailable(file_);
+  Close();
+  std::filesystem::remove_all(on_disk);
+}
+
 // Fails if: slots are kept in a log that other processes do not find.
 TEST_F(DisplacedReservations, FailAllCallsWhenTheLogWasDeleted) {
   Open();
@@ -391,6 +428,34 @@ class ClockWithHook final : public Clock {
  private:
   SystemClock clock_;
 };
+
+// The call reads the clock for the third time when it has found the file and is about to open it.
+// Fails if: a file that was deleted by then is created again.
+TEST_F(DisplacedReservations, AFileIsCreatedOnce) {
+  ClockWithHook clock;
+  const auto backend = *OpenFileReservations(path_, clock, {.longest_wait = 1ms});
+  const auto claim = [&](const std::string& id) {
+    Result<ClaimAnswer> result = Fail(Code::kInternal, "no result");
+    backend->slots().Claim({.slot = {.key = kAccount, .id = id}, .limit = 1, .ttl = 60s},
+                           clock.WallNow(), Deadline::Never(),
+                           [&](auto answer) { result = std::move(answer); });
+    return result;
+  };
+  ASSERT_TRUE(claim("w-1")->slot);
+  {
+    Intruder other(file_);
+    EXPECT_EQ(ErrorOf(claim("w-2")).code, Code::kUnavailable);
+  }
+  int looks = 0;
+  clock.look = [&] {
+    if (++looks == 3) std::filesystem::remove(file_);
+  };
+  const Error error = ErrorOf(claim("w-2"));
+  EXPECT_GE(looks, 3);
+  EXPECT_EQ(error.code, Code::kUnavailable);
+  EXPECT_THAT(error.message, HasSubstr(file_ + ": was deleted, moved or replaced"));
+  EXPECT_FALSE(FileExists(file_));
+}
 
 // The call reads the clock when it is in the queue behind the one that hangs. Fails if: the end of
 // the wait is beyond the range of the clock, so that the wait ends at once.

@@ -56,7 +56,8 @@ class BucketReader {
   /// Appends to names and meters of `record`. Returns kDataLoss if the text cannot be the limits of
   /// a bucket; the names and meters that were appended until then are valid.
   [[nodiscard]] Status ReadLimits(std::string_view limits, BucketRecord& record);
-  /// Fills the extras of `record`. Returns kDataLoss if the text cannot be the extras of a bucket.
+  /// Fills the extras of `record`, which has none. Returns kDataLoss if the text cannot be the
+  /// extras of a bucket; the meters that were appended until then are valid.
   [[nodiscard]] Status ReadExtras(std::string_view extras, BucketRecord& record);
   /// Reads the use of a bucket that has `limits` configured limits. Returns kDataLoss if the text
   /// cannot be the use of such a bucket.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weir/embedded/rows/bucket_reader.h"
+#include "weir/store/bucket/extra_meters.h"
 
 namespace weir {
 namespace {
@@ -31,25 +32,55 @@ void EmptyMeter(Meter& meter) {
   meter.remainder = 0;
 }
 
-// Adds a limit without tokens to a bucket that does not have it. Negative `tokens`, a debt, stay.
+void EmptyExtra(ExtraMeter& extra, UnixMillis now) {
+  extra.time = std::max(extra.time, now);
+  EmptyMeter(extra.meter);
+}
+
+// Lets limits that only later requests name begin without tokens: as if a limit that takes the
+// longest time to become full had left. (A request may name a limit of any rate.)
+void EmptyLaterLimits(ExtraMeters& extras, UnixMillis now) {
+  extras.last_left = std::max(extras.last_left, now);
+  extras.left_full = extras.last_left + kLongestWait;
+}
+
+bool HasLimit(const BucketRecord& record, std::string_view name) {
+  return std::ranges::find(record.names, name) != record.names.end();
+}
+
+// Adds a limit without tokens to a bucket that does not have it. A debt stays: that of the extra
+// meter of this name, which it replaces, or else negative `tokens`.
 void AddEmpty(const Limit& limit, std::int64_t tokens, BucketRecord& record) {
-  if (std::ranges::find(record.names, limit.name) != record.names.end()) return;
+  if (HasLimit(record, limit.name)) return;
+  const ExtraMeter* const extra = FindExtra(&record.extras, limit.name);
   record.names.push_back(limit.name);
   record.bucket.meters.push_back(FullMeter(limit.quota));
-  record.bucket.meters.back().tokens = std::min<std::int64_t>(tokens, 0);
+  record.bucket.meters.back().tokens =
+      std::min<std::int64_t>(extra == nullptr ? tokens : extra->meter.tokens, 0);
+  std::erase_if(record.extras.meters,
+                [&](const ExtraMeter& other) { return other.name == limit.name; });
+}
+
+// Adds an extra limit in debt to a bucket that does not have it. Others need no meter: all limits
+// that the bucket lacks begin without tokens.
+void AddDebt(ExtraMeter extra, UnixMillis now, BucketRecord& record) {
+  if (extra.meter.tokens >= 0 || HasLimit(record, extra.name)) return;
+  if (FindExtra(&record.extras, extra.name) != nullptr) return;
+  EmptyExtra(extra, now);
+  record.extras.meters.push_back(std::move(extra));
 }
 
 // Adds the configured limits that the bucket lacks, without tokens. Limits that it gets later have
 // no tokens either.
 void AddConfigured(const ConfigTable& config, BucketRecord& record) {
   for (const Limit& limit : ConfiguredFor(record.key, config)) AddEmpty(limit, 0, record);
-  record.extras.last_left = record.bucket.time;
-  record.extras.left_full = record.bucket.time + milliseconds(kMaxPeriodMillis);
+  ReduceTo(record.extras, kMaxExtraMeters, record.bucket.time);
+  EmptyLaterLimits(record.extras, record.bucket.time);
 }
 
 // Loads buckets in three steps: the changes of the log, the rows of the table, and at last the
-// doubtful buckets, whose latest state is unknown. A doubtful bucket gets the limits that any
-// source knows, and no tokens.
+// doubtful buckets, whose latest state is unknown. A doubtful bucket gets the limits and the debts
+// that any source knows, and no tokens.
 class Loader {
  public:
   Loader(const ChangeIndex& index, const BucketsToLoad& context)
@@ -58,12 +89,12 @@ class Loader {
   void LoadChanges() {
     for (const auto& [key, latest] : index_.map()) {
       if (!latest.is_readable) {
-        AddLimits(key, latest.limits);
+        AddKnown(key, TextsOf(latest));
       } else if (index_.MayBeOverridden(key)) {
         MarkDoubtful(key, "a later change may be its own and is unreadable");
-        AddLimits(key, latest.limits);
+        AddKnown(key, TextsOf(latest));
       } else if (latest.time) {
-        LoadOne(key, *latest.time, {latest.limits, latest.extras, latest.use});
+        LoadOne(key, *latest.time, TextsOf(latest));
       }
     }
   }
@@ -71,9 +102,10 @@ class Loader {
   void LoadRow(const sqlite::Statement& row) {
     const std::int64_t shard = row.Integer(2);
     const BucketKeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(shard)};
+    const StoredTexts texts{row.Text(4), row.Text(5), row.Text(6)};
     // The log overrides this row. The limits of the row are still used if the bucket is doubtful.
     if (std::in_range<std::uint32_t>(shard) && index_.Contains(view))
-      return AddLimitsIfDoubtful(view, row.Text(4));
+      return AddKnownIfDoubtful(view, texts);
     if (!IsKey(row)) {
       context_.damage.Note(
           "bucket", fmt::format("{}/{}: its key is unreadable; the row is left out", view.entity,
@@ -83,9 +115,9 @@ class Loader {
     const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
     if (index_.MayBeOverridden(key)) {
       MarkDoubtful(key, "a change in the log may be its own and is unreadable");
-      return AddLimits(key, row.Text(4));
+      return AddKnown(key, texts);
     }
-    LoadOne(key, row.Integer(3), {row.Text(4), row.Text(5), row.Text(6)});
+    LoadOne(key, row.Integer(3), texts);
   }
 
   void LoadDoubtful() {
@@ -97,6 +129,16 @@ class Loader {
   }
 
  private:
+  // The stored texts of a bucket; `extras` and `use` are empty if there are none.
+  struct StoredTexts {
+    std::string_view limits;
+    std::string_view extras;
+    std::string_view use;
+  };
+  static StoredTexts TextsOf(const LatestChange& change) {
+    return {change.limits, change.extras, change.use};
+  }
+
   static bool IsKey(const sqlite::Statement& row) {
     return CheckBucketText("entity", row.Text(0)) && CheckBucketText("resource", row.Text(1)) &&
            std::in_range<std::uint32_t>(row.Integer(2));
@@ -113,13 +155,6 @@ class Loader {
     DoubtfulRecord(key);
   }
 
-  // The stored texts of a bucket; `extras` and `use` are empty if there are none.
-  struct StoredTexts {
-    std::string_view limits;
-    std::string_view extras;
-    std::string_view use;
-  };
-
   void LoadOne(const BucketKey& key, std::int64_t time, const StoredTexts& texts) {
     BucketRecord record = Blank(key, {time});
     const Status read = ReadMeters(texts, record);
@@ -134,7 +169,7 @@ class Loader {
       return;
     }
     MarkDoubtful(key, read ? "an impossible time" : read.error().message);
-    AddLimits(key, texts.limits);
+    AddKnown(key, texts);
   }
 
   // Returns the use of a bucket. Unreadable use is noted, and left out.
@@ -154,20 +189,24 @@ class Loader {
     return texts.extras.empty() ? Status() : reader_.ReadExtras(texts.extras, record);
   }
 
-  void AddLimitsIfDoubtful(const BucketKeyView& view, std::string_view limits) {
+  void AddKnownIfDoubtful(const BucketKeyView& view, const StoredTexts& texts) {
     if (doubtful_.empty()) return;
     const BucketKey key{std::string(view.entity), std::string(view.resource), view.shard};
-    if (doubtful_.contains(key)) AddLimits(key, limits);
+    if (doubtful_.contains(key)) AddKnown(key, texts);
   }
 
-  // Adds the readable limits in `limits` to the doubtful bucket, which is created if there is none.
-  void AddLimits(const BucketKey& key, std::string_view limits) {
+  // Adds the readable limits and debts to the doubtful bucket, which is created if there is none.
+  void AddKnown(const BucketKey& key, const StoredTexts& texts) {
     BucketRecord known = Blank(key, context_.now);
-    (void)reader_.ReadLimits(limits, known);
+    (void)reader_.ReadLimits(texts.limits, known);
+    if (!texts.extras.empty()) (void)reader_.ReadExtras(texts.extras, known);
     BucketRecord& record = DoubtfulRecord(key);
     for (std::size_t i = 0; i < known.names.size(); ++i) {
       const Meter& meter = known.bucket.meters[i];
       AddEmpty({known.names[i], meter.quota}, meter.tokens, record);
+    }
+    for (ExtraMeter& extra : known.extras.meters) {
+      AddDebt(std::move(extra), context_.now, record);
     }
   }
 
@@ -188,12 +227,8 @@ BucketRecord EmptyBucket(BucketKey key, const ConfigTable& config, UnixMillis no
 BucketRecord EmptiedAt(BucketRecord record, UnixMillis now) {
   record.bucket.time = std::max(record.bucket.time, now);
   for (Meter& meter : record.bucket.meters) EmptyMeter(meter);
-  for (ExtraMeter& extra : record.extras.meters) {
-    extra.time = std::max(extra.time, now);
-    EmptyMeter(extra.meter);
-  }
-  record.extras.last_left = std::max(record.extras.last_left, now);
-  record.extras.left_full = record.extras.last_left + milliseconds(kMaxPeriodMillis);
+  for (ExtraMeter& extra : record.extras.meters) EmptyExtra(extra, now);
+  EmptyLaterLimits(record.extras, now);
   return record;
 }
 

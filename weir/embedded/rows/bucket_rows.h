@@ -27,8 +27,8 @@ BucketRecord EmptiedAt(BucketRecord record, UnixMillis now);
 /// Fills `context.buckets`. If the latest state of a bucket is unreadable, this is noted and the
 /// bucket is loaded without tokens as of `context.now`, so that it never admits more than if its
 /// state had been read. Its limits are then those of its row in the table and of its last readable
-/// change, and those that are configured for it. A row whose key is unreadable is noted and left
-/// out. Returns errors of SQLite only.
+/// change, and those that are configured for it. Debts in these two stay. A row whose key is
+/// unreadable is noted and left out. Returns errors of SQLite only.
 [[nodiscard]] Status LoadBuckets(sqlite::Connection& connection, const ChangeIndex& index,
                                  const BucketsToLoad& context);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "weir/embedded/testing/embedded_fixture.h"
+#include "weir/store/bucket/bucket_state.h"
 
 namespace weir {
 namespace {
@@ -117,6 +118,49 @@ TEST_F(DamagedRowsTest, U11ADamagedBucketIsReportedOnce) {
   EXPECT_THAT(Open().damage, SizeIs(1));
   EXPECT_THAT(Open().damage, IsEmpty());
   EXPECT_THAT(Open().tokens, ElementsAre(899, 899, 0));
+}
+
+// Fails if: a limit that only a request names, and that takes more than a year to become full, has
+// tokens in the emptied bucket.
+TEST_F(DamagedRowsTest, ADamagedBucketHasNoTokensOfASlowLimit) {
+  Damage("UPDATE bucket SET limits = '{' WHERE entity = 'acme-2'");
+  const Limit slow{"slow", {.capacity = 1'000'000, .amount = 1'000, .period = 86'400'000}};
+  EmbeddedClient client(killed_);
+  ASSERT_TRUE(client.Open());
+  const TargetPtr target = MakeTarget(Acme(2)->key, {slow}, LimitSource::kOverride);
+  EXPECT_FALSE(client.Acquire({Take(target, 1)})->admitted);
+}
+
+// Fails if: the debt of a limit that is not configured is forgiven, because the rest of the row or
+// the latest change is unreadable.
+TEST_F(DamagedRowsTest, DebtsOfExtraLimitsOfADamagedBucketStay) {
+  const TargetPtr job = MakeTarget(Acme(1)->key, {Still("job", 10)}, LimitSource::kOverride);
+  const TargetPtr rpm = MakeTarget(Acme(1)->key, {Still("rpm", 1000)}, LimitSource::kOverride);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Adjust({Take(job, 50)}));
+  client_.Commit();
+  const std::string in_log = client_.CopyAsKilled();
+  ASSERT_TRUE(client_.Close());
+  const std::string in_table = client_.CopyAsKilled();
+  RunSql(in_log,
+         "INSERT INTO change SELECT max(seq) + 1, '[[\"acme-1\",\"gpt-4\",0,x' FROM change");
+  // The extra meter of a limit that is configured becomes a configured one.
+  RunSql(in_table,
+         "UPDATE bucket SET limits = '{', extras = replace(extras, '\"limits\":{', "
+         "'\"limits\":{\"rpm\":[-7000,0,0,10000,1,31622400000,31622400000,1767225600013],') "
+         "WHERE entity = 'acme-1'");
+  for (const std::string& path : {in_log, in_table}) {
+    SCOPED_TRACE(path);
+    EmbeddedClient client(path);
+    ASSERT_TRUE(client.Open());
+    EXPECT_EQ(client.backend().damage().count(), 1U);
+    const auto record = client.Read(Acme(1)->key);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(ViewOf(&*record, *job, 0, client.now()).meter.tokens, -40'000);
+    EXPECT_EQ(ViewOf(&*record, *rpm, 0, client.now()).meter.tokens, path == in_table ? -7000 : 0);
+    EXPECT_THAT(record->names, ElementsAre("rpm"));
+    EXPECT_THAT(record->extras.meters, SizeIs(1));
+  }
 }
 
 // Fails if: the row in the table, which is older, is used.

@@ -68,8 +68,14 @@ void EmbeddedUsage::Add(const UsageSnapshot& added, Deadline deadline, Done<void
   jobs_.Run<void>(
       [added](StateFile& file) -> Status {
         UsageRows& usage = file.log().usage();
-        Status written = file.Write([&](sqlite::Connection&) { return usage.Add(added); },
-                                    StateFile::Sync::kAsCommits);
+        Status written = file.Write(
+            [&](sqlite::Connection&) -> Status {
+              WEIR_RETURN_IF_ERROR(usage.Add(added));
+              // As in memory, usage that is added removes no row because of its age: its own time
+              // may be any.
+              return usage.Trim({});
+            },
+            StateFile::Sync::kAsCommits);
         usage.End(written.has_value());
         if (!written && written.error().code == Code::kOutOfRange) return written;
         return written.map_error(AsStoreError);

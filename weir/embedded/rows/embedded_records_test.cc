@@ -73,6 +73,26 @@ TEST_F(EmbeddedRecordsTest, SurvivesAReopening) {
   EXPECT_EQ(store_.Resolve("team-a").value_or(""), space->id);
 }
 
+// Fails if: added usage exceeds the limit until the ended hours of a bucket are committed.
+TEST_F(EmbeddedRecordsTest, AddedUsageIsWithinTheLimit) {
+  ASSERT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open({.usage = {.max_snapshots = 10}}));
+  for (int hour = 0; hour < 50; ++hour) {
+    const UnixMillis start = UnixMillis{1'767'225'600'000} + std::chrono::hours(hour);
+    ASSERT_TRUE(store_.AddUsage({.entity = "acme",
+                                 .resource = "gpt-4",
+                                 .window = UsageWindow::kHourly,
+                                 .start = start,
+                                 .used = {{"rpm", hour}},
+                                 .overdrawn = {},
+                                 .events = 1}));
+  }
+  const auto usage = store_.ListUsage({.entity = "acme"}, {.limit = 100});
+  ASSERT_TRUE(usage);
+  ASSERT_THAT(usage->items, SizeIs(10));
+  EXPECT_EQ(usage->items.back().used.at("rpm"), 40) << "the oldest left";
+}
+
 // Fails if: the retention of a file is 90 days whatever it sets, or a reopening forgets it.
 TEST_F(EmbeddedRecordsTest, EventsExpireByTheRetentionThatTheFileSets) {
   ASSERT_TRUE(store_.SetRetention(2));
