@@ -65,7 +65,10 @@ CallPtr AcquireEnd::SetCharges(CallPtr call, std::span<const PartView> parts) {
   }
   call->charges = *std::move(charges);
   call->uncharged = MakeUncharged(parts, call->charges);
-  if (!call->charges.empty()) return call;
+  if (!call->charges.empty()) {
+    call->is_own_charged = call->charges.front().target == parts.front().targets.front();
+    return call;
+  }
   // The request names only limits that block, with an amount of 0 for each.
   waiting_.RemoveCall(*call);
   charged_.Add();
@@ -91,7 +94,7 @@ void AcquireEnd::Stop(CallPtr call) {
 }
 
 void AcquireEnd::OnStoreError(CallPtr call, Error error) {
-  const TargetPtr own = call->charges.front().target;
+  const TargetPtr own = call->own();
   OnStoreError(std::move(call), std::move(error), own->key.entity, own->key.resource);
 }
 

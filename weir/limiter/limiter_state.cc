@@ -13,6 +13,14 @@
 namespace weir {
 namespace {
 
+absl::InlinedVector<std::string, 1> LookedAt(const Amounts& amounts) {
+  absl::InlinedVector<std::string, 1> names;
+  for (const auto& [limit, tokens] : amounts) {
+    if (tokens == Tokens(0)) names.push_back(limit);
+  }
+  return names;
+}
+
 Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
   WEIR_RETURN_IF_ERROR(CheckEntityId(request.entity));
   WEIR_RETURN_IF_ERROR(CheckResource(request.resource));
@@ -192,7 +200,11 @@ void Limiter::State::StartResolved(CallPtr call, const ResolvedPtr& resolved,
   call = end_.SetCharges(std::move(call), PartOf(*resolved, amounts));
   if (call == nullptr) return;
   call->policy = resolved->on_unavailable.value_or(options_.on_unavailable);
-  if (call->wait) call->wait->resolved = resolved;
+  if (call->wait) {
+    call->wait->resolved = resolved;
+  } else {
+    call->looked_at = LookedAt(amounts);
+  }
   attempt_.Enter(std::move(call));
 }
 

@@ -26,23 +26,17 @@ bool HasChanged(std::span<const TargetPtr> before, const Resolved& renewed) {
       before, [&](const TargetPtr& target) { return HasSameLimits(*target, renewed); });
 }
 
-bool HasLimit(const Target& target, const std::string& limit) {
-  return std::ranges::find(target.limits, limit, &Limit::name) != target.limits.end() ||
-         IsBlocked(target, limit);
-}
-
-// Returns the amounts that a request named, derived from the charge of the entity's own bucket.
-// Limits with an amount of 0 are left out. If all amounts are 0, returns 0 for each limit that the
-// renewed target still has.
-Amounts AmountsOf(const Charge& own, const Target& renewed) {
-  const auto is_zero = [](std::int64_t amount) { return amount == 0; };
-  const bool are_all_zero = std::ranges::all_of(own.amounts, is_zero);
+// Returns the amounts that a request named. Those of the pair's own bucket include each amount that
+// is not 0, because a request that names another limit fails.
+Amounts NamedAmounts(const PendingAcquire& call) {
+  if (call.wait != nullptr) return call.wait->amounts;
   Amounts amounts;
+  const Charge& own = call.charges.front();  // if it is not the pair's own, all amounts are 0
   for (std::size_t i = 0; i < own.amounts.size(); ++i) {
-    const std::string& name = own.target->limits[i].name;
-    const bool is_named = are_all_zero ? HasLimit(renewed, name) : !is_zero(own.amounts[i]);
-    if (is_named) amounts.push_back({name, Tokens::Milli(own.amounts[i])});
+    if (own.amounts[i] == 0) continue;
+    amounts.push_back({own.target->limits[i].name, Tokens::Milli(own.amounts[i])});
   }
+  for (const std::string& limit : call.looked_at) amounts.push_back({limit, 0});
   return amounts;
 }
 
@@ -52,7 +46,7 @@ bool CanRenew(const PendingAcquire& call) {
     return std::ranges::any_of(call.group->parts,
                                [](const GroupPart& part) { return part.resolved != nullptr; });
   }
-  return call.charges.front().target->source != LimitSource::kOverride;
+  return call.own()->source != LimitSource::kOverride;
 }
 
 }  // namespace
@@ -64,7 +58,7 @@ void LimitsRenewal::RenewCall(CallPtr call) {
                               {.retry_after = kContendedWait, .limits = {}, .contended = true});
   }
   if (call->group.has_value()) return RenewGroup(std::move(call));
-  const Target& own = *call->charges.front().target;
+  const Target& own = *call->own();
   const Deadline deadline = call->deadline;
   const std::string_view entity = own.key.entity;  // the call keeps the target alive
   const std::string_view resource = own.key.resource;
@@ -76,14 +70,14 @@ void LimitsRenewal::RenewCall(CallPtr call) {
 void LimitsRenewal::TryRenewed(CallPtr call, Result<ResolvedPtr> resolved) {
   if (!resolved) return end_.OnStoreError(std::move(call), std::move(resolved.error()));
   const Resolved& renewed = **resolved;
-  LogRenewal(TargetsOf(call->charges), renewed);
-  WaitState* const wait = call->wait.get();
-  const Amounts amounts =
-      wait != nullptr ? wait->amounts : AmountsOf(call->charges.front(), *renewed.targets.front());
+  std::vector<TargetPtr> outdated = TargetsOf(call->charges);
+  if (!call->is_own_charged) outdated.insert(outdated.begin(), call->own());
+  LogRenewal(outdated, renewed);
+  const Amounts amounts = NamedAmounts(*call);
   call = end_.SetCharges(std::move(call), PartOf(renewed, amounts));
   if (call == nullptr) return;
   call->policy = renewed.on_unavailable;
-  if (wait != nullptr) wait->resolved = std::move(*resolved);
+  if (call->wait != nullptr) call->wait->resolved = std::move(*resolved);
   attempt_.Try(std::move(call));
 }
 

@@ -84,6 +84,18 @@ class RenewalTest : public ::testing::Test {
   std::optional<Result<Outcome>>& Ask(std::string_view resource = "gpt-4") {
     return Ask({.entity = "acme", .resource = resource, .amounts = {{"rpm", 1}}});
   }
+  /// Makes a request, adjusts its lease, and returns the entities whose buckets were adjusted.
+  std::vector<std::string> AdjustedAfter(Amounts amounts, const Amounts& used) {
+    auto& answer = Ask({.entity = "acme", .resource = "gpt-4", .amounts = std::move(amounts)});
+    if (!answer || !*answer || !(*answer)->admitted()) return {"not admitted"};
+    Lease lease = std::move(**answer).lease();
+    EXPECT_TRUE(lease.Adjust(used));
+    std::vector<std::string> entities;
+    for (const Charge& charge : store_.adjusts.back().charges) {
+      entities.push_back(charge.target->key.entity);
+    }
+    return entities;
+  }
   bool Take(std::string_view resource = "gpt-4") {
     const auto& answer = Ask(resource);
     return answer && *answer && (*answer)->admitted();
@@ -244,9 +256,60 @@ TEST_F(RenewalTest, D6ALookAndARequestOfSomeLimitsAreRepeatedAsTheyWere) {
   EXPECT_TRUE(Take());
   EXPECT_THAT(store_.acquires.back().charges.front().amounts, ElementsAre(1000, 0));
   Change(5);
-  const auto& look = Ask({.entity = "acme", .resource = "gpt-4", .amounts = {{"tpm", 0}}});
+  const auto& look = Ask({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 0}}});
   ASSERT_TRUE(look && *look && (*look)->admitted());
   EXPECT_THAT(store_.acquires.back().charges.front().amounts, ElementsAre(0));
+}
+
+// Fails if: a request that only looks at a limit, and then adjusts it, charges other buckets after
+// its limits were outdated than before.
+TEST_F(RenewalTest, D6ALimitNamedWithNothingIsAdjustedInEveryBucketThatHasIt) {
+  const auto both = [](std::int64_t capacity) {
+    return std::vector<Limit>{{"rpm", PerMinute(capacity)}, {"tpm", PerMinute(2'000)}};
+  };
+  Configure({PutChild("acme", "globex"), Put(Level::Entity("acme", "gpt-4"), both(10)),
+             Put(Level::Entity("globex", "gpt-4"), {{"tpm", PerMinute(1'000)}})});
+  limiter_->Invalidate();
+  Store(both(10));
+  for (const std::int64_t capacity : {10, 20}) {
+    Configure({Put(Level::Entity("acme", "gpt-4"), both(capacity))});
+    if (capacity != 10) Store(both(capacity));
+    EXPECT_THAT(AdjustedAfter({{"rpm", 1}, {"tpm", 0}}, {{"tpm", 500}}),
+                ElementsAre("acme", "globex"));
+  }
+  EXPECT_EQ(limiter_->stats().outdated, 1U);
+}
+
+// Fails if: the pair of the first charged bucket is resolved again, which is that of the parent if
+// all limits that the request names block in its own bucket.
+TEST_F(RenewalTest, D6ALimitThatNoLongerBlocksIsAdjusted) {
+  Configure({PutChild("acme", "globex"), Put(Level::Entity("globex", "gpt-4"), RpmLimits(50)),
+             Put(Level::Entity("acme", "gpt-4"), {{"rpm", {0, 0, 60'000}}})});
+  limiter_->Invalidate();
+  store_.judge = nullptr;
+  EXPECT_THAT(AdjustedAfter({{"rpm", 0}}, {{"rpm", 4}}), ElementsAre("globex"));
+  Configure({Put(Level::Entity("acme", "gpt-4"), RpmLimits(10))});
+  store_.judge = [this](auto) -> std::optional<Decision> {
+    if (++asks_ > 1) return std::nullopt;
+    return Decision{.limits = {}, .outdated = true};
+  };
+  EXPECT_THAT(AdjustedAfter({{"rpm", 0}}, {{"rpm", 4}}), ElementsAre("acme", "globex"));
+  EXPECT_THAT(log_.lines(), ElementsAre("info limiter.limits_outdated entity=acme resource=gpt-4 "
+                                        "changed=true suppressed=0"));
+}
+
+TEST_F(RenewalTest, D6ALimitThatIsGoneIsAnErrorOfARequestThatLooksAtIt) {
+  const std::vector<Limit> both{{"rpm", PerMinute(10)}, {"tpm", PerMinute(20)}};
+  Configure({Put(Level::Entity("acme", "gpt-4"), both)});
+  limiter_->Invalidate();
+  Store(both);
+  const AcquireRequest look{
+      .entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}, {"tpm", 0}}};
+  ASSERT_TRUE(*Ask(look));
+  Change(5);
+  const auto& answer = Ask(look);
+  ASSERT_TRUE(answer && !*answer);
+  EXPECT_THAT(answer->error().message, ::testing::HasSubstr("no limit is called 'tpm'"));
 }
 
 TEST_F(RenewalTest, D6AnAncestorThatAppearsIsCharged) {

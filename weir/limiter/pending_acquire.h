@@ -1,6 +1,8 @@
 // The state of one Acquire that is in flight.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -50,7 +52,11 @@ struct PendingAcquire {
   Done<Outcome> done;
   Deadline deadline = Deadline::Never();
   std::vector<Charge> charges{};
-  std::vector<Charge> uncharged{};            ///< MakeUncharged; for the lease, not for the store
+  std::vector<Charge> uncharged{};  ///< MakeUncharged; for the lease, not for the store
+  bool is_own_charged = true;       ///< the first charge is on the pair's own bucket
+  /// The limits that the request names with an amount of 0, which `charges` do not show. Set if the
+  /// limits were resolved and `wait` is null. In place, so that a short name needs no allocation.
+  absl::InlinedVector<std::string, 1> looked_at{};
   std::optional<OnUnavailable> own_policy{};  ///< of the request; takes precedence
   std::optional<OnUnavailable> policy{};      ///< read with the limits, or applied to the last try
   /// Keeps the state of the Limiter alive: the Limiter may be destroyed during the call. Set if
@@ -67,6 +73,11 @@ struct PendingAcquire {
 
   /// Returns whether all charges are those of one part, so that an allowance may decide them.
   bool has_one_part() const { return !group || group->parts.size() == 1; }
+  /// Returns the own target of the pair; of a group, that of its first part. A bucket that has only
+  /// limits that block among the named ones is not charged. REQUIRES: `charges` is not empty.
+  const TargetPtr& own() const {
+    return is_own_charged ? charges.front().target : uncharged.front().target;
+  }
   /// Passes the outcome to the caller.
   void Complete(Result<Outcome> outcome) {
     if (!group) return done(std::move(outcome));

@@ -134,7 +134,6 @@ std::optional<Millis> AllowanceEntry::NeedOf(const std::vector<Charge>& charges)
 // Limits that a caller gives are never outdated. If they are equal to limits that were read, those
 // still may be: another process may have changed them since.
 void AllowanceEntry::NoteResolved(Instant at) {
-  constexpr Instant kGiven{INT64_MAX};
   if (at == kGiven) return;
   resolved_at = resolved_at == kGiven ? at : std::max(resolved_at, at);
 }

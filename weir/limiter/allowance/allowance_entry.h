@@ -13,6 +13,10 @@
 
 namespace weir {
 
+/// Charge::resolved_at of limits that a caller gives, whatever their source is. The store never
+/// finds them outdated.
+inline constexpr Instant kGiven{INT64_MAX};
+
 /// Returns whether any limit of these targets has an allowance.
 bool HaveAllowance(std::span<const TargetPtr> targets);
 /// Returns whether an allowance may decide these charges: at least one amount is not 0, and each
@@ -53,8 +57,7 @@ struct AllowanceEntry {
   Deadline deadline = Deadline::Never();  ///< the deadline of the debit in flight
   bool gone = false;                      ///< removed from Allowances
   std::uint32_t shard_count = 1;          ///< Decision::of_shards of the last debit
-  Instant resolved_at{
-      INT64_MAX};  ///< Charge::resolved_at of the debits; the maximum: all are given
+  Instant resolved_at = kGiven;           ///< Charge::resolved_at of the debits
 };
 using AllowanceEntryPtr = std::shared_ptr<AllowanceEntry>;
 

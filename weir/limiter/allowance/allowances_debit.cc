@@ -84,7 +84,7 @@ void Allowances::RenewWaiting(const Debit& debit, PendingActions& actions) {
   std::vector<CallPtr> waiting = std::exchange(debit.entry->waiting, {});
   waiting_ -= waiting.size();
   for (CallPtr& call : waiting) {
-    const bool is_given = call->charges.front().target->source == LimitSource::kOverride;
+    const bool is_given = call->charges.front().resolved_at == kGiven;
     (is_given ? actions.for_store : actions.outdated).push_back(std::move(call));
   }
   if (actions.outdated.empty()) actions.renewal = {debit.entry->targets, debit.deadline};

@@ -189,6 +189,26 @@ TEST_F(RenewalAllowancesTest, RequestsThatGiveTheOldLimitsAreDecidedUnderThem) {
   EXPECT_EQ(outdated_, 1) << "of the entry that configured requests had made";
 }
 
+// Fails if: a request that gives a target of the configuration is refused because it waited for the
+// debit of requests whose limits were resolved.
+TEST_F(RenewalAllowancesTest, ARequestThatGivesAConfiguredTargetIsDecidedUnderIt) {
+  scheduler_.Advance(milliseconds(450));  // the tokens expire, the entry remains
+  Configure(2000);
+  const AcquirePart part{
+      .amounts = {{"rps", 1}},
+      .target = MakeTarget({.entity = "acme", .resource = "r"}, ReserveAllowance({Rps(1000)}),
+                           LimitSource::kConfigured)};
+  int admitted = 0;
+  for (int i = 0; i < 20; ++i) {
+    limiter_->AcquireAll(
+        {.parts = {&part, 1}}, Deadline::Never(),
+        [&](const Result<GroupOutcome>& got) { admitted += got && got->outcome.admitted(); });
+    scheduler_.Advance(milliseconds(10));
+  }
+  EXPECT_EQ(outdated_, 1) << "of the entry that resolved requests had made";
+  EXPECT_EQ(admitted, 20);
+}
+
 TEST_F(RenewalAllowancesTest, D6AllWhoWaitForADebitAreAnsweredThoughLimitsChangeAllTheTime) {
   scheduler_.Advance(milliseconds(5000));
   store_.judge = [](auto) { return Decision{.limits = {}, .outdated = true}; };
