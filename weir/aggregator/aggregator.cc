@@ -188,13 +188,14 @@ Instant Aggregator::wake() const {
 void Aggregator::OnWriteApplied(const BatchTask& task, std::optional<Item> item) {
   if (task.kind != Kind::kUsage || !usage_[task.index].is_part) return OnApplied(task);
   ++counts_.updates;
-  usage_[task.index].terms.seen = std::move(item);
+  usage_[task.index].terms = {.seen = std::move(item)};
   queue_.Add({task.kind, task.index});
 }
 
 // The usual reason why DynamoDB refuses an update of usage for good is an item of 400 KB: it has
 // the counters of many thousand limits. The batch, and with it the shard of the stream, must not
-// stop because of this item.
+// stop because of this item. The names of limits are tried first, so the item fills up to its last
+// byte, and further updates must remove counters to add anything.
 bool Aggregator::MakeFull(const BatchTask& task) {
   return task.kind == Kind::kUsage && !std::exchange(usage_[task.index].terms.is_full, true);
 }

@@ -85,7 +85,7 @@ class Aggregator {
   void OnWriteApplied(const BatchTask& task, std::optional<Item> item);
   void OnApplied(const BatchTask& task);
   /// The service refuses the request for good. Returns true if it may accept an update of the same
-  /// usage that adds no counter of a limit; this is then the task's next request.
+  /// usage that makes space in the item; this is then the task's next request.
   bool MakeFull(const BatchTask& task);
   void Settle(const BatchTask& task);
   void OnConditional(const BatchTask& task, std::optional<Item> item, Instant now);

@@ -84,6 +84,33 @@ class AggregatorTest : public testing::Test {
     const auto item = sim_.Get({"ns/ENTITY#" + entity, "#USAGE#api#2026-01-01T05:00:00Z"});
     return item ? GetNumber(*item, "rpm").value_or(0) : 0;
   }
+  // Puts the usage of an entity: this number of limits with 5 tokens each, one of them `rpm`, and
+  // an attribute of this size.
+  TableKey Fill(const std::string& entity, std::size_t filler, int limits) {
+    const UsageKey usage{entity, "api", UsageWindow::kHourly, kNewYear + milliseconds(5 * kHour)};
+    TableKey key = KeyOfUsage(Keys("ns"), usage);
+    Item item = ToItem(key);
+    item["entity_id"] = Of(entity);
+    item["resource"] = Of("api");
+    item["window"] = Of("hourly");
+    item["window_start"] = Of("2026-01-01T05:00:00Z");
+    item["filler"] = Of(std::string(filler, 'x'));
+    item["rpm"] = Of(5);
+    for (int i = 1; i < limits; ++i) item[fmt::format("old-{:08}", i)] = Of(5);
+    sim_.Put(item);
+    return key;
+  }
+  // Returns the sum over all limits of an item of usage.
+  static std::int64_t MillitokensIn(const Item& item) {
+    std::int64_t sum = 0;
+    const auto usage = ReadUsage(item);
+    for (const auto& [limit, tokens] : usage->used) sum += tokens * 1'000;
+    const std::string* text = GetText(item, kUsageRemainders);
+    for (std::size_t at = 0; text != nullptr && (at = text->find('=', at)) != std::string::npos;) {
+      sum += std::stoll(text->substr(++at));
+    }
+    return sum;
+  }
   ProtocolTime Moment() const {
     return {.at = now_, .bucket_time = kNewYear + milliseconds(5 * 3'600'000 + 1)};
   }
@@ -95,7 +122,10 @@ class AggregatorTest : public testing::Test {
     return step_;
   }
 
+  static constexpr std::int64_t kHour = 3'600'000;
+
   ZaeSimTable sim_;
+  std::uint64_t took_ = 0;  // records of `bolt`
   Instant now_{1'000};
   RecordingLog log_;
   AggregatorOptions options_;
@@ -223,6 +253,87 @@ TEST_F(AggregatorTest, AnItemWithoutSpaceForALimitCountsItWithTheOthers) {
   EXPECT_EQ(Result().checkpoint, "2");
   EXPECT_EQ(Counted("bolt"), 1);
   EXPECT_EQ(GetNumber(*sim_.Get(full), kOtherLimits), 3);
+}
+
+// Fails if: a refused update of an item adds what has no space either: the first counter of the
+// other limits, a remainder, or a watermark; or if making space loses usage or counts it twice.
+TEST_F(AggregatorTest, AnItemThatIsFullToItsLastByteCountsEachChangeOnce) {
+  for (std::size_t filler = 406'200; filler < 406'214; ++filler) {
+    const std::string entity = fmt::format("a{}", filler);
+    const TableKey key = Fill(entity, filler, 200);
+    std::uint64_t sequence = 0;
+    for (std::uint32_t i = 0; i < 30; ++i) {
+      const std::string limit = fmt::format("new-{:08}", i);
+      const BucketKey bucket{entity, "api", i % 20};
+      Start({Changed(bucket, ++sequence, {{limit, 0}}, {{limit, 3'300}}), TookOf("bolt", ++took_)});
+      ApplyAll();
+      ASSERT_FALSE(Result().error) << filler << ", " << i << ": " << Result().error->message;
+    }
+    EXPECT_EQ(MillitokensIn(*sim_.Get(key)), 200 * 5'000 + 30 * 3'300);
+    EXPECT_TRUE(GetNumber(*sim_.Get(key), kOtherLimits)) << "the item was not full";
+    EXPECT_EQ(GetNumber(*sim_.Get(key), "rpm"), 5) << "a short name keeps its counter";
+  }
+  EXPECT_EQ(Counted("bolt"), static_cast<std::int64_t>(took_));
+}
+
+// Fails if: the changes of all shards are counted at once, with more watermarks than there is space
+// for; or if an update in doubt moves counters twice.
+TEST_F(AggregatorTest, AFullItemCountsTheShardsOfABatchOneByOne) {
+  const TableKey key = Fill("acme", 407'600, 100);
+  std::vector<ChangeRecord> records;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const std::string limit = fmt::format("new-{:08}", i);
+    records.push_back(Changed({"acme", "api", i}, i + 1, {{limit, 0}}, {{limit, 3'300}}));
+  }
+  deadline_ = Deadline::At(now_ + std::chrono::minutes(10));
+  Start(records);
+  for (int sent = 0; !result_;) {
+    if (pending_.empty()) {
+      now_ = machine_.wake();
+      OnTime();
+    } else if (++sent % 3 == 0) {
+      sim_.table.Apply(std::get<Write>(pending_[0].body), false, kNever, [](const auto&) {});
+      FailWrite(FailureClass::kAmbiguous);
+    } else {
+      Apply();
+    }
+  }
+  ASSERT_FALSE(Result().error) << Result().error->message;
+  EXPECT_EQ(MillitokensIn(*sim_.Get(key)), 100 * 5'000 + 32 * 3'300);
+  EXPECT_TRUE(GetNumber(*sim_.Get(key), kOtherLimits)) << "the item was not full";
+}
+
+// Fails if: an aggregator of another shard of the stream counts while this one makes space, and its
+// usage is lost.
+TEST_F(AggregatorTest, ACounterThatChangesWhileSpaceIsMadeIsNotLost) {
+  const TableKey key = Fill("acme", 408'000, 100);
+  const std::string limit(64, 'j');
+  Start({Changed({"acme", "api", 0}, 1, {{limit, 0}}, {{limit, 3'000}})});
+  Apply();  // refused
+  Apply();  // returns the image
+  Item item = *sim_.Get(key);
+  for (int i = 1; i < 100; ++i) item[fmt::format("old-{:08}", i)] = Of(6);
+  sim_.Put(item);
+  Apply();
+  now_ = machine_.wake();
+  OnTime();
+  ApplyAll();
+  EXPECT_FALSE(Result().error);
+  EXPECT_EQ(MillitokensIn(*sim_.Get(key)), 5'000 + 99 * 6'000 + 3'000);
+  EXPECT_TRUE(GetNumber(*sim_.Get(key), kOtherLimits)) << "the item was not full";
+}
+
+// Fails if: any update that is refused for good takes the counters of an item together.
+TEST_F(AggregatorTest, AnItemWithSpaceKeepsItsCounters) {
+  Start({TookOf("acme", 5)});
+  ApplyAll();
+  Start({TookOf("acme", 6)});
+  FailWrite(FailureClass::kPermanent);
+  ApplyAll();
+  EXPECT_EQ(Result().checkpoint, "6");
+  EXPECT_EQ(Counted("acme"), 1);
+  const auto item = sim_.Get({"ns/ENTITY#acme", "#USAGE#api#2026-01-01T05:00:00Z"});
+  EXPECT_EQ(GetNumber(*item, kOtherLimits), 1);
 }
 
 TEST_F(AggregatorTest, TriesAreBounded) {

@@ -3,9 +3,11 @@
 #include <fmt/compile.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "weir/base/integer_text.h"
@@ -15,6 +17,12 @@
 
 namespace weir::dynamo {
 namespace {
+
+// Half of the size that DynamoDB allows, so a rough sum shows whether an item is large.
+constexpr std::size_t kLargeItem = 200 * 1024;
+// The number of counters that an update of a full item removes. They take more space than the
+// attributes that the update adds: kOtherLimits, its remainder and one watermark.
+constexpr std::size_t kMaxRemoved = 64;
 
 using Millitokens = std::map<std::string, std::int64_t, std::less<>>;  // by limit
 
@@ -75,6 +83,38 @@ std::string FormatUsageRemainders(const Millitokens& remainders) {
   return text;
 }
 
+std::size_t SizeOf(const Item& item) {
+  std::size_t size = 0;
+  for (const auto& [name, value] : item) {
+    size += name.size();
+    if (const auto* text = std::get_if<std::string>(&value.held)) size += text->size();
+    if (const auto* number = std::get_if<Number>(&value.held)) size += number->text.size();
+  }
+  return size;
+}
+
+struct LimitCounter {
+  std::string attribute;
+  std::int64_t tokens = 0;
+};
+
+// Returns the counters whose names are the longest. Limits of a configuration have short names,
+// compared with names that programs make, so they rarely lose their counters.
+std::vector<LimitCounter> LongestCounters(const Item& item) {
+  std::vector<LimitCounter> counters;
+  const auto usage = ReadUsage(item);
+  if (!usage) return counters;
+  for (const auto& [limit, tokens] : usage->used) {
+    std::string attribute = CounterAttribute(limit);
+    if (limit == kOtherLimits || GetNumber(item, attribute) != tokens) continue;
+    counters.push_back({std::move(attribute), tokens});
+  }
+  std::ranges::sort(counters, std::greater(),
+                    [](const LimitCounter& counter) { return counter.attribute.size(); });
+  counters.resize(std::min(counters.size(), kMaxRemoved));
+  return counters;
+}
+
 // Composes one update.
 class UsageWriter {
  public:
@@ -89,6 +129,7 @@ class UsageWriter {
   // shard's watermark is that of its last counted change, the next update continues behind it.
   void Count(const NewChanges& source) {
     const BucketChange* last = nullptr;
+    is_part_ = is_part_ || (is_full_ && events_ > 0);  // one source: see kMaxRemoved
     for (const BucketChange* change : source.changes) {
       is_part_ = is_part_ || !HasSpaceFor(*change);
       if (is_part_) break;
@@ -103,6 +144,7 @@ class UsageWriter {
 
   Result<UsagePlan> Finish() {
     WEIR_RETURN_IF_ERROR(AddTokens());
+    if (is_full_ && !seen_) e().RequireAbsent("PK");
     e().Add("total_events", events_);
     write_.want_new = is_part_;  // the next part is planned from the new image
     return UsagePlan{.write = std::move(write_), .is_part = is_part_};
@@ -126,14 +168,17 @@ class UsageWriter {
   }
 
   // Whole tokens are added, whatever the item contains. Other amounts depend on the stored
-  // remainders, so the update requires that these are still as they were seen.
+  // remainders, so the update requires that these are still as they were seen. So does the update
+  // of a full item, which may remove remainders.
   Status AddTokens() {
-    const bool are_whole =
-        std::ranges::all_of(sums_, [](const auto& sum) { return sum.second % kMillitokens == 0; });
+    const bool are_whole = !is_full_ && std::ranges::all_of(sums_, [](const auto& sum) {
+      return sum.second % kMillitokens == 0;
+    });
     Millitokens remainders;
     if (!are_whole) {
       WEIR_ASSIGN_OR_RETURN(remainders, SeenRemainders());
     }
+    if (is_full_ && seen_ && SizeOf(*seen_) >= kLargeItem) MakeSpace(remainders);
     for (const auto& [limit, millitokens] : sums_) {
       std::int64_t& remainder = remainders[std::string(limit)];
       const WideSum total = millitokens + remainder;
@@ -143,6 +188,18 @@ class UsageWriter {
     }
     if (!are_whole) StoreRemainders(remainders);
     return {};
+  }
+
+  // Adds counters and all remainders to those of kOtherLimits, and removes them. The sum over all
+  // limits stays the same, because the update requires that the counters have not changed.
+  void MakeSpace(Millitokens& remainders) {
+    WideSum& others = sums_[kOtherLimits];
+    for (const auto& [limit, millitokens] : std::exchange(remainders, {})) others += millitokens;
+    for (const auto& [attribute, tokens] : LongestCounters(*seen_)) {
+      others += WideSum{tokens} * kMillitokens;
+      e().RequireEqual(attribute, Of(tokens));
+      e().Remove(attribute);
+    }
   }
 
   // Returns the remainder of a division that rounds down.

@@ -20,7 +20,8 @@ inline constexpr std::size_t kMaxLimitsInUpdate = 100;
 struct UsageTerms {
   /// The latest image of the item; nothing if the item is absent or not known.
   std::optional<Item> seen{};
-  /// The item has no space for counters of further limits: all limits count as kOtherLimits.
+  /// The service has refused an update for good, perhaps because the item has no space: all limits
+  /// count as kOtherLimits, and if the item is large, some of its counters are added to that one.
   bool is_full = false;
 };
 
@@ -34,7 +35,9 @@ struct UsagePlan {
 /// Plans the update that counts the changes of the group that the item has not counted. If the
 /// update is wrong because the image is out of date, the conditions of the update fail, and the
 /// failure returns the current image. Returns nothing if the image shows that all changes are
-/// counted. kDataLoss if the item has a watermark or a remainder that no aggregator writes.
+/// counted. Without an image, the update of an item that is full fails in any case, and so returns
+/// the image that shows which counters the item has. kDataLoss if the item has a watermark or a
+/// remainder that no aggregator writes.
 ///
 /// The update may be repeated: it changes the item at most once.
 [[nodiscard]] Result<std::optional<UsagePlan>> PlanUsage(const UsageGroup& group,
