@@ -3,12 +3,10 @@
 //
 //   asio_scheduler
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "weir/limiter.h"
@@ -21,29 +19,29 @@ namespace asio = boost::asio;
 class AsioScheduler final : public weir::Scheduler {
  public:
   AsioScheduler(asio::io_context& context, const weir::Clock& clock)
-      : context_(context), clock_(clock) {}
+      : clock_(clock), timer_(context) {}
 
   const weir::Clock& clock() const override { return clock_; }
 
-  void Post(weir::Task task) override {
-    // A handler of Asio may be copied; a Task cannot.
-    asio::post(context_, [task = std::make_shared<weir::Task>(std::move(task))] { Run(*task); });
-  }
+  // Asio's posted handlers have no order relative to timers, so a post is a timer that is due.
+  void Post(weir::Task task) override { At(clock_.Now(), std::move(task)); }
 
   weir::TimerId At(weir::Instant when, weir::Task task) override {
     const auto id = weir::TimerId{++last_};
     due_.emplace(id, when);
     tasks_.emplace(std::pair(when, id), std::move(task));
-    Arm();
+    if (tasks_.begin()->first.second == id) Arm();
     return id;
   }
 
   bool Cancel(weir::TimerId id) override {
     const auto found = due_.find(id);
     if (found == due_.end()) return false;
-    tasks_.erase({found->second, id});
+    const weir::CallbackScope scope;
+    const auto cancelled = tasks_.extract({found->second, id});
     due_.erase(found);
-    return true;
+    if (tasks_.empty()) timer_.cancel();  // so that the io_context has no work left
+    return true;  // destroys the objects that the task owns; they may call this scheduler
   }
 
  private:
@@ -53,31 +51,30 @@ class AsioScheduler final : public weir::Scheduler {
     if (tasks_.empty()) return;
     timer_.expires_after(tasks_.begin()->first.first - clock_.Now());
     timer_.async_wait([this](auto error) {
-      if (!error) RunDue();  // otherwise an earlier task has become the first one
+      if (!error) RunDue();  // otherwise an earlier task has become the first one, or there is none
     });
   }
 
+  // The clock is read once: a task that posts itself again runs after the other handlers of Asio.
   void RunDue() {
     const weir::Instant now = clock_.Now();
-    while (!tasks_.empty() && tasks_.begin()->first.first <= now) {
-      auto first = tasks_.extract(tasks_.begin());
-      due_.erase(first.key().second);
-      Run(first.mapped());
-    }
+    while (!tasks_.empty() && tasks_.begin()->first.first <= now) RunFirst();
     Arm();
   }
 
   // The scope makes a blocking call of a Limiter in a callback fail. Without it the call would wait
-  // for a task that only this thread can run.
-  static void Run(weir::Task& task) {
+  // for a task that only this thread can run. The task is destroyed within the scope, because the
+  // objects that it owns may make such a call, too.
+  void RunFirst() {
     const weir::CallbackScope scope;
-    task();
+    auto first = tasks_.extract(tasks_.begin());
+    due_.erase(first.key().second);
+    first.mapped()();
   }
 
-  asio::io_context& context_;
   const weir::Clock& clock_;
   std::uint64_t last_ = 0;
-  asio::steady_timer timer_{context_};
+  asio::steady_timer timer_;
   std::map<std::pair<weir::Instant, weir::TimerId>, weir::Task> tasks_;
   std::map<weir::TimerId, weir::Instant> due_;
 };
