@@ -49,6 +49,10 @@ struct [[nodiscard]] Error {
   /// The index of the part that failed, if the request has several (Limiter::AcquireAll) and this
   /// is known.
   std::optional<std::uint32_t> part = std::nullopt;
+  /// Some of the changes of the request were made, or may be, and the others never will be
+  /// (BucketStore::Adjust). Without it, a code such as kFailedPrecondition means that nothing was
+  /// changed.
+  bool is_partial = false;
 
   friend bool operator==(const Error&, const Error&) = default;
 };

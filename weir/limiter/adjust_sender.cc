@@ -88,7 +88,6 @@ void AdjustSender::SendRun(AdjustRun run) {
   const UnixMillis now = buckets_.Now();
   const milliseconds left = LeftToRepeat(*next, now);
   if (left <= milliseconds(0)) {
-    given_up_.Add();
     return RecordResult(std::move(run), Adjustment::State::kGivenUp, Fail(TooLateToRepeat()));
   }
   if (!next->first_sent) next->first_sent = now;
@@ -109,6 +108,7 @@ void AdjustSender::RecordResult(AdjustRun run, Adjustment::State state, Status a
   if (!answer && run.first_error) run.first_error = answer;
   const bool in_doubt = state == Adjustment::State::kDoubt;
   if (in_doubt) in_doubt_.Add();
+  if (state == Adjustment::State::kGivenUp) given_up_.Add();
   sent->may_count = sent->may_count || in_doubt;
   sent->state = state;
   // If the result is in doubt, the tokens may have been returned, so waiting requests try as well.

@@ -3,22 +3,13 @@
 namespace weir {
 
 Adjustment::State StateAfter(const Status& answer, bool may_count) {
-  if (answer) return Adjustment::State::kCounts;
-  switch (answer.error().code) {
-    case Code::kPermissionDenied:
-    case Code::kUnauthenticated:
-      return may_count ? Adjustment::State::kDoubt : Adjustment::State::kRefused;
-    case Code::kInvalidArgument:
-    case Code::kNotFound:
-    case Code::kAlreadyExists:
-    case Code::kFailedPrecondition:
-    case Code::kOutOfRange:
-    case Code::kUnimplemented:
-    case Code::kResourceExhausted:
-      return Adjustment::State::kRefused;
-    default:
-      return Adjustment::State::kDoubt;
-  }
+  using State = Adjustment::State;
+  if (answer) return State::kCounts;
+  const Error& error = answer.error();
+  if (error.is_partial) return State::kGivenUp;
+  const bool is_of_caller =
+      error.code == Code::kPermissionDenied || error.code == Code::kUnauthenticated;
+  return IsDefinite(error.code) && !(is_of_caller && may_count) ? State::kRefused : State::kDoubt;
 }
 
 }  // namespace weir

@@ -25,7 +25,9 @@ struct Adjustment {
     kDoubt,      ///< no result says whether it counts, or it was not sent; it may be sent again
     kCounts,
     kRefused,  ///< it changed nothing and never will
-    kGivenUp,  ///< in doubt for kAdjustIdLifetime; it could count twice if it was sent again
+    /// It is not known what counts: it was in doubt for kAdjustIdLifetime, and could count twice if
+    /// it was sent again; or it counts in some of its buckets, and never will in the others.
+    kGivenUp,
   };
 
   Adjustment(std::vector<Charge> charges, AdjustId adjust_id)

@@ -28,12 +28,15 @@ using AdjustmentPtr = std::shared_ptr<Adjustment>;
 /// sends nothing, so the charges stay taken. The Limiter must not be destroyed during a call on a
 /// lease.
 ///
-/// An adjust has one of three results:
+/// An adjust has one of four results:
 ///
 ///   success           It counts.
 ///   a definite error  It changed nothing and is dropped. The definite errors are kInvalidArgument,
-///                     kNotFound, kAlreadyExists, kPermissionDenied, kFailedPrecondition,
-///                     kOutOfRange, kUnimplemented and kUnauthenticated.
+///                     kNotFound, kAlreadyExists, kPermissionDenied, kResourceExhausted,
+///                     kFailedPrecondition, kOutOfRange, kUnimplemented and kUnauthenticated.
+///   a partial error   (Error::is_partial) It counts in some of its buckets, and never will in the
+///                     others. It is dropped, and charges() assumes the case with fewer tokens in
+///                     the buckets.
 ///   any other error   It is in doubt: it may count or not. The lease keeps it and sends it again
 ///                     under the same id, so it counts at most once, however often it is sent.
 ///

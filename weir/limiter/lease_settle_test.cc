@@ -74,6 +74,19 @@ TEST_F(LeaseSettleTest, SettleReturnsTheErrorOfAnAdjustThatWasRefusedAtLast) {
   EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 30'000));
 }
 
+// Fails if: tokens that one bucket of two has back are returned again, or tokens that only one of
+// them gave are returned to both.
+TEST_F(LeaseSettleTest, APartialAdjustIsDroppedWithTheFewerTokens) {
+  Lease lease = Take({{"tpm", 30}});
+  store_.fail = Error{.code = Code::kFailedPrecondition, .message = "disabled", .is_partial = true};
+  EXPECT_FALSE(lease.Release({{"tpm", 10}}));
+  EXPECT_FALSE(lease.Adjust({{"tpm", 5}})) << "it is sent although the first one never succeeds";
+  EXPECT_EQ(store_.adjusts.size(), 2U);
+  Heal();
+  EXPECT_TRUE(lease.Settle());
+  EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 20'000));
+}
+
 // C7: the first request was applied. A repetition that is not permitted does not revert it.
 TEST_F(LeaseSettleTest, C7AReturnInDoubtStaysSoWhileTheCallerIsNotAllowedToRepeatIt) {
   for (const Code code : {Code::kPermissionDenied, Code::kUnauthenticated}) {

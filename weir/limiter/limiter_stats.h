@@ -33,7 +33,7 @@ struct LimiterStats {
   std::uint64_t waiting = 0;           ///< requests that wait for tokens now
   std::uint64_t store_errors = 0;      ///< requests for which the store was unavailable
   std::uint64_t adjusts_in_doubt = 0;  ///< sent adjusts whose result left them in doubt
-  std::uint64_t adjusts_given_up = 0;  ///< in doubt for 10 minutes, and not sent again
+  std::uint64_t adjusts_given_up = 0;  ///< in doubt for 10 minutes, or partial; not sent again
   std::uint64_t outdated = 0;          ///< results of the store that report outdated limits
   ResolverStats resolver;
   AllowanceStats allowances;

@@ -193,8 +193,10 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
     for (const std::size_t i : indices) Settle(i);
     return;
   }
-  // Of the errors of a request, only kDataLoss may hide a charge that was made.
-  const bool was_not_made = IsOfRequest(status.error()) && status.error().code != Code::kDataLoss;
+  // Of the errors of a request, only kDataLoss and partial ones may hide a charge that was made.
+  const Error& error = status.error();
+  const bool was_not_made =
+      IsOfRequest(error) && error.code != Code::kDataLoss && !error.is_partial;
   if (was_not_made && indices.size() > 1) {
     for (const std::size_t i : indices) Correct({i});
     return;
@@ -203,8 +205,9 @@ void PendingCheck::OnCorrected(const Indices& indices, const Status& status) {
     results_[i].is_undecided = true;
     Settle(i);
   }
-  if (first.is_shadow) return NoteShadowUndecided(first, status.error());
-  NoteLostCharge(status.error());
+  if (first.is_shadow) return NoteShadowUndecided(first, error);
+  has_corrected_ |= error.is_partial;
+  NoteLostCharge(error);
 }
 
 // A look that finds too little refuses the takes as well: looks come first.

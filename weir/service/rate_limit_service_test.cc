@@ -514,6 +514,14 @@ TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {
   EXPECT_EQ(counts.within.Value(), 0U);
 }
 
+// Fails if: a charge that was made is an error, which the caller repeats.
+TEST_F(RateLimitServiceTest, AChargeThatCountsInPartIsNoError) {
+  probe_.fail = Error{.code = Code::kFailedPrecondition, .message = "disabled", .is_partial = true};
+  EXPECT_EQ(Ask(Request().Add("user", "ann").Add("user", "bob"), kReport).overall_code(),
+            RateLimitResponse::OK);
+  EXPECT_EQ(counts_.lost_charges.Value(), 1U);
+}
+
 // Fails if: a rule that is tried out takes the limit away that it is to replace.
 TEST_F(RateLimitServiceTest, AShadowRuleReplacesNoEnforcedRule) {
   for (int i = 0; i < 10; ++i) {

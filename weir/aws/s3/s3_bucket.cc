@@ -28,9 +28,8 @@ tl::expected<S3Listing, AwsFailure> ListingOf(const Reply& reply) {
   if (!reply) return tl::unexpected(reply.error());
   Result<S3Listing> listing = ReadS3Listing(reply->body);
   if (listing) return *std::move(listing);
-  return tl::unexpected(AwsFailure{.kind = FailureClass::kPermanent,
-                                   .code = "UnreadableAnswer",
-                                   .message = std::move(listing.error().message)});
+  return tl::unexpected(
+      AwsFailure{.kind = FailureClass::kPermanent, .message = std::move(listing.error().message)});
 }
 
 }  // namespace

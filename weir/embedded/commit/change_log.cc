@@ -130,7 +130,7 @@ Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>&
   Status written = WriteOnce(rows, body);
   // On a full disk the write-ahead log cannot grow, but it can be restarted after a checkpoint.
   const bool is_full = !written && written.error().code == Code::kResourceExhausted;
-  if (is_full && connection_->Checkpoint(/*truncate=*/false)) written = WriteOnce(rows, body);
+  if (is_full && connection_->Checkpoint()) written = WriteOnce(rows, body);
   if (!written) return written;
   for (const std::string_view row : rows) rows_.push_back({next_seq_++, row.size()});
   bytes_ += batch.bytes();

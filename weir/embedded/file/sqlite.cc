@@ -351,14 +351,19 @@ int Connection::RunCheckpoint(int mode) {
   return result;
 }
 
-Status Connection::Checkpoint(bool truncate) {
+Status Connection::Checkpoint() {
   if (HasOtherLog()) return Fail(DisplacedError(name() + "-wal"));
-  const int result =
-      RunCheckpoint(truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE);
-  // A reader still uses the log, which therefore stays as it is.
-  if (truncate && (result & 0xff) == SQLITE_BUSY) return {};
+  const int result = RunCheckpoint(SQLITE_CHECKPOINT_PASSIVE);
   if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
   return {};
+}
+
+Result<bool> Connection::EmptyLog() {
+  if (HasOtherLog()) return Fail(DisplacedError(name() + "-wal"));
+  const int result = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  if ((result & 0xff) == SQLITE_BUSY) return false;
+  if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
+  return true;
 }
 
 void Connection::KeepWalOnClose(bool keep) {

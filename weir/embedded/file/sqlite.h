@@ -129,10 +129,12 @@ class Connection {
   /// Returns the number of pages in the write-ahead log after the last commit; 0 after a
   /// checkpoint.
   int wal_pages() const { return state_->wal_pages; }
-  /// Copies the write-ahead log into the file, as far as other connections do not read it. With
-  /// `truncate`, also empties the log if no connection reads it: then wal_pages() is 0. Returns the
-  /// error of CheckInPlace, and changes nothing, if another log with contents is at PATH-wal.
-  [[nodiscard]] Status Checkpoint(bool truncate);
+  /// Copies the write-ahead log into the file, as far as other connections do not read it. Returns
+  /// the error of CheckInPlace, and changes nothing, if another log with contents is at PATH-wal.
+  [[nodiscard]] Status Checkpoint();
+  /// Like Checkpoint, but also empties the log. Returns false if another connection reads the log,
+  /// which therefore stays.
+  [[nodiscard]] Result<bool> EmptyLog();
   /// Sets whether closing leaves the write-ahead log as it is. Otherwise closing moves it into the
   /// file.
   void KeepWalOnClose(bool keep);

@@ -177,8 +177,8 @@ Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
 // A checkpoint writes all of them again, to the database. While another connection reads the log,
 // it cannot begin anew, and a synced commit would follow the missing ones.
 Status StateFile::RewriteLog() {
-  WEIR_RETURN_IF_ERROR(connection_.Checkpoint(/*truncate=*/true));
-  if (connection_.wal_pages() > 0) {
+  WEIR_ASSIGN_OR_RETURN(const bool is_empty, connection_.EmptyLog());
+  if (!is_empty) {
     return Fail(Code::kUnavailable,
                 fmt::format("{}: a sync failed, and the commits before it cannot be written again "
                             "while another process reads the file; try again when it has ended",
@@ -190,14 +190,14 @@ Status StateFile::RewriteLog() {
 
 Status StateFile::CheckpointIfLong() {
   if (connection_.wal_pages() < kLongWalPages) return {};
-  return connection_.Checkpoint(/*truncate=*/false);
+  return connection_.Checkpoint();
 }
 
 Status StateFile::Close() {
   log_.reset();
   Status checkpointed;
   // The log of a file that is not in place is emptied by Close.
-  if (connection_.CheckInPlace()) checkpointed = connection_.Checkpoint(/*truncate=*/true);
+  if (connection_.CheckInPlace()) checkpointed = connection_.EmptyLog().map([](bool) {});
   const Status closed = connection_.Close();
   return checkpointed ? closed : checkpointed;
 }

@@ -414,13 +414,13 @@ TEST_F(DamagedLogTest, ALogThatWasEmptiedOrBegunAgainIsSound) {
   {
     auto connection = *sqlite::Connection::Open(killed, "");
     ASSERT_TRUE(connection.QueryInteger("SELECT count(*) FROM bucket"));
-    ASSERT_TRUE(connection.Checkpoint(/*truncate=*/false));
+    ASSERT_TRUE(connection.Checkpoint());
     ASSERT_TRUE(connection.Execute("UPDATE entity SET name = 'again' WHERE id = 'acme-001'"));
     const std::string log = ReadFile(killed + "-wal");
     ASSERT_NE(log.substr(16, 8), log.substr(log.size() - kPage - 16, 8))
         << "frames of the earlier log follow those of the new one";
     for (const char* suffix : {"", "-wal"}) WriteFile(again + suffix, ReadFile(killed + suffix));
-    ASSERT_TRUE(connection.Checkpoint(/*truncate=*/true));
+    ASSERT_TRUE(connection.EmptyLog());
     ASSERT_EQ(ReadFile(killed + "-wal"), "");
     for (const char* suffix : {"", "-wal"}) {
       WriteFile(again + "2" + suffix, ReadFile(killed + suffix));

@@ -72,6 +72,25 @@ struct BucketFilter {
 /// Errors of every method: kInvalidArgument (the request is invalid), kUnavailable (the store
 /// cannot process it now), kDeadlineExceeded (there was no result in time; an acquire may have been
 /// charged: a store that learns this later returns the tokens if it can), kDataLoss.
+/// Returns whether an error of an adjust with this code, unless it is partial, says that nothing
+/// was changed. After any other code the adjust may count or not.
+inline bool IsDefinite(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument:
+    case Code::kNotFound:
+    case Code::kAlreadyExists:
+    case Code::kPermissionDenied:
+    case Code::kResourceExhausted:
+    case Code::kFailedPrecondition:
+    case Code::kOutOfRange:
+    case Code::kUnimplemented:
+    case Code::kUnauthenticated:
+      return true;
+    default:
+      return false;
+  }
+}
+
 class WEIR_API BucketStore {
  public:
   virtual ~BucketStore() = default;
@@ -109,9 +128,11 @@ class WEIR_API BucketStore {
   /// tokens back (negative; up to the capacity), for all charges or none. Calls with the same
   /// `token` count once. The bucket keeps its parameters; limits that are no longer configured are
   /// adjusted too. Fails with kOutOfRange, without a change, if the debt would exceed kMaxDebt; the
-  /// id may then be used again. Fails with kResourceExhausted as Acquire. If only some of the
-  /// buckets were adjusted, which is possible in a store that writes each by itself, it fails with
-  /// kUnavailable, and a repetition with the same `token` completes it.
+  /// id may then be used again. Fails with kResourceExhausted as Acquire.
+  ///
+  /// A store that writes each bucket by itself may adjust only some of them. If the others failed
+  /// with a definite error (IsDefinite), it is returned with Error::is_partial. After any other
+  /// error, a repetition with the same `token` completes the adjust.
   virtual void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 

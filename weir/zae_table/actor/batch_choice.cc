@@ -213,8 +213,9 @@ class Chooser {
 }  // namespace
 
 Error TooMuchDebt(const BucketKey& key) {
-  return {Code::kOutOfRange, fmt::format("{}/{}: debt would exceed {} tokens; nothing is adjusted",
-                                         key.entity, key.resource, FormatTokens(kMaxDebt))};
+  return {Code::kOutOfRange,
+          fmt::format("{}/{}: debt would exceed {} tokens; the bucket is not adjusted", key.entity,
+                      key.resource, FormatTokens(kMaxDebt))};
 }
 
 bool HasWork(const PartQueue& queue) { return std::ranges::any_of(queue.all(), IsEligible); }

@@ -106,8 +106,10 @@ BucketCall::Next BucketCall::JudgeTakes(CallActors& actors) {
 }
 
 // An adjust that was counted or forfeited before is not queued again. If the debt would exceed
-// kMaxDebt, the call fails before any part is queued.
+// kMaxDebt, the call fails before any part is queued, unless it counts in another bucket already:
+// then the other parts are written all the same.
 BucketCall::Next BucketCall::JudgeAdjusts(CallActors& actors) {
+  const bool may_count = MayCount(actors);
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].stage != Stage::kOpen) continue;
@@ -117,13 +119,16 @@ BucketCall::Next BucketCall::JudgeAdjusts(CallActors& actors) {
       continue;
     }
     if (auto result = actors.FindAdjustResult(KeyOf(i), request_.adjust_id)) {
-      if (!*result) failure_ = Failure{Outcome::kFailed, result->error()};
+      if (!*result) NoteFailure({Outcome::kFailed, result->error()});
       parts_[i].stage = *result ? Stage::kApplied : Stage::kEnded;
       continue;
     }
     const std::optional<Status> status = actors.At(KeyOf(i)).CheckAdjust(part, actors.moment());
     if (!status) unknown.push_back(i);
-    if (status && !*status) return EndWithError(status->error(), actors);
+    if (!status || *status) continue;
+    if (!may_count) return EndWithError(status->error(), actors);
+    NoteFailure({Outcome::kFailed, status->error()});
+    parts_[i].stage = Stage::kEnded;
   }
   if (!unknown.empty()) return StartLooks(unknown, actors);
   return QueueParts(actors);
@@ -194,9 +199,19 @@ void BucketCall::NoteOutcome(std::size_t index, const PartOutcome& outcome) {
     if (std::ranges::find(incomplete_, bucket) == incomplete_.end()) incomplete_.push_back(bucket);
   }
   if (outcome.kind == Outcome::kApplied || outcome.kind == Outcome::kSeen) return;
-  // If a bucket has other shards than assumed, the call begins again, whatever else has failed.
-  if (!failure_ || outcome.kind == Outcome::kDivided)
-    failure_ = Failure{outcome.kind, outcome.error};
+  NoteFailure({outcome.kind, outcome.error});
+}
+
+// If a bucket has other shards than assumed, the call begins again, whatever else has failed. Of
+// the errors of an adjust, one after which a repetition may complete it replaces a definite one.
+void BucketCall::NoteFailure(Failure failure) {
+  const auto is_definite = [](const Failure& one) {
+    return one.error && IsDefinite(one.error->code);
+  };
+  const bool is_adjust = request_.kind == CallRequest::Kind::kAdjust;
+  const bool may_complete =
+      is_adjust && failure_ && is_definite(*failure_) && !is_definite(failure);
+  if (!failure_ || failure.kind == Outcome::kDivided || may_complete) failure_ = std::move(failure);
 }
 
 // Several outcomes of one event are passed one by one, and the call may have begun a new phase
@@ -230,8 +245,8 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
   if (phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen) {
     parts_[outcome.index].stage = Stage::kOpen;
     if (pending_ > 0) return Next::kWaits;
-    // Nothing is adjusted if one of the buckets cannot be.
-    return failure_ ? Conclude(actors) : JudgeOpenParts(actors);
+    // An adjust of which nothing counts yet changes nothing if one of its buckets cannot be read.
+    return failure_ && !MayCount(actors) ? Conclude(actors) : JudgeOpenParts(actors);
   }
   if (is_late || (failure_ && is_expired)) return EndAtDeadline(actors);
   if (failure_ && request_.kind == CallRequest::Kind::kAcquire) return Fail(actors);
@@ -314,7 +329,7 @@ void BucketCall::GiveUp(Error error, CallActors& actors) {
   if (KeepsAfterDeadline()) {
     for (std::size_t i = 0; i < parts_.size(); ++i) SettleOrHandOver(i, true, actors);
   }
-  result_ = weir::Fail(*failure_->error);
+  result_ = weir::Fail(ToCaller(*failure_->error, actors));
 }
 
 bool BucketCall::KeepsAfterDeadline() const {
@@ -375,18 +390,25 @@ BucketCall::Next BucketCall::Conclude(CallActors& actors) {
 }
 
 BucketCall::Next BucketCall::EndWithError(Error error, CallActors& actors) {
-  const bool says_unchanged = error.code != Code::kUnavailable &&
-                              error.code != Code::kDeadlineExceeded &&
-                              error.code != Code::kDataLoss;
-  const auto may_count = [&](std::size_t i) {
+  return EndWith(weir::Fail(ToCaller(std::move(error), actors)));
+}
+
+bool BucketCall::MayCount(CallActors& actors) const {
+  return std::ranges::any_of(order_, [&](std::size_t i) {
     return !IsNothing(route_.parts[i]) && actors.MayCountAdjust(KeyOf(i), request_.adjust_id);
-  };
-  if (request_.kind == CallRequest::Kind::kAdjust && says_unchanged &&
-      std::ranges::any_of(order_, may_count)) {
-    error.code = Code::kUnavailable;
-    error.message += "; other buckets of the call are adjusted, or may be";
+  });
+}
+
+Error BucketCall::ToCaller(Error error, CallActors& actors) const {
+  const bool is_adjust = request_.kind == CallRequest::Kind::kAdjust;
+  if (!is_adjust || !IsDefinite(error.code) || !MayCount(actors)) return error;
+  error.message += "; other buckets of the call are adjusted, or may be";
+  if (error.code == Code::kPermissionDenied || error.code == Code::kUnauthenticated) {
+    error.code = Code::kUnavailable;  // permissions change: a repetition may complete it
+  } else {
+    error.is_partial = true;
   }
-  return EndWith(weir::Fail(std::move(error)));
+  return error;
 }
 
 // Adjusts and conforms cannot be refused, so contention is an error for them.

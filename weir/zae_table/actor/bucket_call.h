@@ -94,9 +94,8 @@ class CallActors {
 ///
 /// An adjust of which one bucket is known to fail changes none. Beyond that, it is not all or none:
 /// it counts once for each bucket, so the repetition of an adjust that failed half-way completes
-/// it. If a bucket fails while others count, or may count, the call fails with kUnavailable,
-/// whatever the bucket's error: by any other code the caller would know that nothing was changed.
-/// Not thread-safe.
+/// it. If a bucket fails with a definite error while others count, or may count, the error is
+/// partial (Error::is_partial). Not thread-safe.
 class BucketCall {
  public:
   enum class Next {
@@ -179,6 +178,7 @@ class BucketCall {
   void Submit(std::size_t index, Part::Kind kind, CallActors& actors);
   /// Notes the outcome of a part.
   void NoteOutcome(std::size_t index, const PartOutcome& outcome);
+  void NoteFailure(Failure failure);
   /// The call is not admitted: withdraws the parts that no write carries, and awaits the others.
   Next Fail(CallActors& actors);
   /// Gives back the takes that were applied.
@@ -195,6 +195,11 @@ class BucketCall {
   Next Conclude(CallActors& actors);
   Next EndContended();
   Next EndWithError(Error error, CallActors& actors);
+  /// Returns whether the adjust counts in one of its buckets, or may count.
+  bool MayCount(CallActors& actors) const;
+  /// Returns the error for the caller. Of an adjust that may count, no error may say that nothing
+  /// was changed.
+  Error ToCaller(Error error, CallActors& actors) const;
   Next EndWith(Result<Decision> answer);
   /// Makes the decision from the verdicts of the parts.
   Decision BuildDecision(bool admitted) const;
