@@ -142,7 +142,7 @@ class InFlight {
     under_way_ = many;
     for (std::size_t i = 0; i < many; ++i) Ask();
     while (const std::size_t left = under_way_.load()) under_way_.wait(left);
-    return answered_;
+    return completed_;
   }
 
  private:
@@ -151,7 +151,7 @@ class InFlight {
     request.entity = setup_.name(draws_[asked_.fetch_add(1) % kDraws]);
     setup_.limiter().Acquire(request, Deadline::Never(), [this](Result<Outcome> outcome) {
       if (!outcome || !outcome->admitted()) std::abort();
-      ++answered_;
+      ++completed_;
       if (setup_.Now() < end_) return Ask();
       under_way_.fetch_sub(1);
       under_way_.notify_one();
@@ -162,7 +162,7 @@ class InFlight {
   const std::vector<std::uint32_t>& draws_;
   Instant end_;
   std::atomic<std::uint64_t> asked_ = 0;
-  std::atomic<std::uint64_t> answered_ = 0;
+  std::atomic<std::uint64_t> completed_ = 0;
   std::atomic<std::size_t> under_way_ = 0;
 };
 

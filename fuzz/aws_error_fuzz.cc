@@ -30,7 +30,7 @@ void CheckCode(const HttpResponse& response) {
   Require(ErrorCode({.body = cbor}) == code, "a code reads back from CBOR");
 }
 
-void CheckAnswer(const HttpResponse& response) {
+void CheckResponse(const HttpResponse& response) {
   const Attempt attempt = ClassifyResponse(response, {"Op", "host", 64});
   Require(attempt.result.has_value() == (response.status == 200), "only 2xx is a success");
   if (attempt.result) return Require(*attempt.result == response.body, "a success is its body");
@@ -49,8 +49,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const weir::HttpResponse in_header{.status = 500, .headers = {{"x-amzn-errortype", text}}};
   for (const auto& response : {in_body, in_header}) {
     weir::CheckCode(response);
-    weir::CheckAnswer(response);
+    weir::CheckResponse(response);
   }
-  weir::CheckAnswer({.status = 200, .body = text});
+  weir::CheckResponse({.status = 200, .body = text});
   return 0;
 }

@@ -12,7 +12,7 @@ void Check(WireFormat format, std::string_view body) {
   const auto entries = ReadPutRecords(format, body);
   Require(entries.has_value() || !entries.error().message.empty(), "an error says what");
   for (std::size_t i = 0; entries && i < entries->size(); ++i) {
-    const EntryAnswer& entry = (*entries)[i];
+    const EntryResponse& entry = (*entries)[i];
     Require(!entry.code.empty() || !entry.sequence_number.empty(), "an entry is stored or failed");
   }
   const auto page = ReadListShards(format, body);

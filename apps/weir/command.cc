@@ -259,7 +259,7 @@ Exit RunChosen(const Action& chosen, const CommonOptions& common, const ProcessC
   const Result<Exit> done = WithoutExceptions([&] { return chosen(context); });
   const ComplaintSink sink{process, common.json};
   if (!done) return FailWith(context.failure, done.error(), sink);
-  if (PrintText(context.answer(), sink) != Exit::kDone) return Exit::kFailed;
+  if (PrintText(context.result(), sink) != Exit::kDone) return Exit::kFailed;
   for (const std::string& line : context.left_out())
     process.err << "weir: left out: " << OneLine(line) << '\n';
   if (!context.warning().empty()) return PrintWarning(*done, context.warning(), sink);

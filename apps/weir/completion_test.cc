@@ -92,7 +92,7 @@ TEST_F(CompletionTest, WhatDoesNotExistIsPassedOver) {
 /// The command line of the program.
 class WholeCompletionTest : public WorldTest {
  protected:
-  std::string Answer(const Words& args) {
+  std::string WriteResult(const Words& args) {
     out_.str("");
     EXPECT_EQ(app::Run(args, process_), Exit::kDone) << testing::PrintToString(args) << err_.str();
     return out_.str();
@@ -102,7 +102,7 @@ class WholeCompletionTest : public WorldTest {
     Words args = {"completion", "words", "--"};
     args.insert(args.end(), path.begin(), path.end());
     args.push_back(typed);
-    std::istringstream lines(Answer(args));
+    std::istringstream lines(WriteResult(args));
     Words words;
     for (std::string line; std::getline(lines, line);) {
       words.push_back(line.substr(0, line.find(':')));
@@ -111,7 +111,7 @@ class WholeCompletionTest : public WorldTest {
   }
   std::string HelpOf(Words path) {
     path.emplace_back("--help");
-    return Answer(path);
+    return WriteResult(path);
   }
   /// Checks a verb and all verbs below it. Returns how many they are. A verb has the options of the
   /// verbs above it too.
@@ -156,14 +156,14 @@ TEST_F(WholeCompletionTest, WordsThatAreTypedNeedNotBeRight) {
 
 TEST_F(WholeCompletionTest, ScriptsArePrintedWhole) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    const std::string script = Answer({"completion", shell});
+    const std::string script = WriteResult({"completion", shell});
     EXPECT_THAT(script, HasSubstr("completion words -- "));
     EXPECT_THAT(script, Not(HasSubstr("\\x")));  // no byte that the output escapes
   }
 }
 
 TEST_F(WholeCompletionTest, TheManualPageHasEachVerbWithItsOptions) {
-  const std::string page = Answer({"man"});
+  const std::string page = WriteResult({"man"});
   EXPECT_THAT(page, StartsWith(".TH WEIR 1 "));
   EXPECT_THAT(page, HasSubstr(".SS \"weir limits plan [OPTIONS] FILE\"\n"));
   EXPECT_THAT(page, HasSubstr(".SS \"weir aggregate [OPTIONS]")) << "it has verbs, too";
@@ -184,7 +184,7 @@ TEST_F(WholeCompletionTest, TextOfTheManualPageIsNoRequestOfRoff) {
     app.description(".dots and \\ backslashes\n'quotes', and a-b");
     AddMan(app, chosen);
   });
-  EXPECT_THAT(end.answer, HasSubstr("\n\\&.dots and \\e backslashes\n\\&'quotes', and a\\-b\n"));
+  EXPECT_THAT(end.result, HasSubstr("\n\\&.dots and \\e backslashes\n\\&'quotes', and a\\-b\n"));
 }
 
 }  // namespace

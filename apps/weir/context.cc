@@ -232,13 +232,13 @@ Deadline Context::ApplyDeadline(std::size_t changes) const {
   return StoreDeadline(kHundredChanges * static_cast<std::int64_t>(changes / 100));
 }
 
-void Context::Answer(const nlohmann::ordered_json& json, std::string_view text) {
+void Context::WriteResult(const nlohmann::ordered_json& json, std::string_view text) {
   using Handler = nlohmann::ordered_json::error_handler_t;
   nlohmann::ordered_json whole = json;
   const std::vector<std::string> left_out = AllLeftOut();
   if (!left_out.empty() && whole.is_object()) whole["left_out"] = left_out;
-  answer_ = common_.json ? whole.dump(-1, ' ', false, Handler::replace) : EscapeControls(text);
-  if (!answer_.empty() && answer_.back() != '\n') answer_ += '\n';
+  result_ = common_.json ? whole.dump(-1, ' ', false, Handler::replace) : EscapeControls(text);
+  if (!result_.empty() && result_.back() != '\n') result_ += '\n';
 }
 
 }  // namespace weir::app

@@ -81,13 +81,13 @@ class Context {
 
   /// Sets the text for stdout at the end of the verb: `json` with --json, else `text`. If records
   /// were left out, a JSON object gets a member `left_out`.
-  void Answer(const nlohmann::ordered_json& json, std::string_view text);
-  const std::string& answer() const { return answer_; }
+  void WriteResult(const nlohmann::ordered_json& json, std::string_view text);
+  const std::string& result() const { return result_; }
   /// Sets one line for stderr, printed after the output: the failure of a run that has output.
   void Warn(std::string_view message) { warning_ = message; }
   const std::string& warning() const { return warning_; }
   /// Returns the lines for stderr about unreadable records that a listing left out. They do not
-  /// change the exit code. Add them before Answer.
+  /// change the exit code. Add them before WriteResult.
   std::vector<std::string>& left_out() { return left_out_; }
   enum class Records { kConfig, kBuckets };
   /// Returns false if a listing left out a record, or if the file has a damaged row (reported by
@@ -130,7 +130,7 @@ class Context {
   const ProcessContext& process_;
   const CommonOptions& common_;
   const std::unique_ptr<Log> log_;
-  std::string answer_;
+  std::string result_;
   std::string warning_;
   std::vector<std::string> left_out_;
   std::vector<std::string> damaged_;

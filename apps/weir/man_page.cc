@@ -111,7 +111,7 @@ void AddMan(CLI::App& root, Action& chosen) {
   AddVerb(root, "man", "Print the manual page: weir man | man -l -", std::make_shared<ManOptions>(),
           chosen, [&root](const ManOptions&, Context& context) -> Result<Exit> {
             const std::string page = ManPage(root);
-            context.Answer({{"page", page}}, page);
+            context.WriteResult({{"page", page}}, page);
             return Exit::kDone;
           });
 }

@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "bench/kinesis/answers.h"
 #include "bench/kinesis/entries.h"
+#include "bench/kinesis/responses.h"
 
 namespace weir::bench {
 

@@ -23,9 +23,9 @@
 #include <string>
 #include <thread>
 
-#include "bench/kinesis/answers.h"
 #include "bench/kinesis/channel.h"
 #include "bench/kinesis/delivery.h"
+#include "bench/kinesis/responses.h"
 
 namespace weir::bench {
 namespace {
@@ -66,7 +66,7 @@ struct Request {
   }
 };
 
-struct Answer {
+struct Response {
   int status = 200;
   Format format = Format::kJson;
   std::string body;
@@ -79,7 +79,7 @@ class Conversation {
 
   void Run() {
     while (const auto request = Next()) {
-      if (!Write(AnswerTo(*request))) return;
+      if (!Write(ResponseTo(*request))) return;
     }
   }
 
@@ -121,7 +121,7 @@ class Conversation {
     return got > 0;
   }
 
-  Answer AnswerTo(const Request& request) {
+  Response ResponseTo(const Request& request) {
     if (request.head.starts_with("GET /stats ")) return {200, Format::kJson, StatsText(delivery_)};
     const std::string_view type = request.Header("content-type");
     const Format format =
@@ -129,12 +129,12 @@ class Conversation {
     const std::string_view target = request.Header("x-amz-target");
     const std::string_view operation = target.substr(target.find('.') + 1);
     if (operation == "PutRecords") return PutRecords(request.body, format);
-    if (operation == "ListShards") return {200, format, ListShardsAnswer(format)};
-    if (operation.starts_with("DescribeStream")) return {200, format, DescribeAnswer(operation)};
+    if (operation == "ListShards") return {200, format, ListShardsResponse(format)};
+    if (operation.starts_with("DescribeStream")) return {200, format, DescribeResponse(operation)};
     return {400, Format::kJson, R"({"__type":"UnknownOperationException"})"};
   }
 
-  Answer PutRecords(std::string_view body, Format format) {
+  Response PutRecords(std::string_view body, Format format) {
     const bool found =
         format == Format::kJson ? FindJsonEntries(body, entries_) : FindCborEntries(body, entries_);
     shards_.resize(entries_.size());
@@ -143,16 +143,16 @@ class Conversation {
       return {400, Format::kJson, R"({"__type":"SerializationException"})"};
     }
     delivery_.Take(format, body.size(), entries_, shards_);
-    return {200, format, PutRecordsAnswer(format, shards_)};
+    return {200, format, PutRecordsResponse(format, shards_)};
   }
 
-  bool Write(const Answer& answer) {
+  bool Write(const Response& response) {
     static constexpr std::string_view kId = "00000000-0000-0000-0000-000000000000";
     return channel_.Write(
         fmt::format("HTTP/1.1 {} {}\r\nx-amzn-RequestId: {}\r\nContent-Type: {}\r\n"
                     "Content-Length: {}\r\n\r\n{}",
-                    answer.status, answer.status == 200 ? "OK" : "Bad Request", kId,
-                    ContentType(answer.format), answer.body.size(), answer.body));
+                    response.status, response.status == 200 ? "OK" : "Bad Request", kId,
+                    ContentType(response.format), response.body.size(), response.body));
   }
 
   Channel& channel_;

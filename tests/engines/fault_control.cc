@@ -61,10 +61,10 @@ std::string Tell(const std::string& line) {
   const std::string sent = line + "\n";
   if (write(file, sent.data(), sent.size()) != static_cast<ssize_t>(sent.size()))
     Give("WEIR_TEST_CONTROL does not listen");
-  const std::string answer = ReadAll(file);
+  const std::string result = ReadAll(file);
   close(file);
-  if (!answer.starts_with("ok")) Give(fmt::format("'{}' was answered by: {}", line, answer));
-  return answer.substr(2);
+  if (!result.starts_with("ok")) Give(fmt::format("'{}' was answered by: {}", line, result));
+  return result.substr(2);
 }
 
 Counts TakeCounts() {

@@ -80,8 +80,8 @@ struct EngineTable {
     put.kind = Write::Kind::kPut;
     put.item = std::move(attributes);
     const bool is_written = engine.Ask<bool>([&](Deadline deadline, Done<bool> done) {
-      table.Apply(put, true, deadline, [done = std::move(done)](const auto& answer) mutable {
-        done(answer.has_value());
+      table.Apply(put, true, deadline, [done = std::move(done)](const auto& result) mutable {
+        done(result.has_value());
       });
     });
     ASSERT_TRUE(is_written);

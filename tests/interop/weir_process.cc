@@ -51,13 +51,13 @@ Json FailureOf(const Error& error) { return {{"error", error.message}}; }
 Json DoneOf(const Status& status) { return status ? Json::object() : FailureOf(status.error()); }
 
 Json RefusalOf(const Decision& decision) {
-  Json answer = {{"admitted", false},
+  Json result = {{"admitted", false},
                  {"retry_after", static_cast<double>(decision.retry_after.count()) / 1000},
                  {"contended", decision.contended},
                  {"available", Json::object()}};
   for (const LimitStatus& limit : decision.limits)
-    answer["available"][limit.limit] = static_cast<double>(limit.available) / kMillitokens;
-  return answer;
+    result["available"][limit.limit] = static_cast<double>(limit.available) / kMillitokens;
+  return result;
 }
 
 Json ReportOf(const LoadReport& report) {
@@ -82,7 +82,7 @@ class Process {
     limiter_.emplace(*backend_, loop_);
   }
 
-  Json Answer(Words words) {
+  Json Respond(Words words) {
     const std::string& verb = words.front();
     if (verb == "take") return Take(words.subspan(1));
     if (verb == "end") return End(std::stoi(words[1]), AmountsOf(words.subspan(2)));
@@ -149,7 +149,7 @@ int Run(const std::string& url) {
   Process process(url);
   for (std::string line; std::getline(std::cin, line);) {
     const auto words = Json::parse(line).get<std::vector<std::string>>();
-    std::cout << process.Answer(words).dump() << std::endl;
+    std::cout << process.Respond(words).dump() << std::endl;
   }
   return 0;
 }

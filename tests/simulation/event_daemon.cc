@@ -52,7 +52,7 @@ class EventDaemon::Forgetful final : public ReservationBackend, public Reservati
     };
     tables_.slots().ReleaseResource(forgotten, now, deadline, std::move(then));
   }
-  void Claim(const SlotClaim&, UnixMillis, Deadline, Done<ClaimAnswer>) override { std::abort(); }
+  void Claim(const SlotClaim&, UnixMillis, Deadline, Done<ClaimResult>) override { std::abort(); }
   void Bind(const SlotRef&, const std::string&, milliseconds, UnixMillis, Deadline,
             Done<HeldSlot>) override {
     std::abort();

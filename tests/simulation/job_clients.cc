@@ -89,9 +89,9 @@ void JobClients::Claim(const std::string& job, milliseconds wait, int tries) {
                         .ttl = kJobTtl};
   history_.limits[claim.slot.id] = claim.limit;
   store_.Claim(claim, Wall(), Deadline::After(world_.scheduler.clock(), kJobPatience),
-               [this, slot = claim.slot, job, wait, tries](const Result<ClaimAnswer>& answer) {
-                 if (!answer && tries > 1) return Claim(job, wait, tries - 1);
-                 if (!answer || !answer->slot) return;
+               [this, slot = claim.slot, job, wait, tries](const Result<ClaimResult>& result) {
+                 if (!result && tries > 1) return Claim(job, wait, tries - 1);
+                 if (!result || !result->slot) return;
                  world_.scheduler.At(In(wait), [=, this] { Bind(slot, job, kMaxBindTries); });
                });
 }
@@ -120,8 +120,8 @@ void JobClients::BindForeign(const std::string& id, const std::string& job) {
                           .key = {},
                           .item = ForeignRow({kJobs, "theirs"}, id, job, Wall() + kJobTtl),
                           .expression = {}};
-  foreign_table_.Apply(put, false, Deadline::Never(), [=, this](const auto& answer) {
-    if (answer) return;
+  foreign_table_.Apply(put, false, Deadline::Never(), [=, this](const auto& result) {
+    if (result) return;
     world_.scheduler.At(In(kBeforeNextTry), [=, this] { BindForeign(id, job); });
   });
 }

@@ -61,7 +61,7 @@ bool Tell(const StreamScenario& scenario, const Counts& counts) {
   FaultReport report;
   report.Report("refuse", scenario.network.refuse, counts.network.refused);
   report.Report("lose_request", scenario.network.lose_request, counts.network.lost_requests);
-  report.Report("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  report.Report("lose_answer", scenario.network.lose_response, counts.network.lost_responses);
   report.Report("fail_before", scenario.network.fail_before, counts.network.failed_before);
   report.Report("fail_after", scenario.network.fail_after, counts.network.failed_after);
   report.Report("throttle", scenario.network.throttle, counts.network.throttled);

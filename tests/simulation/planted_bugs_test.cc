@@ -39,7 +39,7 @@ TEST(SlotPlantedBugs, ADaemonWithoutOneKeepsItsPromises) {
   EXPECT_GT(events.queue.duplicates, 0U);
   EXPECT_GT(events.queue.reordered, 0U);
   EXPECT_GT(events.queue.refused, 0U);
-  EXPECT_GT(events.queue.lost_answers, 0U);
+  EXPECT_GT(events.queue.lost_responses, 0U);
   EXPECT_GT(events.measured, 0U);
 }
 

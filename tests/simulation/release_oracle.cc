@@ -124,7 +124,7 @@ class ReleaseOracle {
     for (const auto& [job, ends] : ends_of_) max_ends = std::max(max_ends, ends.size());
     const std::uint64_t most = max_ends +
                                static_cast<unsigned>(events_.crashes() + events_.stops()) +
-                               queue.counts.refused + queue.counts.lost_answers;
+                               queue.counts.refused + queue.counts.lost_responses;
     const auto receives = static_cast<std::uint64_t>(queue.max_receives());
     if (receives > most) Break("a message was received {} times, with {} reasons", receives, most);
   }

@@ -15,7 +15,7 @@ void AddEventSetters(Setters<Scenario>& setters) {
     return ReadChance(v, s.events.queue.refuse);
   };
   setters["queue_lose_answer"] = [](Scenario& s, Text v) {
-    return ReadChance(v, s.events.queue.lose_answer);
+    return ReadChance(v, s.events.queue.lose_response);
   };
   setters["event_duplicate"] = [](Scenario& s, Text v) {
     return ReadChance(v, s.events.queue.duplicate);
@@ -110,7 +110,7 @@ Setters<Scenario> FleetSetters() {
       {"exact", [](Scenario& s, std::string_view v) { return ReadYesNo(v, s.exact); }},
       {"refuse", ChanceIn(kNetwork, &NetworkFaults::refuse)},
       {"lose_request", ChanceIn(kNetwork, &NetworkFaults::lose_request)},
-      {"lose_answer", ChanceIn(kNetwork, &NetworkFaults::lose_answer)},
+      {"lose_answer", ChanceIn(kNetwork, &NetworkFaults::lose_response)},
       {"duplicate", ChanceIn(kNetwork, &NetworkFaults::duplicate)},
       {"fail_before", ChanceIn(kNetwork, &NetworkFaults::fail_before)},
       {"fail_after", ChanceIn(kNetwork, &NetworkFaults::fail_after)},
@@ -142,7 +142,7 @@ void FaultCounts::Add(const sim::NetworkCounts& of_network, const sim::DynamoCou
 void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts& counts) {
   report.Report("refuse", scenario.network.refuse, counts.network.refused);
   report.Report("lose_request", scenario.network.lose_request, counts.network.lost_requests);
-  report.Report("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  report.Report("lose_answer", scenario.network.lose_response, counts.network.lost_responses);
   report.Report("duplicate", scenario.network.duplicate, counts.network.duplicates);
   report.Report("fail_before", scenario.network.fail_before, counts.network.failed_before);
   report.Report("fail_after", scenario.network.fail_after, counts.network.failed_after);

@@ -71,7 +71,7 @@ void SlotEvents::SetFaults(bool on) {
   queue_.faults = scenario_.events.queue;
   if (on) return;
   world_.server.faults = {.longest_index_lag = scenario_.table.longest_index_lag};
-  queue_.faults.refuse = queue_.faults.lose_answer = 0;
+  queue_.faults.refuse = queue_.faults.lose_response = 0;
 }
 
 void SlotEvents::StartDaemon() {

@@ -98,9 +98,9 @@ AccountKey SlotFleet::AnyKey() {
 std::int64_t SlotFleet::LimitNow() { return rng_.Between(2, kMaxSlots); }
 
 template <class T>
-Done<T> SlotFleet::Answered() {
+Done<T> SlotFleet::CountingResult() {
   ++history_.asked;
-  return [this](const Result<T>&) { ++history_.answered; };
+  return [this](const Result<T>&) { ++history_.completed; };
 }
 
 void SlotFleet::Act(Process& process) {
@@ -144,20 +144,20 @@ void SlotFleet::Send(Process& process, const SlotClaim& claim, int tries) {
   ++history_.asked;
   process.store.Claim(
       claim, process.world.now(), Patience(),
-      [this, &process, claim, tries, asked = now()](const Result<ClaimAnswer>& answer) {
-        ++history_.answered;
-        Claimed(process, claim, answer, asked);
-        if (answer) return;
+      [this, &process, claim, tries, asked = now()](const Result<ClaimResult>& result) {
+        ++history_.completed;
+        Claimed(process, claim, result, asked);
+        if (result) return;
         // The slot may be held: claims it again or releases it.
         if (rng_.Chance(0.5)) return Release(process, claim.slot);
         if (tries < kMaxTries) Send(process, claim, tries + 1);
       });
 }
 
-void SlotFleet::Claimed(Process& process, const SlotClaim& claim, const Result<ClaimAnswer>& answer,
+void SlotFleet::Claimed(Process& process, const SlotClaim& claim, const Result<ClaimResult>& result,
                         UnixMillis asked) {
-  if (!answer) return;
-  if (!answer->slot) {
+  if (!result) return;
+  if (!result->slot) {
     return history_.refusals.push_back({claim.slot.key, claim.limit, asked, now()});
   }
   ++history_.admitted;
@@ -169,19 +169,19 @@ void SlotFleet::Bind(Process& process) {
   if (process.held.empty()) return;
   const SlotRef& slot = process.held[rng_.Below(process.held.size())].slot;
   process.store.Bind(slot, fmt::format("j-{}", rng_.Below(20)), milliseconds(5'000),
-                     process.world.now(), Patience(), Answered<HeldSlot>());
+                     process.world.now(), Patience(), CountingResult<HeldSlot>());
 }
 
 void SlotFleet::Renew(Process& process) {
   if (process.held.empty()) return;
   const SlotRef& slot = process.held[rng_.Below(process.held.size())].slot;
   process.store.Renew(slot, milliseconds(3'000), process.world.now(), Patience(),
-                      Answered<HeldSlot>());
+                      CountingResult<HeldSlot>());
 }
 
 void SlotFleet::Release(Process& process, const SlotRef& slot) {
   history_.released.insert(slot.id);
-  process.store.Release(slot, process.world.now(), Patience(), Answered<bool>());
+  process.store.Release(slot, process.world.now(), Patience(), CountingResult<bool>());
 }
 
 // Sometimes reported twice, and also for resources that no slot is bound to.
@@ -192,7 +192,7 @@ void SlotFleet::End(Process& process) {
   for (int i = rng_.Chance(0.3) ? 2 : 1; i > 0; --i) {
     process.store.ReleaseResource(
         {.resource_id = resource, .ended_at = at, .remember_until = at + milliseconds(10'000)}, at,
-        Patience(), Answered<std::size_t>());
+        Patience(), CountingResult<std::size_t>());
   }
 }
 
@@ -210,8 +210,8 @@ std::vector<std::string> SlotFleet::Settle() {
                             .ttl = kLongestTtl};
       history_.limits[claim.slot.id] = claim.limit;
       fresh.store.Claim(claim, fresh.world.now(), Patience(),
-                        [&](const Result<ClaimAnswer>& answer) {
-                          if (answer && answer->slot) ++taken;
+                        [&](const Result<ClaimResult>& result) {
+                          if (result && result->slot) ++taken;
                         });
       scheduler_.RunAll();
     }

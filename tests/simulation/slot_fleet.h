@@ -31,7 +31,7 @@ struct SlotRefusal {
   AccountKey key;
   std::int64_t limit = 0;
   UnixMillis asked;
-  UnixMillis answered;
+  UnixMillis completed;
 };
 
 /// The operations of the processes, for the oracle.
@@ -41,7 +41,7 @@ struct SlotHistory {
   std::set<std::string> ended;                 ///< resource ids that a process reported as ended
   std::vector<SlotRefusal> refusals;
   int asked = 0;
-  int answered = 0;
+  int completed = 0;
   int admitted = 0;
   int crashes = 0;
 };
@@ -76,7 +76,7 @@ class SlotFleet {
   void ActOnce(Process& process);
   void Claim(Process& process);
   void Send(Process& process, const SlotClaim& claim, int tries);
-  void Claimed(Process& process, const SlotClaim& claim, const Result<ClaimAnswer>& answer,
+  void Claimed(Process& process, const SlotClaim& claim, const Result<ClaimResult>& result,
                UnixMillis asked);
   void Bind(Process& process);
   void Renew(Process& process);
@@ -88,7 +88,7 @@ class SlotFleet {
   UnixMillis now() const { return scheduler_.clock().WallNow(); }
   template <class T>
   // Counts a call, and its result when it completes.
-  Done<T> Answered();
+  Done<T> CountingResult();
 
   Rng rng_;
   const Scenario scenario_;

@@ -69,7 +69,7 @@ class Oracle {
     OpenUntil(record.at);
     rows_.Apply(before, after);
     for (std::size_t i = 0; i < opened_; ++i) {
-      if (history_.refusals[order_[i]].answered >= record.at) Look(order_[i]);
+      if (history_.refusals[order_[i]].completed >= record.at) Look(order_[i]);
     }
     if (after && !before) CheckClaim(*after, record.at);
     if (before && !after) CheckDeletion(*before, record.at);
@@ -82,7 +82,7 @@ class Oracle {
       if (max_held_[i] >= refusal.limit) continue;
       broken_.push_back(fmt::format("{}: refused between {} and {} with at most {} of {} held",
                                     Describe(refusal.key), refusal.asked.value,
-                                    refusal.answered.value, max_held_[i], refusal.limit));
+                                    refusal.completed.value, max_held_[i], refusal.limit));
     }
     return std::move(broken_);
   }
@@ -99,7 +99,7 @@ class Oracle {
 
   // A claim is decided by the time of its request, however late the decision is made.
   void Look(std::size_t refusal) {
-    const auto& [key, limit, asked, answered] = history_.refusals[refusal];
+    const auto& [key, limit, asked, completed] = history_.refusals[refusal];
     max_held_[refusal] = std::max(max_held_[refusal], rows_.Count(key, asked - allowance_));
   }
 

@@ -16,7 +16,7 @@ namespace {
 void Count(const SlotEvents& events, EventCounts& counts) {
   const QueueCounts& queue = events.queue().counts;
   counts.queue.refused += queue.refused;
-  counts.queue.lost_answers += queue.lost_answers;
+  counts.queue.lost_responses += queue.lost_responses;
   counts.queue.duplicates += queue.duplicates;
   counts.queue.reordered += queue.reordered;
   counts.ends += events.ends().size();
@@ -41,8 +41,8 @@ std::vector<std::string> RunPlanted(const Scenario& scenario, EventBug bug, std:
   std::vector<std::string> broken;
   if (!fleet.Run()) broken.emplace_back("something was still scheduled at the end");
   const SlotHistory& history = fleet.history();
-  if (history.asked != history.answered) {
-    broken.push_back(fmt::format("{} calls, {} answers", history.asked, history.answered));
+  if (history.asked != history.completed) {
+    broken.push_back(fmt::format("{} calls, {} answers", history.asked, history.completed));
   }
   Count(fleet, counts);
   if (fleet.events() != nullptr) {

@@ -19,7 +19,7 @@ void TellEvents(FaultReport& report, const Scenario& scenario, const EventCounts
   report.Report("daemon_crash", events.crash, counts.crashes);
   report.Report("daemon_stop", events.stop, counts.stops);
   report.Report("queue_refuse", events.queue.refuse, counts.queue.refused);
-  report.Report("queue_lose_answer", events.queue.lose_answer, counts.queue.lost_answers);
+  report.Report("queue_lose_answer", events.queue.lose_response, counts.queue.lost_responses);
   report.Report("event_duplicate", events.queue.duplicate, counts.queue.duplicates);
   report.Report("event_delay", events.queue.longest_delay > nanoseconds(0) ? 1 : 0,
                 counts.queue.reordered);

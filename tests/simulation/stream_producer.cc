@@ -9,14 +9,14 @@ namespace weir::simulation {
 namespace {
 
 using kinesis::PipelineStep;
-using kinesis::PutAnswer;
+using kinesis::PutResponse;
 
 constexpr kinesis::WireFormat kFormat = kinesis::WireFormat::kCbor;
 const kinesis::StreamAddress kAddress{.name = kStreamName, .arn = {}};
 
-PutAnswer ToPutAnswer(const tl::expected<std::string, AwsFailure>& answer) {
-  if (!answer) return tl::unexpected(answer.error());
-  auto entries = kinesis::ReadPutRecords(kFormat, *answer);
+PutResponse ToPutResponse(const tl::expected<std::string, AwsFailure>& result) {
+  if (!result) return tl::unexpected(result.error());
+  auto entries = kinesis::ReadPutRecords(kFormat, *result);
   if (entries) return *std::move(entries);
   AwsFailure damaged;
   damaged.kind = FailureClass::kAmbiguous;
@@ -25,9 +25,9 @@ PutAnswer ToPutAnswer(const tl::expected<std::string, AwsFailure>& answer) {
   return tl::unexpected(std::move(damaged));
 }
 
-Result<kinesis::ShardPage> ToPage(const tl::expected<std::string, AwsFailure>& answer) {
-  if (!answer) return tl::unexpected(ToError(answer.error()));
-  return kinesis::ReadListShards(kFormat, *answer);
+Result<kinesis::ShardPage> ToPage(const tl::expected<std::string, AwsFailure>& result) {
+  if (!result) return tl::unexpected(ToError(result.error()));
+  return kinesis::ReadListShards(kFormat, *result);
 }
 
 }  // namespace
@@ -50,36 +50,36 @@ void StreamProducer::Follow(PipelineStep step) {
 void StreamProducer::Put(std::uint64_t id, const std::vector<kinesis::KinesisRecord>& records) {
   max_in_flight_ = std::max(max_in_flight_, ++in_flight_);
   Call("PutRecords", kinesis::PutRecordsBody(kFormat, kAddress, records),
-       [this, id](const tl::expected<std::string, AwsFailure>& answer) {
+       [this, id](const tl::expected<std::string, AwsFailure>& result) {
          --in_flight_;
-         Follow(pipeline_.OnAnswer(id, ToPutAnswer(answer), Now()));
+         Follow(pipeline_.OnResponse(id, ToPutResponse(result), Now()));
        });
 }
 
 void StreamProducer::List(std::string_view token) {
   max_listings_ = std::max(max_listings_, ++listings_);
   Call("ListShards", kinesis::ListShardsBody(kFormat, kAddress, token),
-       [this](const tl::expected<std::string, AwsFailure>& answer) {
+       [this](const tl::expected<std::string, AwsFailure>& result) {
          --listings_;
-         Follow(pipeline_.OnListed(ToPage(answer), Now()));
+         Follow(pipeline_.OnListed(ToPage(result), Now()));
        });
 }
 
-void StreamProducer::Call(const std::string& operation, std::string body, Answered answered) {
+void StreamProducer::Call(const std::string& operation, std::string body, ResponseDone done) {
   HttpRequest request;
   request.headers = {{"content-type", std::string(kinesis::ContentType(kFormat))},
                      {"x-amz-target", std::string(kinesis::kTargetPrefix) + "." + operation}};
   request.body = std::move(body);
   network_.Send(
       std::move(request), {.response_timeout = place_.timeout},
-      [operation, answered = std::move(answered)](tl::expected<HttpResponse, HttpFailure> answer) {
+      [operation, done = std::move(done)](tl::expected<HttpResponse, HttpFailure> result) {
         Attempt attempt =
-            ClassifyResponse(std::move(answer), {.operation = operation, .host = "stream"});
+            ClassifyResponse(std::move(result), {.operation = operation, .host = "stream"});
         if (!attempt.result) {
           AwsFailure& failure = attempt.result.error();
           failure.maybe_applied = failure.kind == FailureClass::kAmbiguous;
         }
-        answered(std::move(attempt.result));
+        done(std::move(attempt.result));
       });
 }
 

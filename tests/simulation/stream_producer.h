@@ -44,14 +44,14 @@ class StreamProducer {
   std::size_t max_listings() const { return max_listings_; }
 
  private:
-  using Answered = std::function<void(tl::expected<std::string, AwsFailure>)>;
+  using ResponseDone = std::function<void(tl::expected<std::string, AwsFailure>)>;
 
   Instant Now() const { return place_.scheduler.clock().Now(); }
   // Carries out the steps of the pipeline.
   void Follow(kinesis::PipelineStep step);
   void Put(std::uint64_t id, const std::vector<kinesis::KinesisRecord>& records);
   void List(std::string_view token);
-  void Call(const std::string& operation, std::string body, Answered answered);
+  void Call(const std::string& operation, std::string body, ResponseDone done);
   void WakeAt(std::optional<Instant> when);
 
   ProducerEnvironment place_;

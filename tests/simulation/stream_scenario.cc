@@ -43,7 +43,7 @@ Setters<Scenario> AllSetters() {
   constexpr auto kStream = &Scenario::faults;
   setters["refuse"] = ChanceIn(kNetwork, &NetworkFaults::refuse);
   setters["lose_request"] = ChanceIn(kNetwork, &NetworkFaults::lose_request);
-  setters["lose_answer"] = ChanceIn(kNetwork, &NetworkFaults::lose_answer);
+  setters["lose_answer"] = ChanceIn(kNetwork, &NetworkFaults::lose_response);
   setters["fail_before"] = ChanceIn(kNetwork, &NetworkFaults::fail_before);
   setters["fail_after"] = ChanceIn(kNetwork, &NetworkFaults::fail_after);
   setters["throttle"] = ChanceIn(kNetwork, &NetworkFaults::throttle);

@@ -24,9 +24,9 @@ void Close(DynamoBucketStore& store) {
       Await<void>([&](Done<void> done) { store.Close(Deadline::Never(), std::move(done)); }));
 }
 
-void ExpectOneAnswerEach(const StoreCallers& callers) {
+void ExpectOneResultEach(const StoreCallers& callers) {
   EXPECT_EQ(callers.dropped(), 0U);
-  for (const std::atomic<int>& answers : callers.answers()) ASSERT_EQ(answers, 1);
+  for (const std::atomic<int>& results : callers.results()) ASSERT_EQ(results, 1);
 }
 
 void ExpectStored(StoreWorld& world, const StoreCallers& callers, std::int64_t forfeits) {
@@ -59,7 +59,7 @@ TEST(BucketStoreThreads, EachCallHasOneAnswerAndWhatCallersWereToldIsStored) {
   const std::int64_t forfeits = store->forfeits();
   store.reset();
   world.Settle();
-  ExpectOneAnswerEach(callers);
+  ExpectOneResultEach(callers);
   EXPECT_GT(callers.late(), 0U);
   EXPECT_GT(callers.refused(), 0U);
   EXPECT_GT(world.dynamo.applied_failures(), 0U);
@@ -82,11 +82,11 @@ TEST(BucketStoreThreads, NoCallIsAnsweredAfterCloseIsAndNothingIsLost) {
     callers.AwaitEnds(kThreads * kEach / 2);
     Close(*store);
     threads.clear();  // requests that begin now are refused at once
-    ExpectOneAnswerEach(callers);
+    ExpectOneResultEach(callers);
     const std::int64_t forfeits = store->forfeits();
     store.reset();
     world.Settle();
-    ExpectOneAnswerEach(callers);
+    ExpectOneResultEach(callers);
     ExpectStored(world, callers, forfeits);
   }
 }
@@ -109,7 +109,7 @@ TEST(BucketStoreThreads, TheStoreMayGoBeforeTheResponsesToItsRequests) {
     callers.AwaitEnds(kThreads * kEach);
     store.reset();
     world.Settle();
-    ExpectOneAnswerEach(callers);
+    ExpectOneResultEach(callers);
   }
 }
 

@@ -34,12 +34,12 @@ class LoopKinesis final : public JsonClient {
 
   void Call(JsonCall call, Deadline, JsonDone done) override {
     loop_.Post([this, call = std::move(call), done = std::move(done)]() mutable {
-      done(JsonReply{.body = Answer(call)});
+      done(JsonReply{.body = ResponseTo(call)});
     });
   }
 
  private:
-  std::string Answer(const JsonCall& call) const {
+  std::string ResponseTo(const JsonCall& call) const {
     if (call.operation == "ListShards") return std::string(shards_);
     std::string body = R"({"FailedRecordCount":0,"Records":[)";
     std::string_view between;

@@ -14,7 +14,7 @@ AwsFailure Throttled(const JsonCall& call) {
   return {.kind = FailureClass::kThrottle, .message = call.operation + ": too fast", .attempts = 1};
 }
 
-AwsFailure NoAnswer(const JsonCall& call) {
+AwsFailure NoResponse(const JsonCall& call) {
   return {.kind = FailureClass::kAmbiguous,
           .message = call.operation + ": no answer",
           .attempts = 1,
@@ -42,36 +42,36 @@ LossyDynamo::Draw LossyDynamo::DrawOf(const JsonCall& call) {
   const Way way = kWays[rng_.Below(4)];
   const bool fails = rng_.Chance(IsRead(call) ? 0.05 : 0.1);
   const Fate fault = kFaults[rng_.Below(4)];
-  return {.fate = fails && is_faulty_ ? fault : Fate::kAnswered, .way = way};
+  return {.fate = fails && is_faulty_ ? fault : Fate::kCompleted, .way = way};
 }
 
 void LossyDynamo::Call(JsonCall call, Deadline, JsonDone done) {
   ++pending_;
   const Draw draw = DrawOf(call);
-  auto answer = [this, fate = draw.fate, call = std::move(call), done = std::move(done)]() mutable {
-    Answer(fate, call, std::move(done));
+  auto result = [this, fate = draw.fate, call = std::move(call), done = std::move(done)]() mutable {
+    Respond(fate, call, std::move(done));
     if (--pending_ == 0) pending_.notify_all();
   };
-  if (draw.way == Way::kAtOnce) return answer();
-  if (draw.way == Way::kThread) return threads_.Post(std::move(answer));
-  scheduler_.At(scheduler_.clock().Now() + kDelay, std::move(answer));
+  if (draw.way == Way::kAtOnce) return result();
+  if (draw.way == Way::kThread) return threads_.Post(std::move(result));
+  scheduler_.At(scheduler_.clock().Now() + kDelay, std::move(result));
 }
 
-void LossyDynamo::Answer(Fate fate, const JsonCall& call, JsonDone done) {
+void LossyDynamo::Respond(Fate fate, const JsonCall& call, JsonDone done) {
   switch (fate) {
-    case Fate::kAnswered:
+    case Fate::kCompleted:
       return done(Handle(call));
     case Fate::kThrottled:
       return done(tl::unexpected(Throttled(call)));
     case Fate::kLostRequest:
-      return done(tl::unexpected(NoAnswer(call)));
+      return done(tl::unexpected(NoResponse(call)));
     case Fate::kLostResponse:
       ++applied_failures_;
       static_cast<void>(Handle(call));
-      return done(tl::unexpected(NoAnswer(call)));
+      return done(tl::unexpected(NoResponse(call)));
     case Fate::kLateRequest:
       ++applied_failures_;
-      done(tl::unexpected(NoAnswer(call)));
+      done(tl::unexpected(NoResponse(call)));
       static_cast<void>(Handle(call));
       return;
   }
@@ -82,7 +82,7 @@ tl::expected<JsonReply, AwsFailure> LossyDynamo::Handle(const JsonCall& call) {
   return dynamo::ReplyTo(call.operation, server_.Handle(dynamo::RequestOf(call)));
 }
 
-void LossyDynamo::AwaitAnswers() const {
+void LossyDynamo::AwaitResults() const {
   for (auto seen = pending_.load(); seen != 0; seen = pending_.load()) pending_.wait(seen);
 }
 

@@ -16,7 +16,7 @@ namespace weir {
 
 /// One table. Each call completes before Call returns, on one of two threads, or two milliseconds
 /// later on the scheduler. A tenth of the writes and a twentieth of the reads fail, mostly with an
-/// unknown outcome. Thread-safe. `scheduler` must outlive it. Call AwaitAnswers before it is
+/// unknown outcome. Thread-safe. `scheduler` must outlive it. Call AwaitResults before it is
 /// destroyed.
 class LossyDynamo final : public JsonClient {
  public:
@@ -24,7 +24,7 @@ class LossyDynamo final : public JsonClient {
 
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
   /// Blocks until each call has completed and each late request has been applied.
-  void AwaitAnswers() const;
+  void AwaitResults() const;
   /// Sets whether calls fail from now on. They do not fail before the first call of this.
   void SetFaulty(bool is_faulty) { is_faulty_ = is_faulty; }
   /// Returns the number of failed calls that were applied or will be.
@@ -32,7 +32,7 @@ class LossyDynamo final : public JsonClient {
 
  private:
   enum class Fate {
-    kAnswered,
+    kCompleted,
     kThrottled,
     kLostRequest,   ///< never applied
     kLostResponse,  ///< applied
@@ -45,7 +45,7 @@ class LossyDynamo final : public JsonClient {
   };
 
   Draw DrawOf(const JsonCall& call);
-  void Answer(Fate fate, const JsonCall& call, JsonDone done);
+  void Respond(Fate fate, const JsonCall& call, JsonDone done);
   tl::expected<JsonReply, AwsFailure> Handle(const JsonCall& call);
 
   Scheduler& scheduler_;

@@ -34,7 +34,7 @@ class LoopReservations final : public ReservationBackend,
   std::optional<UnixMillis> OwnTime() const override { return memory_->OwnTime(); }
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-             Done<ClaimAnswer> done) override {
+             Done<ClaimResult> done) override {
     Run([this, claim, now,
          deadline](auto next) { memory_->slots().Claim(claim, now, deadline, std::move(next)); },
         std::move(done));
@@ -91,7 +91,7 @@ class LoopReservations final : public ReservationBackend,
         std::move(done));
   }
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
-            Deadline deadline, Done<TokenAnswer> done) override {
+            Deadline deadline, Done<TokenResult> done) override {
     Run(
         [this, key, limit, count, now, deadline](auto next) {
           memory_->tokens().Take(key, limit, count, now, deadline, std::move(next));
@@ -154,7 +154,7 @@ TEST(ReservationLimiterThreads, NeverMoreAtOnceThanTheLimitAndEverybodyGetsHisTu
 
 TEST(ReservationLimiterThreads, ClosingAnswersThoseWhoWait) {
   constexpr int kWaiters = 5;
-  std::atomic<int> answers = 0;  // outlives the threads that use it
+  std::atomic<int> results = 0;  // outlives the threads that use it
   const SystemClock clock;
   LoopReservations store(clock);
   Loop loop(clock);
@@ -164,14 +164,14 @@ TEST(ReservationLimiterThreads, ClosingAnswersThoseWhoWait) {
       limiter->Reserve({.resource = "emr", .account = "acme", .wait = true, .limit = 1},
                        Deadline::Never(), [&](const Result<ReserveOutcome>& outcome) {
                          EXPECT_TRUE(outcome || outcome.error().code == Code::kCancelled);
-                         ++answers;
-                         answers.notify_all();
+                         ++results;
+                         results.notify_all();
                        });
     }
     limiter.reset();
-    for (int seen = answers; seen < round * kWaiters; seen = answers) answers.wait(seen);
+    for (int seen = results; seen < round * kWaiters; seen = results) results.wait(seen);
   }
-  EXPECT_EQ(answers, 50 * kWaiters);
+  EXPECT_EQ(results, 50 * kWaiters);
 }
 
 TEST(TokenLimiterThreads, NoMoreAreTakenThanThereAre) {

@@ -34,8 +34,8 @@ bool IsKept(std::size_t number, const std::vector<Charge>& charges) {
   return number % 6 == 1 && BucketOf(charges.back()) != kScarce;
 }
 
-bool IsLate(const Result<Decision>& answer) {
-  return !answer && answer.error().code == Code::kDeadlineExceeded;
+bool IsLate(const Result<Decision>& result) {
+  return !result && result.error().code == Code::kDeadlineExceeded;
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ std::unique_ptr<DynamoBucketStore> StoreWorld::Open(std::uint64_t seed) {
 }
 
 void StoreWorld::Settle() {
-  dynamo.AwaitAnswers();
+  dynamo.AwaitResults();
   static_cast<void>(Await<void>(
       [this](Done<void> done) { loop.Post([done = std::move(done)]() mutable { done({}); }); }));
 }
@@ -94,9 +94,9 @@ class StoreCallers::Link {
     ++callers_->dropped_;
     GoOn(*callers_);
   }
-  void operator()(const Result<Decision>& answer) {
+  void operator()(const Result<Decision>& result) {
     StoreCallers& callers = *std::exchange(callers_, nullptr);
-    callers.Note(number_, ChargesOf(number_), answer);
+    callers.Note(number_, ChargesOf(number_), result);
     GoOn(callers);
   }
 
@@ -121,10 +121,10 @@ void StoreCallers::CallInTurn(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t number = next_++;
     const std::vector<Charge> charges = ChargesOf(number);
-    const auto answer =
+    const auto result =
         Wait<Decision>([&](Done<Decision> done) { Ask(number, charges, std::move(done)); });
-    Note(number, charges, answer);
-    if (answer && answer->admitted && number % 4 == 0) Correct(number, charges, *answer);
+    Note(number, charges, result);
+    if (result && result->admitted && number % 4 == 0) Correct(number, charges, *result);
     if (number % 5 == 0) ReadAndRepair(number);
     NoteEnd();
   }
@@ -133,9 +133,9 @@ void StoreCallers::CallInTurn(std::size_t count) {
 // Await returns kCancelled for a call that was dropped.
 template <class T, class Start>
 Result<T> StoreCallers::Wait(Start start) {
-  Result<T> answer = Await<T>(start);
-  if (!answer && answer.error().code == Code::kCancelled) ++dropped_;
-  return answer;
+  Result<T> result = Await<T>(start);
+  if (!result && result.error().code == Code::kCancelled) ++dropped_;
+  return result;
 }
 
 void StoreCallers::AwaitEnds(std::size_t count) const {
@@ -162,16 +162,16 @@ void StoreCallers::Ask(std::size_t number, const std::vector<Charge>& charges,
 }
 
 void StoreCallers::Note(std::size_t number, const std::vector<Charge>& charges,
-                        const Result<Decision>& answer) {
-  const bool is_taken = answer ? answer->admitted : IsLate(answer) && IsKept(number, charges);
+                        const Result<Decision>& result) {
+  const bool is_taken = result ? result->admitted : IsLate(result) && IsKept(number, charges);
   for (const Charge& charge : charges) {
     Account& account = accounts_[BucketOf(charge)];
     if (is_taken) account.taken += charge.amounts[0];
-    if (answer && answer->maybe_charged_twice) account.doubt += charge.amounts[0];
+    if (result && result->maybe_charged_twice) account.doubt += charge.amounts[0];
   }
-  late_ += IsLate(answer) ? 1 : 0;
-  refused_ += answer && !answer->admitted && !answer->contended ? 1 : 0;
-  ++answers_[number];
+  late_ += IsLate(result) ? 1 : 0;
+  refused_ += result && !result->admitted && !result->contended ? 1 : 0;
+  ++results_[number];
 }
 
 // Half of the corrections take more, half return tokens. One is retried until it is known to count,

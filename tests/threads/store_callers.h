@@ -55,7 +55,7 @@ class StoreCallers {
  public:
   /// `calls` is the maximum number of calls. World and store must outlive it.
   StoreCallers(const StoreWorld& world, DynamoBucketStore& store, std::size_t calls)
-      : world_(world), store_(store), answers_(calls) {}
+      : world_(world), store_(store), results_(calls) {}
 
   /// Makes `count` calls, and corrections, reads and repairs in between. Blocks for each.
   void CallInTurn(std::size_t count);
@@ -65,7 +65,7 @@ class StoreCallers {
   void AwaitEnds(std::size_t count) const;
 
   /// Returns how often each call completed.
-  const std::vector<std::atomic<int>>& answers() const { return answers_; }
+  const std::vector<std::atomic<int>>& results() const { return results_; }
   /// Returns the number of calls, corrections, reads and repairs whose `done` was destroyed without
   /// running.
   std::size_t dropped() const { return dropped_; }
@@ -82,7 +82,7 @@ class StoreCallers {
   void NoteEnd();
   Deadline DeadlineOf(std::size_t number) const;
   void Ask(std::size_t number, const std::vector<Charge>& charges, Done<Decision> done);
-  void Note(std::size_t number, const std::vector<Charge>& charges, const Result<Decision>& answer);
+  void Note(std::size_t number, const std::vector<Charge>& charges, const Result<Decision>& result);
   void Correct(std::size_t number, std::vector<Charge> charges, const Decision& decision);
   void Adjust(std::size_t number, const std::vector<Charge>& charges, Deadline deadline,
               Done<void> done);
@@ -91,7 +91,7 @@ class StoreCallers {
   const StoreWorld& world_;
   DynamoBucketStore& store_;
   std::array<Account, kBuckets> accounts_;
-  std::vector<std::atomic<int>> answers_;
+  std::vector<std::atomic<int>> results_;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<std::size_t> ended_ = 0;
   std::atomic<std::size_t> dropped_ = 0;

@@ -147,7 +147,7 @@ void Aggregator::Send(const BatchTask& task, std::variant<Write, ArchiveObject> 
 }
 
 AggregatorStep Aggregator::OnWrite(RequestId request,
-                                   tl::expected<WriteAnswer, WriteFailure> outcome,
+                                   tl::expected<WriteResponse, WriteFailure> outcome,
                                    const ProtocolTime& moment) {
   const auto task = queue_.Finish(request);
   if (!task) return {};

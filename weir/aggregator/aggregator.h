@@ -53,7 +53,7 @@ class Aggregator {
   /// before the gap is stored.
   AggregatorStep StartGap(const UsageGap& gap, Deadline deadline, const ProtocolTime& moment);
 
-  AggregatorStep OnWrite(RequestId request, tl::expected<WriteAnswer, WriteFailure> outcome,
+  AggregatorStep OnWrite(RequestId request, tl::expected<WriteResponse, WriteFailure> outcome,
                          const ProtocolTime& moment);
   AggregatorStep OnArchived(RequestId request, Status outcome, const ProtocolTime& moment);
   AggregatorStep OnTime(const ProtocolTime& moment);

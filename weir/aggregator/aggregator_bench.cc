@@ -64,7 +64,7 @@ void AggregatorBatch(benchmark::State& state) {
   AggregatorLease lease({.owner = "bench", .lifetime = std::chrono::hours(1)}, NoLog());
   lease.Start(now);
   lease.OnRead(std::optional<Item>(), now);
-  lease.OnWrite(WriteAnswer{}, now);
+  lease.OnWrite(WriteResponse{}, now);
   const AggregatorOptions options;
   const ProtocolTime moment{.at = now, .bucket_time = kBatchStart + milliseconds(1'000)};
   Aggregator machine({options, lease, NoLog()}, 1);
@@ -77,7 +77,7 @@ void AggregatorBatch(benchmark::State& state) {
     std::vector<AggregatorRequest> requests = std::move(step.requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       benchmark::DoNotOptimize(SizeOfBody(std::get<Write>(requests[i].body)));
-      step = machine.OnWrite(requests[i].id, WriteAnswer{}, moment);
+      step = machine.OnWrite(requests[i].id, WriteResponse{}, moment);
       for (AggregatorRequest& more : step.requests) requests.push_back(std::move(more));
     }
     if (!step.done || step.done->error) ++failed;

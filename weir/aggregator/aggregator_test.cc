@@ -39,7 +39,7 @@ ChangeRecord ExpiredAudit(std::uint64_t sequence) {
   return record;
 }
 
-// One aggregator whose requests the test answers.
+// One aggregator whose requests the test responses.
 class AggregatorTest : public testing::Test {
  protected:
   AggregatorTest() { options_.windows = {UsageWindow::kHourly}; }
@@ -51,7 +51,7 @@ class AggregatorTest : public testing::Test {
   // Reports the outcome of the first request in flight.
   const AggregatorStep& Apply() {
     const Write write = std::get<Write>(Pop().body);
-    std::optional<tl::expected<WriteAnswer, WriteFailure>> outcome;
+    std::optional<tl::expected<WriteResponse, WriteFailure>> outcome;
     sim_.table.Apply(write, false, kNever, [&](auto result) { outcome = std::move(result); });
     return Note(machine_.OnWrite(popped_, *std::move(outcome), Moment()));
   }
@@ -189,7 +189,7 @@ TEST_F(AggregatorTest, RequestsInFlightAreBounded) {
   records_ = OneForEach(10);
   Note(machine.Start({"shard-1", records_, deadline_}, Moment()));
   EXPECT_THAT(pending_, SizeIs(3));
-  const AggregatorStep next = machine.OnWrite(Pop().id, WriteAnswer{}, Moment());
+  const AggregatorStep next = machine.OnWrite(Pop().id, WriteResponse{}, Moment());
   EXPECT_THAT(next.requests, SizeIs(1));
 }
 
@@ -228,7 +228,7 @@ TEST_F(AggregatorTest, AtItsDeadlineABatchFailsAtTheFirstRecordThatIsNotApplied)
   EXPECT_EQ(Result().checkpoint, "1");
   EXPECT_EQ(Result().failed_at, "2");
   EXPECT_EQ(Result().error->code, Code::kDeadlineExceeded);
-  EXPECT_FALSE(machine_.OnWrite(late.id, WriteAnswer{}, Moment()).done) << "a late response";
+  EXPECT_FALSE(machine_.OnWrite(late.id, WriteResponse{}, Moment()).done) << "a late response";
 }
 
 TEST_F(AggregatorTest, AnItemThatCannotBeUpdatedFailsTheBatchAtItsRecord) {
@@ -358,7 +358,7 @@ TEST_F(AggregatorTest, WithoutItsLeaseItSendsNothing) {
   Note(machine.Start({"shard-1", records_, deadline_}, Moment()));
   const RequestId first = Pop().id;
   Advance(milliseconds(1'000));
-  const AggregatorStep step = machine.OnWrite(first, WriteAnswer{}, Moment());
+  const AggregatorStep step = machine.OnWrite(first, WriteResponse{}, Moment());
   EXPECT_THAT(step.requests, IsEmpty());
   ASSERT_TRUE(step.done);
   EXPECT_EQ(step.done->failed_at, "2");

@@ -54,7 +54,7 @@ class ClientEventsTest : public ::testing::Test {
 // A table that throttles for an hour must not fill the disk with log lines. Fails if: each throttle
 // is an event, or no event has the number of suppressed ones.
 TEST_F(ClientEventsTest, ThrottlingIsOneEventInTenSecondsThatCountsTheOthers) {
-  for (int answer = 0; answer < 3; ++answer) ScriptThrottle();
+  for (int response = 0; response < 3; ++response) ScriptThrottle();
   Call("UpdateItem");
   EXPECT_THAT(log_.lines(),
               ElementsAre(HasSubstr("warning aws.throttled host=h:8000 operation=UpdateItem "

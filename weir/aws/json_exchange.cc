@@ -79,7 +79,7 @@ JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shar
   if (attempt.server_time) shared.skew.Observe(*attempt.server_time, at.wall);
   if (attempt.result) {
     policy_.OnSuccess(shared.quota);
-    return JsonAnswer(
+    return JsonResult(
         JsonReply{std::move(*attempt.result), attempts_, maybe_applied_, key_range_throttled_});
   }
   AwsFailure& failure = attempt.result.error();
@@ -155,7 +155,7 @@ tl::unexpected<AwsFailure> JsonExchange::FinalFailure(AwsFailure failure,
   return tl::unexpected(std::move(failure));
 }
 
-JsonAnswer JsonExchange::Abandon() {
+JsonResult JsonExchange::Abandon() {
   AwsFailure failure;
   failure.kind = is_out_ ? FailureClass::kAmbiguous : FailureClass::kTransient;
   maybe_applied_ |= is_out_;

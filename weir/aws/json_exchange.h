@@ -1,12 +1,12 @@
 // One call on a JSON service as a state machine without I/O: outcomes and the time go in, the next
 // step comes out.
 //
-//   Begin --> FetchCredentials --> SignFor --> SendBy --> JsonAnswer
+//   Begin --> FetchCredentials --> SignFor --> SendBy --> JsonResult
 //                    ^                            |
 //                    +---------- WakeAt <---------+
 //
 // Exactly one event follows each step (OnCredentials, OnSigned, OnAttempt, OnWake), until the step
-// is a JsonAnswer. Any failure may lead to WakeAt or to a JsonAnswer. If a request waited too long
+// is a JsonResult. Any failure may lead to WakeAt or to a JsonResult. If a request waited too long
 // for a connection, SendBy leads to FetchCredentials directly.
 #pragma once
 
@@ -38,7 +38,7 @@ struct SharedRetries {
   Rng rng;
 };
 
-using JsonAnswer = tl::expected<JsonReply, AwsFailure>;
+using JsonResult = tl::expected<JsonReply, AwsFailure>;
 
 struct FetchCredentials {  ///< get credentials; then OnCredentials
   Deadline deadline;
@@ -52,7 +52,7 @@ struct SendBy {  ///< send the signed request; then OnAttempt
 struct WakeAt {  ///< wait until then; then OnWake
   Instant at;
 };
-using JsonStep = std::variant<FetchCredentials, SignFor, SendBy, WakeAt, JsonAnswer>;
+using JsonStep = std::variant<FetchCredentials, SignFor, SendBy, WakeAt, JsonResult>;
 
 class JsonExchange {
  public:
@@ -65,7 +65,7 @@ class JsonExchange {
   JsonStep OnAttempt(Attempt attempt, Moment at, SharedRetries& shared);
   JsonStep OnWake(Instant now) { return StartAttempt(now); }
   /// Ends the call if there will be no event for the last step. Returns its result.
-  JsonAnswer Abandon();
+  JsonResult Abandon();
 
   const Credentials& credentials() const { return credentials_; }
   /// Returns whether the last response says that the service does not, or no longer, accept

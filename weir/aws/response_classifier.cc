@@ -84,12 +84,12 @@ tl::expected<std::string, AwsFailure> ResultOf(HttpResponse& response,
 
 }  // namespace
 
-Attempt ClassifyResponse(tl::expected<HttpResponse, HttpFailure> answer,
+Attempt ClassifyResponse(tl::expected<HttpResponse, HttpFailure> response,
                          const AttemptContext& context) {
-  if (!answer) return WithoutResponse(answer.error(), context);
-  const std::string* const date = answer->Header("date");
+  if (!response) return WithoutResponse(response.error(), context);
+  const std::string* const date = response->Header("date");
   const auto server_time = date == nullptr ? std::nullopt : ParseHttpDate(*date);
-  return {.result = ResultOf(*answer, context), .server_time = server_time};
+  return {.result = ResultOf(*response, context), .server_time = server_time};
 }
 
 }  // namespace weir

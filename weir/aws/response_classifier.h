@@ -29,7 +29,7 @@ struct AttemptContext {
 /// the service may have seen the request, else kTransient. The bodies of kConditional and kConflict
 /// are returned at any length: they contain the data that the caller requested. Does not set
 /// `attempts` and `maybe_applied`: the caller does, as it knows the earlier attempts.
-Attempt ClassifyResponse(tl::expected<HttpResponse, HttpFailure> answer,
+Attempt ClassifyResponse(tl::expected<HttpResponse, HttpFailure> response,
                          const AttemptContext& context);
 
 }  // namespace weir

@@ -14,7 +14,9 @@ constexpr AttemptContext kContext = {"UpdateItem", "dynamodb.eu-west-1.amazonaws
 // Its crc32 is cbf43926, the check value in every description of the algorithm.
 constexpr const char* kCheckValue = "123456789";
 
-Attempt Answered(HttpResponse response) { return ClassifyResponse(std::move(response), kContext); }
+Attempt AttemptAfter(HttpResponse response) {
+  return ClassifyResponse(std::move(response), kContext);
+}
 Attempt Lost(HttpFailure failure) {
   return ClassifyResponse(tl::unexpected(std::move(failure)), kContext);
 }
@@ -25,7 +27,7 @@ std::string Body(std::string_view code, std::string_view more) {
 }
 
 TEST(ClassifyResponse, AGoodAnswerIsItsBody) {
-  const Attempt attempt = Answered({.status = 200, .body = "{}"});
+  const Attempt attempt = AttemptAfter({.status = 200, .body = "{}"});
   ASSERT_TRUE(attempt.result);
   EXPECT_EQ(*attempt.result, "{}");
   EXPECT_FALSE(attempt.timed_out);
@@ -34,14 +36,17 @@ TEST(ClassifyResponse, AGoodAnswerIsItsBody) {
 
 TEST(ClassifyResponse, TheServersTimeComesAlong) {
   const HttpHeader date{"date", "Sun, 06 Nov 1994 08:49:37 GMT"};
-  EXPECT_EQ(Answered({.status = 200, .headers = {date}}).server_time, UnixMillis{784'111'777'000});
-  EXPECT_EQ(Answered({.status = 400, .headers = {date}}).server_time, UnixMillis{784'111'777'000});
-  EXPECT_EQ(Answered({.status = 200, .headers = {{"date", "today"}}}).server_time, std::nullopt);
+  EXPECT_EQ(AttemptAfter({.status = 200, .headers = {date}}).server_time,
+            UnixMillis{784'111'777'000});
+  EXPECT_EQ(AttemptAfter({.status = 400, .headers = {date}}).server_time,
+            UnixMillis{784'111'777'000});
+  EXPECT_EQ(AttemptAfter({.status = 200, .headers = {{"date", "today"}}}).server_time,
+            std::nullopt);
 }
 
 TEST(ClassifyResponse, ARefusalSaysWhatWhereAndWhy) {
-  const Attempt attempt =
-      Answered({.status = 400, .body = Body("ThrottlingException", R"(,"message":"Slow down")")});
+  const Attempt attempt = AttemptAfter(
+      {.status = 400, .body = Body("ThrottlingException", R"(,"message":"Slow down")")});
   ASSERT_FALSE(attempt.result);
   const AwsFailure& failure = attempt.result.error();
   EXPECT_EQ(failure.kind, FailureClass::kThrottle);
@@ -53,9 +58,9 @@ TEST(ClassifyResponse, ARefusalSaysWhatWhereAndWhy) {
 
 TEST(ClassifyResponse, ARefusalNamesTheRequestAsTheServiceLoggedIt) {
   const auto message = [](HttpHeader header) {
-    return Answered({.status = 400,
-                     .headers = {std::move(header)},
-                     .body = Body("ThrottlingException", R"(,"message":"Slow down")")})
+    return AttemptAfter({.status = 400,
+                         .headers = {std::move(header)},
+                         .body = Body("ThrottlingException", R"(,"message":"Slow down")")})
         .result.error()
         .message;
   };
@@ -70,16 +75,16 @@ TEST(ClassifyResponse, ARefusalNamesTheRequestAsTheServiceLoggedIt) {
 }
 
 TEST(ClassifyResponse, AnAnswerThatIsNotJsonGoesByItsStatus) {
-  const Attempt attempt = Answered({.status = 502, .body = "<html>Bad Gateway</html>"});
+  const Attempt attempt = AttemptAfter({.status = 502, .body = "<html>Bad Gateway</html>"});
   EXPECT_EQ(attempt.result.error().kind, FailureClass::kAmbiguous);
   EXPECT_EQ(attempt.result.error().message, "UpdateItem at dynamodb.eu-west-1.amazonaws.com: 502");
 }
 
 TEST(ClassifyResponse, AnErrorInXmlIsReadAsWell) {
   const auto refused = [](std::string_view code) {
-    return Answered({.status = 403,
-                     .body = "<ErrorResponse><Error><Code>" + std::string(code) +
-                             "</Code><Message>WHY</Message></Error></ErrorResponse>"})
+    return AttemptAfter({.status = 403,
+                         .body = "<ErrorResponse><Error><Code>" + std::string(code) +
+                                 "</Code><Message>WHY</Message></Error></ErrorResponse>"})
         .result.error();
   };
   EXPECT_EQ(refused("AccessDenied").message,
@@ -104,7 +109,7 @@ TEST(ClassifyResponse, NoAnswerIsAmbiguousOnlyIfTheRequestMayHaveArrived) {
 
 TEST(ClassifyResponse, TheChecksumMustBeTheBodys) {
   const auto with = [](int status, std::string crc32) {
-    return Answered(
+    return AttemptAfter(
         {.status = status, .headers = {{"x-amz-crc32", std::move(crc32)}}, .body = kCheckValue});
   };
   EXPECT_TRUE(with(200, "3421780262").result);
@@ -120,39 +125,40 @@ TEST(ClassifyResponse, TheChecksumMustBeTheBodys) {
 
 TEST(ClassifyResponse, TheBodyOfARefusalIsKept) {
   const std::string body = Body("ConditionalCheckFailedException", R"(,"Item":{"a":{"N":"1"}})");
-  EXPECT_EQ(Answered({.status = 400, .body = body}).result.error().body, body);
+  EXPECT_EQ(AttemptAfter({.status = 400, .body = body}).result.error().body, body);
 }
 
 TEST(ClassifyResponse, ALongBodyIsLeftOutUnlessItHoldsImages) {
   const std::string filler = R"(,"x":")" + std::string(100, 'x') + "\"";
   const auto body_of = [&](std::string_view code) {
-    return Answered({.status = 400, .body = Body(code, filler)}).result.error().body;
+    return AttemptAfter({.status = 400, .body = Body(code, filler)}).result.error().body;
   };
   EXPECT_THAT(body_of("ValidationException"), IsEmpty());
   EXPECT_THAT(body_of("ConditionalCheckFailedException"), Not(IsEmpty()));
   EXPECT_THAT(body_of("TransactionCanceledException"), Not(IsEmpty()));
   EXPECT_THAT(body_of("TransactionConflictException"), Not(IsEmpty()));
-  EXPECT_EQ(
-      Answered({.status = 400, .body = Body("ValidationException", filler)}).result.error().code,
-      "ValidationException");
+  EXPECT_EQ(AttemptAfter({.status = 400, .body = Body("ValidationException", filler)})
+                .result.error()
+                .code,
+            "ValidationException");
 }
 
 TEST(ClassifyResponse, WhatWasSignedIsNotRepeated) {
   const std::string told = R"(,"message":"expected x-amz-security-token:TOKEN")";
   for (const char* code : {"InvalidSignatureException", "ExpiredTokenException"}) {
-    const Attempt attempt = Answered({.status = 400, .body = Body(code, told)});
+    const Attempt attempt = AttemptAfter({.status = 400, .body = Body(code, told)});
     const AwsFailure& failure = attempt.result.error();
     EXPECT_EQ(failure.kind, FailureClass::kAuth);
     EXPECT_THAT(failure.message, HasSubstr(code));
     EXPECT_THAT(failure.message, Not(HasSubstr("TOKEN")));
     EXPECT_THAT(failure.body, IsEmpty());
   }
-  const Attempt unknown = Answered({.status = 403, .body = R"({"message":"TOKEN"})"});
+  const Attempt unknown = AttemptAfter({.status = 403, .body = R"({"message":"TOKEN"})"});
   EXPECT_THAT(unknown.result.error().message, Not(HasSubstr("TOKEN")));
 }
 
 TEST(ClassifyResponse, AMissingPermissionIsExplained) {
-  const Attempt attempt = Answered(
+  const Attempt attempt = AttemptAfter(
       {.status = 400,
        .body = Body("AccessDeniedException", R"(,"message":"not authorized: UpdateItem")")});
   EXPECT_THAT(attempt.result.error().message, HasSubstr("not authorized: UpdateItem"));

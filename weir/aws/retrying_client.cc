@@ -75,12 +75,12 @@ class Flight {
   static void Execute(Ptr flight, SignFor& step);
   static void Execute(Ptr flight, SendBy& step);
   static void Execute(Ptr flight, WakeAt& step);
-  static void Execute(Ptr flight, JsonAnswer& answer) {
-    std::exchange(flight->done_, nullptr)(std::move(answer));
+  static void Execute(Ptr flight, JsonResult& response) {
+    std::exchange(flight->done_, nullptr)(std::move(response));
   }
 
   JsonStep OnCredentials(Result<Credentials> credentials);
-  JsonStep OnAnswer(tl::expected<HttpResponse, HttpFailure> answer);
+  JsonStep OnResponse(tl::expected<HttpResponse, HttpFailure> response);
   /// Passes the outcome of an attempt to the exchange.
   JsonStep OnOutcome(Attempt attempt);
   /// Passes a response's Date to server_time, and reports changes of the service's time.
@@ -125,8 +125,8 @@ void Flight::Execute(Ptr flight, SendBy& step) {
   HttpRequest request = std::exchange(flight->request_, {});
   flight->sent_ = flight->core_->parts.scheduler.clock().BootNow();
   transport.Send(std::move(request), step.limits,
-                 [flight = std::move(flight)](auto answer) mutable {
-                   JsonStep next = flight->OnAnswer(std::move(answer));
+                 [flight = std::move(flight)](auto response) mutable {
+                   JsonStep next = flight->OnResponse(std::move(response));
                    Continue(std::move(flight), std::move(next));
                  });
 }
@@ -136,10 +136,10 @@ void Flight::CountAttempt() const {
   if (exchange_.attempts() > 1) core_->retries.Add();
 }
 
-JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
+JsonStep Flight::OnResponse(tl::expected<HttpResponse, HttpFailure> response) {
   const Clock& clock = core_->parts.scheduler.clock();
   core_->request_time.Record((clock.BootNow() - sent_).count());
-  Attempt attempt = ClassifyResponse(std::move(answer), exchange_.context());
+  Attempt attempt = ClassifyResponse(std::move(response), exchange_.context());
   if (!attempt.result && attempt.result.error().kind == FailureClass::kThrottle) {
     core_->throttles.Add();
     core_->events.Throttled(exchange_.context().operation, attempt.result.error(), clock.Now());

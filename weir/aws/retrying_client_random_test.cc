@@ -85,18 +85,18 @@ class FaultyService final : public HttpTransport {
   }
 
   void Begin(Fault fault, const HttpRequest& request, Deadline deadline, HttpDone done) {
-    HttpResult answer = Play(fault, truths_.at(std::stoul(request.body)));
+    HttpResult response = Play(fault, truths_.at(std::stoul(request.body)));
     const Instant now = scheduler_.clock().Now();
-    if (fault != kSilent && rng_.Chance(0.3)) return done(std::move(answer));
+    if (fault != kSilent && rng_.Chance(0.3)) return done(std::move(response));
     Instant at = fault == kSilent ? deadline.at() : now + milliseconds(rng_.Between(0, 30));
     if (at > deadline.at()) {
       // Whatever the service did, the client gets no response.
       at = deadline.at();
-      if (answer || !answer.error().maybe_sent) ++truths_.at(std::stoul(request.body)).doubtful;
-      answer = tl::unexpected(HttpFailure{true, true, "timed out"});
+      if (response || !response.error().maybe_sent) ++truths_.at(std::stoul(request.body)).doubtful;
+      response = tl::unexpected(HttpFailure{true, true, "timed out"});
     }
-    scheduler_.At(at, [done = std::move(done), answer = std::move(answer)]() mutable {
-      done(std::move(answer));
+    scheduler_.At(at, [done = std::move(done), response = std::move(response)]() mutable {
+      done(std::move(response));
     });
   }
 
@@ -110,10 +110,10 @@ class FaultyService final : public HttpTransport {
     const bool doubtful = fault == kLostBefore || fault == kLostAfter || fault == kBroken ||
                           fault == kSilent || fault == kDamaged;
     truth.doubtful += doubtful ? 1 : 0;
-    return AnswerOf(fault);
+    return ResponseOf(fault);
   }
 
-  static HttpResult AnswerOf(Fault fault) {
+  static HttpResult ResponseOf(Fault fault) {
     const auto refusal = [](int status, const std::string& code) {
       return HttpResponse{
           status, {{"date", "Thu, 01 Jan 2026 01:00:00 GMT"}}, R"({"__type":")" + code + R"("})"};
@@ -264,11 +264,11 @@ class ThrottlingService final : public HttpTransport {
   explicit ThrottlingService(Scheduler& scheduler) : scheduler_(scheduler) {}
   void Send(HttpRequest, SendLimits, HttpDone done) override {
     const int n = sends.fetch_add(1);
-    HttpResult answer = HttpResponse{200, {}, "{}"};
-    if (n % 3 == 0) answer = HttpResponse{429, {}, ""};
-    if (n % 2 == 0) return done(std::move(answer));
-    scheduler_.Post([done = std::move(done), answer = std::move(answer)]() mutable {
-      done(std::move(answer));
+    HttpResult response = HttpResponse{200, {}, "{}"};
+    if (n % 3 == 0) response = HttpResponse{429, {}, ""};
+    if (n % 2 == 0) return done(std::move(response));
+    scheduler_.Post([done = std::move(done), response = std::move(response)]() mutable {
+      done(std::move(response));
     });
   }
   std::atomic<int> sends = 0;

@@ -74,8 +74,8 @@ class RetryingClientTest : public ::testing::Test {
   }
   Told& CallRepeatable() { return Call(true); }
   Deadline Within(nanoseconds wait) const { return Deadline::After(scheduler_.clock(), wait); }
-  void Script(HttpResult answer, std::optional<nanoseconds> after = std::nullopt) {
-    transport_.script.push_back({std::move(answer), after});
+  void Script(HttpResult response, std::optional<nanoseconds> after = std::nullopt) {
+    transport_.script.push_back({std::move(response), after});
   }
   std::string KeyOf(std::size_t request) const {
     return transport_.requests.at(request).headers.back().value;
@@ -553,9 +553,9 @@ TEST_F(RetryingClientTest, ADroppedCallIsAnsweredAsItStands) {
   ScriptedTransport transport(*scheduler);
   const auto client = MakeJsonClient({transport, signer_, credentials_, *scheduler}, Options());
   std::map<std::string, std::vector<AwsFailure>> failures;
-  const auto start = [&](const std::string& name, HttpResult answer,
+  const auto start = [&](const std::string& name, HttpResult response,
                          std::optional<nanoseconds> after) {
-    transport.script.push_back({std::move(answer), after});
+    transport.script.push_back({std::move(response), after});
     client->Call({name, "", false}, Deadline::Never(),
                  [&, name](const JsonResult& result) { failures[name].push_back(result.error()); });
   };

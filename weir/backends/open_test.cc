@@ -83,7 +83,7 @@ TEST_F(OpenBackendTest, I14SlotsAreOpenedAtFirstUseAndClosedWithTheFile) {
     const SlotClaim claim{.slot = {{"emr", "acme"}, "s-" + std::to_string(opened)},
                           .limit = 1,
                           .ttl = std::chrono::minutes(5)};
-    const auto claimed = Await<ClaimAnswer>([&](Done<ClaimAnswer> done) {
+    const auto claimed = Await<ClaimResult>([&](Done<ClaimResult> done) {
       (*slots)->slots().Claim(claim, (*slots)->Now(clock_), Deadline::Never(), std::move(done));
     });
     ASSERT_TRUE(claimed) << claimed.error().message;

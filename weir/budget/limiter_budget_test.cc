@@ -31,13 +31,13 @@ struct Host {
     if (now >= until) return;
     budget.RequestBudget(
         kStream, {shard, records, bytes, now + seconds(1)},
-        [this, shard, records, bytes, until](const Result<BudgetDecision>& answer) {
-          ASSERT_TRUE(answer);
-          if (answer->granted) {
+        [this, shard, records, bytes, until](const Result<BudgetDecision>& result) {
+          ASSERT_TRUE(result);
+          if (result->granted) {
             granted_records += records;
             granted_bytes += bytes;
           }
-          const auto wait = std::max<nanoseconds>(answer->retry_after, milliseconds(1));
+          const auto wait = std::max<nanoseconds>(result->retry_after, milliseconds(1));
           scheduler.At(scheduler.clock().Now() + wait,
                        [=, this] { Demand(shard, records, bytes, until); });
         });
@@ -84,8 +84,8 @@ TEST_F(LimiterBudgetTest, BytesAreCountedAsWell) {
 TEST_F(LimiterBudgetTest, ShardsAndStreamsHaveBudgetsOfTheirOwn) {
   Host host(*store_, scheduler_, 1);
   int granted = 0;
-  const auto count = [&granted](const Result<BudgetDecision>& answer) {
-    granted += answer && answer->granted ? 1 : 0;
+  const auto count = [&granted](const Result<BudgetDecision>& result) {
+    granted += result && result->granted ? 1 : 0;
   };
   const Instant soon = After(milliseconds(1));
   host.budget.RequestBudget(kStream, {{0}, 700, 1, soon}, count);
@@ -103,7 +103,7 @@ TEST_F(LimiterBudgetTest, WhatIsLargerThanTheBurstIsGrantedWhenTheBucketIsFull) 
   bool granted = false;
   host.budget.RequestBudget(
       kStream, {{0}, 1, std::size_t{8} << 20, After(seconds(5))},
-      [&granted](const Result<BudgetDecision>& answer) { granted = answer && answer->granted; });
+      [&granted](const Result<BudgetDecision>& result) { granted = result && result->granted; });
   scheduler_.Advance(seconds(5));
   EXPECT_TRUE(granted);
 }
@@ -115,7 +115,7 @@ TEST_F(LimiterBudgetTest, GrantsWhereTheStoreIsAway) {
   bool granted = false;
   host.budget.RequestBudget(
       kStream, {{0}, 1, 1, After(seconds(5))},
-      [&granted](const Result<BudgetDecision>& answer) { granted = answer && answer->granted; });
+      [&granted](const Result<BudgetDecision>& result) { granted = result && result->granted; });
   scheduler_.Advance(seconds(6));
   EXPECT_TRUE(granted);
 }
@@ -127,8 +127,8 @@ TEST_F(LimiterBudgetTest, K9MostQuestionsAreAnsweredFromTheAllowance) {
   int granted = 0;
   for (int i = 0; i < kAsks; ++i) {
     host.budget.RequestBudget(kStream, {{0}, 1, 100, After(seconds(1))},
-                              [&granted](const Result<BudgetDecision>& answer) {
-                                granted += answer && answer->granted ? 1 : 0;
+                              [&granted](const Result<BudgetDecision>& result) {
+                                granted += result && result->granted ? 1 : 0;
                               });
     scheduler_.Advance(milliseconds(2));
   }
@@ -165,9 +165,9 @@ TEST_F(LimiterBudgetTest, K3AnErrorOfTheStoreIsTheAnswer) {
   Host host(damaged, scheduler_, 1);
   std::optional<Error> error;
   host.budget.RequestBudget(kStream, {{0}, 1, 1, After(seconds(1))},
-                            [&error](const Result<BudgetDecision>& answer) {
-                              ASSERT_FALSE(answer);
-                              error = answer.error();
+                            [&error](const Result<BudgetDecision>& result) {
+                              ASSERT_FALSE(result);
+                              error = result.error();
                             });
   scheduler_.Advance(seconds(2));
   ASSERT_TRUE(error);
@@ -187,7 +187,7 @@ TEST_F(LimiterBudgetTest, I14ThePartsOfADividedBucketAreTakenToBeEquallyFull) {
   for (const bool is_paced : {false, true}) {
     std::optional<BudgetDecision> told;
     host.budget.RequestBudget(kStream, {{0}, 1, 1, After(seconds(1)), is_paced},
-                              [&told](const Result<BudgetDecision>& answer) { told = *answer; });
+                              [&told](const Result<BudgetDecision>& result) { told = *result; });
     scheduler_.Advance(seconds(1));
     ASSERT_TRUE(told && told->balance);
     EXPECT_GE(told->balance->left.records, told->balance->capacity.records * 95 / 100) << is_paced;
@@ -224,10 +224,10 @@ class GatedHost {
     std::vector<BudgetRequest> asks;
     gate_.TakeRequests(Now(), asks);
     for (const BudgetRequest& ask : asks) {
-      host_.budget.RequestBudget(kStream, ask, [this](Result<BudgetDecision> answer) {
-        host_.scheduler.Post([this, answer = std::move(answer)] {
+      host_.budget.RequestBudget(kStream, ask, [this](Result<BudgetDecision> result) {
+        host_.scheduler.Post([this, result = std::move(result)] {
           std::vector<kinesis::KinesisRecord> granted;
-          gate_.OnDecision({0}, answer.value_or(BudgetDecision{.granted = true}), Now(), granted);
+          gate_.OnDecision({0}, result.value_or(BudgetDecision{.granted = true}), Now(), granted);
           sent_ += granted.size();
           Go();
         });

@@ -56,8 +56,8 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
     bool has_more() const { return found.size() > query.limit; }
 
     // Returns true if no further page is needed.
-    Result<bool> Take(const QueryAnswer& answer) {
-      for (const Item& item : answer.items) {
+    Result<bool> Take(const QueryResponse& response) {
+      for (const Item& item : response.items) {
         if (query.ends != nullptr && query.ends(item)) return true;
         Result<std::optional<T>> read = query.read(item);
         if (!read && (!query.lists_unreadable || unreadable.size() == kMaxUnreadable)) {
@@ -71,7 +71,7 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
         }
         if (has_more()) return true;
       }
-      return !answer.last_key;
+      return !response.last_key;
     }
     void Finish() {
       Page<T> page;
@@ -87,12 +87,12 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
     static void ReadNextPage(std::unique_ptr<Reading> self) {
       Reading& reading = *self;
       reading.table.Query(reading.query.request, reading.deadline,
-                          [self = std::move(self)](Result<QueryAnswer> answer) mutable {
-                            if (!answer) return self->done(Fail(std::move(answer.error())));
-                            const Result<bool> ended = self->Take(*answer);
+                          [self = std::move(self)](Result<QueryResponse> response) mutable {
+                            if (!response) return self->done(Fail(std::move(response.error())));
+                            const Result<bool> ended = self->Take(*response);
                             if (!ended) return self->done(Fail(ended.error()));
                             if (*ended) return self->Finish();
-                            self->query.request.start_after = std::move(answer->last_key);
+                            self->query.request.start_after = std::move(response->last_key);
                             ReadNextPage(std::move(self));
                           });
     }

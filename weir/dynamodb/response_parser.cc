@@ -18,23 +18,23 @@ std::vector<Item> ReadItems(JsonArray elements) {
   return items;
 }
 
-void ReadResponses(JsonObject tables, BatchGetAnswer& answer) {
+void ReadResponses(JsonObject tables, BatchGetResponse& response) {
   ForMembers(tables, [&](std::string_view, JsonValue table) {
-    std::ranges::move(ReadItems(table.get_array()), std::back_inserter(answer.items));
+    std::ranges::move(ReadItems(table.get_array()), std::back_inserter(response.items));
   });
 }
 
-void ReadUnprocessed(JsonObject tables, BatchGetAnswer& answer) {
+void ReadUnprocessed(JsonObject tables, BatchGetResponse& response) {
   ForMembers(tables, [&](std::string_view, JsonValue table) {
     ForMembers(table.get_object(), [&](std::string_view name, JsonValue json) {
-      if (name == "Keys") answer.unprocessed_keys = ReadItems(json.get_array());
+      if (name == "Keys") response.unprocessed_keys = ReadItems(json.get_array());
     });
   });
 }
 
-void ReadWrite(JsonObject write, BatchWriteAnswer& answer) {
+void ReadWrite(JsonObject write, BatchWriteResponse& response) {
   ForMembers(write, [&](std::string_view kind, JsonValue request) {
-    auto& items = kind == "PutRequest" ? answer.unprocessed_puts : answer.unprocessed_deletes;
+    auto& items = kind == "PutRequest" ? response.unprocessed_puts : response.unprocessed_deletes;
     ForMembers(request.get_object(), [&](std::string_view, JsonValue item) {
       items.push_back(ReadAttributes(item.get_object()));
     });
@@ -60,33 +60,33 @@ Result<std::optional<Item>> ReadItem(std::string_view body, std::string_view wan
   return item;
 }
 
-Result<QueryAnswer> ReadQuery(std::string_view body) {
-  QueryAnswer answer;
+Result<QueryResponse> ReadQuery(std::string_view body) {
+  QueryResponse response;
   WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
-    if (name == "Items") answer.items = ReadItems(json.get_array());
-    if (name == "LastEvaluatedKey") answer.last_key = ReadAttributes(json.get_object());
+    if (name == "Items") response.items = ReadItems(json.get_array());
+    if (name == "LastEvaluatedKey") response.last_key = ReadAttributes(json.get_object());
   }));
-  return answer;
+  return response;
 }
 
-Result<BatchGetAnswer> ReadBatchGet(std::string_view body) {
-  BatchGetAnswer answer;
+Result<BatchGetResponse> ReadBatchGet(std::string_view body) {
+  BatchGetResponse response;
   WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
-    if (name == "Responses") ReadResponses(json.get_object(), answer);
-    if (name == "UnprocessedKeys") ReadUnprocessed(json.get_object(), answer);
+    if (name == "Responses") ReadResponses(json.get_object(), response);
+    if (name == "UnprocessedKeys") ReadUnprocessed(json.get_object(), response);
   }));
-  return answer;
+  return response;
 }
 
-Result<BatchWriteAnswer> ReadBatchWrite(std::string_view body) {
-  BatchWriteAnswer answer;
+Result<BatchWriteResponse> ReadBatchWrite(std::string_view body) {
+  BatchWriteResponse response;
   WEIR_RETURN_IF_ERROR(ReadResponse(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name != "UnprocessedItems") return;
     ForMembers(json.get_object(), [&](std::string_view, JsonValue table) {
-      for (auto write : table.get_array()) ReadWrite(write.get_object(), answer);
+      for (auto write : table.get_array()) ReadWrite(write.get_object(), response);
     });
   }));
-  return answer;
+  return response;
 }
 
 Result<std::vector<CancellationReason>> ReadReasons(std::string_view body) {
@@ -104,8 +104,8 @@ std::optional<std::string> ReadText(std::string_view body, std::string_view path
   try {
     simdjson::ondemand::parser reader;
     const simdjson::padded_string padded(body);
-    simdjson::ondemand::document answer = reader.iterate(padded);
-    return std::string(std::string_view(answer.at_pointer(pointer).get_string()));
+    simdjson::ondemand::document response = reader.iterate(padded);
+    return std::string(std::string_view(response.at_pointer(pointer).get_string()));
   } catch (const simdjson::simdjson_error&) {
     return std::nullopt;
   }

@@ -18,24 +18,24 @@ namespace weir::dynamo {
 /// Returns the item in this field ("Attributes", "Item"); nothing if the field is absent.
 [[nodiscard]] Result<std::optional<Item>> ReadItem(std::string_view body, std::string_view field);
 
-struct QueryAnswer {
+struct QueryResponse {
   std::vector<Item> items;
   std::optional<Item> last_key;  ///< there may be more items after this key
 };
-[[nodiscard]] Result<QueryAnswer> ReadQuery(std::string_view body);
+[[nodiscard]] Result<QueryResponse> ReadQuery(std::string_view body);
 
-struct BatchGetAnswer {
+struct BatchGetResponse {
   std::vector<Item> items;             ///< the items of all tables, in no order
   std::vector<Item> unprocessed_keys;  ///< to be requested again
 };
-[[nodiscard]] Result<BatchGetAnswer> ReadBatchGet(std::string_view body);
+[[nodiscard]] Result<BatchGetResponse> ReadBatchGet(std::string_view body);
 
 /// The puts and deletes that a BatchWriteItem did not execute.
-struct BatchWriteAnswer {
+struct BatchWriteResponse {
   std::vector<Item> unprocessed_puts;     ///< whole items
   std::vector<Item> unprocessed_deletes;  ///< keys
 };
-[[nodiscard]] Result<BatchWriteAnswer> ReadBatchWrite(std::string_view body);
+[[nodiscard]] Result<BatchWriteResponse> ReadBatchWrite(std::string_view body);
 
 /// One action of a cancelled transaction.
 struct CancellationReason {

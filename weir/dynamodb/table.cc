@@ -33,7 +33,7 @@ void Table::Call(std::string operation, std::string body, Deadline deadline,
   access_.client.Call(
       {.operation = std::move(operation), .body = std::move(body), .repeatable = true}, deadline,
       ReadingWith(std::move(done),
-                  [](std::string& answer) { return Result<std::string>(std::move(answer)); }));
+                  [](std::string& response) { return Result<std::string>(std::move(response)); }));
 }
 
 void Table::CallForCode(std::string operation, std::string body, Deadline deadline, JsonDone done) {
@@ -45,26 +45,26 @@ void Table::CallForCode(std::string operation, std::string body, Deadline deadli
 void Table::Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done) {
   std::string body = GetBody(access_.name, access_.layout, key);
   access_.client.Call({.operation = "GetItem", .body = std::move(body), .repeatable = true},
-                      deadline, ReadingWith(std::move(done), [](const std::string& answer) {
-                        return ReadItem(answer, "Item");
+                      deadline, ReadingWith(std::move(done), [](const std::string& response) {
+                        return ReadItem(response, "Item");
                       }));
 }
 
-void Table::Query(const QueryRequest& request, Deadline deadline, Done<QueryAnswer> done) {
+void Table::Query(const QueryRequest& request, Deadline deadline, Done<QueryResponse> done) {
   access_.client.Call({.operation = "Query",
                        .body = QueryBody(access_.name, access_.layout, request),
                        .repeatable = true},
-                      deadline, ReadingWith(std::move(done), [](const std::string& answer) {
-                        return ReadQuery(answer);
+                      deadline, ReadingWith(std::move(done), [](const std::string& response) {
+                        return ReadQuery(response);
                       }));
 }
 
-void Table::Scan(const ScanRequest& request, Deadline deadline, Done<QueryAnswer> done) {
+void Table::Scan(const ScanRequest& request, Deadline deadline, Done<QueryResponse> done) {
   access_.client.Call({.operation = "Scan",
                        .body = ScanBody(access_.name, access_.layout, request),
                        .repeatable = true},
-                      deadline, ReadingWith(std::move(done), [](const std::string& answer) {
-                        return ReadQuery(answer);
+                      deadline, ReadingWith(std::move(done), [](const std::string& response) {
+                        return ReadQuery(response);
                       }));
 }
 
@@ -81,12 +81,12 @@ void Table::QueryAll(QueryRequest request, std::size_t most, Deadline deadline,
     static void ReadNextPage(std::unique_ptr<State> self) {
       State& state = *self;
       state.table.Query(state.request, state.deadline,
-                        [self = std::move(self)](Result<QueryAnswer> page) mutable {
+                        [self = std::move(self)](Result<QueryResponse> page) mutable {
                           if (!page) return self->done(Fail(std::move(page.error())));
                           AddPage(std::move(self), std::move(*page));
                         });
     }
-    static void AddPage(std::unique_ptr<State> self, QueryAnswer page) {
+    static void AddPage(std::unique_ptr<State> self, QueryResponse page) {
       std::ranges::move(page.items, std::back_inserter(self->items));
       if (self->items.size() > self->most) {
         return self->done(

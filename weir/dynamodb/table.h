@@ -45,9 +45,9 @@ class Table {
   void BatchGet(std::vector<TableKey> keys, Deadline deadline,
                 Done<std::vector<std::optional<Item>>> done);
   /// Reads one page.
-  void Query(const QueryRequest& request, Deadline deadline, Done<QueryAnswer> done);
+  void Query(const QueryRequest& request, Deadline deadline, Done<QueryResponse> done);
   /// Reads one page of all items.
-  void Scan(const ScanRequest& request, Deadline deadline, Done<QueryAnswer> done);
+  void Scan(const ScanRequest& request, Deadline deadline, Done<QueryResponse> done);
   /// Reads all pages. Returns kResourceExhausted if there are more than `most` items.
   void QueryAll(QueryRequest request, std::size_t most, Deadline deadline,
                 Done<std::vector<Item>> done);

@@ -78,7 +78,7 @@ struct Batches {
     static constexpr std::string_view kOperation = "BatchGetItem";
     std::vector<std::optional<Item>> InOrder() const;
     /// Returns the number of keys that were left undone.
-    std::size_t AddReply(BatchGetAnswer answer);
+    std::size_t AddReply(BatchGetResponse response);
   };
   struct DeleteCall {
     TableAccess& table;
@@ -87,7 +87,7 @@ struct Batches {
     OwedReply<void> done;
 
     static constexpr std::string_view kOperation = "BatchWriteItem";
-    std::size_t AddReply(const BatchWriteAnswer& answer);
+    std::size_t AddReply(const BatchWriteResponse& response);
   };
 
   static void SendNext(std::unique_ptr<GetCall> state);
@@ -98,9 +98,9 @@ struct Batches {
     Scheduler& scheduler = state->table.scheduler;
     scheduler.At(at, [state = std::move(state)]() mutable { SendNext(std::move(state)); });
   }
-  template <class State, class Answer>
+  template <class State, class Response>
   static void Send(std::unique_ptr<State> state, std::string body, std::size_t asked,
-                   Result<Answer> (*read)(std::string_view)) {
+                   Result<Response> (*read)(std::string_view)) {
     JsonClient& client = state->table.client;
     const Deadline deadline = state->backoff.deadline();
     JsonCall call = {
@@ -109,9 +109,9 @@ struct Batches {
         std::move(call), deadline,
         [asked, read, state = std::move(state)](tl::expected<JsonReply, AwsFailure> reply) mutable {
           if (!reply) return state->done(Fail(ToError(reply.error())));
-          auto answer = read(reply->body);
-          if (!answer) return state->done(Fail(std::move(answer.error())));
-          const std::size_t undone = state->AddReply(std::move(*answer));
+          auto response = read(reply->body);
+          if (!response) return state->done(Fail(std::move(response.error())));
+          const std::size_t undone = state->AddReply(std::move(*response));
           ContinueAfter(std::move(state), {State::kOperation, asked, undone});
         });
   }
@@ -139,18 +139,19 @@ std::vector<std::optional<Item>> Batches::GetCall::InOrder() const {
   return items;
 }
 
-std::size_t Batches::GetCall::AddReply(BatchGetAnswer answer) {
-  for (Item& item : answer.items) {
+std::size_t Batches::GetCall::AddReply(BatchGetResponse response) {
+  for (Item& item : response.items) {
     TableKey key = KeyOf(item, table.layout.keys);
     found.insert_or_assign(std::move(key), std::move(item));
   }
-  for (const Item& key : answer.unprocessed_keys) left.push_back(KeyOf(key, table.layout.keys));
-  return answer.unprocessed_keys.size();
+  for (const Item& key : response.unprocessed_keys) left.push_back(KeyOf(key, table.layout.keys));
+  return response.unprocessed_keys.size();
 }
 
-std::size_t Batches::DeleteCall::AddReply(const BatchWriteAnswer& answer) {
-  for (const Item& key : answer.unprocessed_deletes) left.push_back(KeyOf(key, table.layout.keys));
-  return answer.unprocessed_deletes.size();
+std::size_t Batches::DeleteCall::AddReply(const BatchWriteResponse& response) {
+  for (const Item& key : response.unprocessed_deletes)
+    left.push_back(KeyOf(key, table.layout.keys));
+  return response.unprocessed_deletes.size();
 }
 
 void Batches::SendNext(std::unique_ptr<GetCall> state) {

@@ -184,17 +184,18 @@ std::string TransactionBody(std::string_view table, const TableLayout& layout,
 
 std::string OperationOf(const Write& write) { return fmt::format("{}Item", ActionOf(write.kind)); }
 
-tl::expected<WriteAnswer, WriteFailure> ReadWriteReply(tl::expected<JsonReply, AwsFailure> reply) {
+tl::expected<WriteResponse, WriteFailure> ReadWriteReply(
+    tl::expected<JsonReply, AwsFailure> reply) {
   if (!reply) return tl::unexpected(ToWriteFailure(reply.error()));
   auto item = ReadItem(reply->body, "Attributes");
   if (!item) return UnreadableReply(std::move(item.error()));
-  return WriteAnswer{std::move(*item), reply->key_range_throttled};
+  return WriteResponse{std::move(*item), reply->key_range_throttled};
 }
 
-tl::expected<WriteAnswer, WriteFailure> ReadTransactionReply(
+tl::expected<WriteResponse, WriteFailure> ReadTransactionReply(
     const tl::expected<JsonReply, AwsFailure>& reply) {
   if (!reply) return tl::unexpected(ToWriteFailure(reply.error()));
-  return WriteAnswer{};
+  return WriteResponse{};
 }
 
 }  // namespace weir::dynamo

@@ -28,7 +28,7 @@ struct QueryRequest {
   std::vector<std::string> attributes{};
   bool forward = true;
   std::size_t limit = 1000;
-  std::optional<Item> start_after;  ///< QueryAnswer::last_key of the previous page
+  std::optional<Item> start_after;  ///< QueryResponse::last_key of the previous page
 };
 
 /// One page of all items of the table, read consistently. Items of one partition follow each other
@@ -37,7 +37,7 @@ struct ScanRequest {
   /// Returns only items whose sort key begins with this. The service reads, and bills, all items.
   std::string sort_prefix{};
   std::size_t limit = 1000;           ///< of the items that are read
-  std::optional<Item> start_after{};  ///< QueryAnswer::last_key of the previous page
+  std::optional<Item> start_after{};  ///< QueryResponse::last_key of the previous page
 };
 
 /// One action of a transaction, or a single write.
@@ -52,7 +52,7 @@ struct Write {
   bool want_new = false;
 };
 
-struct WriteAnswer {
+struct WriteResponse {
   std::optional<Item> item;  ///< if want_new is set
   /// An earlier attempt was throttled because of the writes on one key range of the table.
   bool key_range_throttled = false;
@@ -65,7 +65,7 @@ struct WriteFailure {
   std::optional<Item> old_item;  ///< of a single write whose condition failed; nothing: none
   /// The reasons of a cancelled transaction, in the order of its actions.
   std::vector<CancellationReason> reasons;
-  bool key_range_throttled = false;  ///< as in WriteAnswer, the last attempt included
+  bool key_range_throttled = false;  ///< as in WriteResponse, the last attempt included
 
   /// Returns the code of the reason for an action; empty if there is none.
   std::string_view ReasonOf(std::size_t action) const;
@@ -77,7 +77,7 @@ struct Transaction {
 };
 /// Makes the transaction of one try.
 using MakeTransaction = std::move_only_function<Transaction()>;
-using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFailure>)>;
+using WriteDone = std::move_only_function<void(tl::expected<WriteResponse, WriteFailure>)>;
 
 /// Bodies of requests on the table of this name and layout.
 std::string GetBody(std::string_view table, const TableLayout& layout, const TableKey& key);
@@ -91,9 +91,9 @@ std::string TransactionBody(std::string_view table, const TableLayout& layout,
 /// Returns the operation of a single write: "UpdateItem".
 std::string OperationOf(const Write& write);
 /// Reads the response to a single write.
-tl::expected<WriteAnswer, WriteFailure> ReadWriteReply(tl::expected<JsonReply, AwsFailure> reply);
+tl::expected<WriteResponse, WriteFailure> ReadWriteReply(tl::expected<JsonReply, AwsFailure> reply);
 /// Reads the response to a transaction.
-tl::expected<WriteAnswer, WriteFailure> ReadTransactionReply(
+tl::expected<WriteResponse, WriteFailure> ReadTransactionReply(
     const tl::expected<JsonReply, AwsFailure>& reply);
 
 }  // namespace weir::dynamo

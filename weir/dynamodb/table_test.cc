@@ -50,7 +50,7 @@ class BusyClient final : public JsonClient {
   std::deque<std::vector<std::string>> cancels;
   bool cancels_all = false;
   /// The first transactions fail like this, after `wait`.
-  std::deque<FailureClass> unanswered;
+  std::deque<FailureClass> incomplete;
   std::function<void(Deadline)> wait = [](Deadline) {};
   std::vector<Instant> when;
   std::vector<Deadline> deadlines;
@@ -94,10 +94,10 @@ class BusyClient final : public JsonClient {
     return fmt::format(R"({{"UnprocessedItems":{{"t":[{}]}}}})", fmt::join(left, ","));
   }
   void Transact(Deadline deadline, JsonDone done) {
-    if (!unanswered.empty()) {
+    if (!incomplete.empty()) {
       wait(deadline);
-      const FailureClass kind = unanswered.front();
-      unanswered.pop_front();
+      const FailureClass kind = incomplete.front();
+      incomplete.pop_front();
       return done(tl::unexpected(AwsFailure{.kind = kind,
                                             .message = "no answer",
                                             .maybe_applied = kind == FailureClass::kAmbiguous}));
@@ -130,10 +130,10 @@ struct BusyTable {
 
   template <class T, class Start>
   std::optional<Result<T>> Ask(Start&& start) {
-    std::optional<Result<T>> answer;
-    start(Done<T>([&](Result<T> result) { answer.emplace(std::move(result)); }));
+    std::optional<Result<T>> response;
+    start(Done<T>([&](Result<T> result) { response.emplace(std::move(result)); }));
     EXPECT_TRUE(scheduler->RunAll(10'000));
-    return answer;
+    return response;
   }
   Result<Items> Get(int count, Deadline deadline = Deadline::Never()) {
     return Ask<Items>(
@@ -145,13 +145,13 @@ struct BusyTable {
                [&](auto done) { table.DeleteAll(SomeKeys(count), deadline, std::move(done)); })
         .value();
   }
-  tl::expected<WriteAnswer, WriteFailure> Transact(Deadline deadline = Deadline::Never()) {
-    tl::expected<WriteAnswer, WriteFailure> told = WriteAnswer{};
+  tl::expected<WriteResponse, WriteFailure> Transact(Deadline deadline = Deadline::Never()) {
+    tl::expected<WriteResponse, WriteFailure> told = WriteResponse{};
     int times = 0;
     table.TransactPatiently({Write{.key = {"p", "s"}, .item = {}, .expression = {}}}, "token",
-                            deadline, [&](auto answer) {
+                            deadline, [&](auto response) {
                               ++times;
-                              told = std::move(answer);
+                              told = std::move(response);
                             });
     EXPECT_TRUE(scheduler->RunAll(10'000));
     EXPECT_EQ(times, 1);
@@ -273,7 +273,7 @@ class PatientClient final : public JsonClient {
   void Call(JsonCall call, Deadline deadline, JsonDone done) override {
     tl::expected<JsonReply, AwsFailure> reply;
     do {
-      client_.Call(call, deadline, [&](auto answer) { reply = std::move(answer); });
+      client_.Call(call, deadline, [&](auto response) { reply = std::move(response); });
     } while (!reply && reply.error().kind == FailureClass::kThrottle);
     done(std::move(reply));
   }
@@ -318,7 +318,7 @@ TEST(TableTransaction, OthersOnItsItemsAreWaitedFor) {
 // Fails if: a transaction on which the client gave up because of throttling ends a patient call.
 TEST(TableTransaction, D15AThrottledOneIsWaitedFor) {
   BusyTable t;
-  t.client.unanswered = {FailureClass::kThrottle, FailureClass::kThrottle};
+  t.client.incomplete = {FailureClass::kThrottle, FailureClass::kThrottle};
   EXPECT_TRUE(t.Transact());
   EXPECT_THAT(t.client.when, SizeIs(3));
 }
@@ -326,10 +326,10 @@ TEST(TableTransaction, D15AThrottledOneIsWaitedFor) {
 TEST(TableTransaction, AConditionThatFailsIsTheAnswerAtOnce) {
   BusyTable t;
   t.client.cancels = {{"ConditionalCheckFailed", "TransactionConflict"}};
-  const auto answer = t.Transact();
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().kind, FailureClass::kConditional);
-  EXPECT_EQ(answer.error().ReasonOf(0), "ConditionalCheckFailed");
+  const auto response = t.Transact();
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().kind, FailureClass::kConditional);
+  EXPECT_EQ(response.error().ReasonOf(0), "ConditionalCheckFailed");
   EXPECT_THAT(t.client.when, SizeIs(1));
 }
 
@@ -348,9 +348,9 @@ TEST(TableTransaction, OneThatIsDroppedIsAnsweredWithItsLastFailure) {
   BusyTable t;
   t.client.cancels = {{"TransactionConflict"}};
   int times = 0;
-  t.table.TransactPatiently({}, "token", Deadline::Never(), [&](const auto& answer) {
+  t.table.TransactPatiently({}, "token", Deadline::Never(), [&](const auto& response) {
     ++times;
-    EXPECT_EQ(answer.error().ReasonOf(0), "TransactionConflict");
+    EXPECT_EQ(response.error().ReasonOf(0), "TransactionConflict");
   });
   EXPECT_EQ(times, 0);
   t.scheduler.reset();
@@ -370,9 +370,9 @@ TEST(TableTransaction, R13OneThatIsMadeForEachTryIsMadeThen) {
                 .token = fmt::format("try-{}", made.size())};
       },
       seconds(1), Deadline::Never(),
-      [&](const auto& answer) {
+      [&](const auto& response) {
         ++times;
-        EXPECT_TRUE(answer);
+        EXPECT_TRUE(response);
       });
   EXPECT_TRUE(t.scheduler->RunAll(10'000));
   EXPECT_EQ(times, 1);
@@ -390,13 +390,13 @@ struct SlowTable : BusyTable {
       scheduler->Advance(until.Left(scheduler->clock().Now()));
     };
   }
-  tl::expected<WriteAnswer, WriteFailure> TransactWithin(nanoseconds time) {
-    tl::expected<WriteAnswer, WriteFailure> told = WriteAnswer{};
+  tl::expected<WriteResponse, WriteFailure> TransactWithin(nanoseconds time) {
+    tl::expected<WriteResponse, WriteFailure> told = WriteResponse{};
     int times = 0;
     table.TransactPatiently([this] { return Make(); }, seconds(1), Within(time),
-                            [&](auto answer) {
+                            [&](auto response) {
                               ++times;
-                              told = std::move(answer);
+                              told = std::move(response);
                             });
     EXPECT_TRUE(scheduler->RunAll(10'000));
     EXPECT_EQ(times, 1);
@@ -413,7 +413,7 @@ struct SlowTable : BusyTable {
 // for a connection or is repeated by the client.
 TEST(TableTransaction, R13ATryThatTakesTooLongIsMadeAgain) {
   SlowTable t;
-  t.client.unanswered = {FailureClass::kDeadline, FailureClass::kAmbiguous};
+  t.client.incomplete = {FailureClass::kDeadline, FailureClass::kAmbiguous};
   EXPECT_TRUE(t.TransactWithin(seconds(30)));
   EXPECT_EQ(t.made, t.client.when);
   ASSERT_THAT(t.made, SizeIs(3));
@@ -427,11 +427,11 @@ TEST(TableTransaction, R13ATryThatTakesTooLongIsMadeAgain) {
 // own end.
 TEST(TableTransaction, R13WhatEndsForAnotherReasonIsNotMadeAgain) {
   SlowTable t;
-  t.client.unanswered = {FailureClass::kAmbiguous};
+  t.client.incomplete = {FailureClass::kAmbiguous};
   EXPECT_TRUE(t.TransactWithin(milliseconds(500)).error().maybe_applied);
   EXPECT_THAT(t.made, SizeIs(1));
   EXPECT_EQ(t.client.deadlines[0], Deadline::At(t.made[0] + milliseconds(500)));
-  t.client.unanswered = {FailureClass::kAmbiguous};
+  t.client.incomplete = {FailureClass::kAmbiguous};
   t.client.wait = [](Deadline) {};
   EXPECT_FALSE(t.TransactWithin(seconds(30)));
   EXPECT_THAT(t.made, SizeIs(2)) << "the client gave up before the try's time was over";
@@ -440,7 +440,7 @@ TEST(TableTransaction, R13WhatEndsForAnotherReasonIsNotMadeAgain) {
 // Fails if: the result says that nothing was written, although an earlier try may have been.
 TEST(TableTransaction, R13ATryThatMayHaveBeenWrittenIsNotForgotten) {
   SlowTable t;
-  t.client.unanswered = {FailureClass::kAmbiguous, FailureClass::kAuth};
+  t.client.incomplete = {FailureClass::kAmbiguous, FailureClass::kAuth};
   const auto told = t.TransactWithin(seconds(30));
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().kind, FailureClass::kAuth);
@@ -451,9 +451,9 @@ TEST(TableTransaction, AnImpatientOneIsSentOnce) {
   BusyTable t;
   t.client.cancels = {{"TransactionConflict"}};
   int times = 0;
-  t.table.Transact({}, "token", Deadline::Never(), [&](const auto& answer) {
+  t.table.Transact({}, "token", Deadline::Never(), [&](const auto& response) {
     ++times;
-    EXPECT_FALSE(answer);
+    EXPECT_FALSE(response);
   });
   EXPECT_EQ(times, 1);
   EXPECT_THAT(t.client.when, SizeIs(1));
@@ -471,7 +471,7 @@ TEST(TableScan, PagesTogetherHoldTheItemsWithThePrefix) {
     ScanRequest request{.sort_prefix = "#ONE#", .limit = limit};
     std::vector<std::string> found;
     do {
-      const auto page = sim.Ask<QueryAnswer>(
+      const auto page = sim.Ask<QueryResponse>(
           [&](auto done) { sim.table.Scan(request, kNever, std::move(done)); });
       ASSERT_TRUE(page) << page.error().message;
       EXPECT_THAT(page->items, SizeIs(Le(limit)));

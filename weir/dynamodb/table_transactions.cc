@@ -23,7 +23,7 @@ bool IsPassing(const WriteFailure& failure) {
 }
 
 // Returns true if the transaction was not sent, or its outcome is unknown.
-bool IsUnanswered(const WriteFailure& failure) {
+bool IsPending(const WriteFailure& failure) {
   return failure.kind == FailureClass::kDeadline || failure.kind == FailureClass::kTransient ||
          failure.kind == FailureClass::kAmbiguous;
 }
@@ -42,7 +42,7 @@ struct PatientTransaction {
   static void SendTry(std::unique_ptr<PatientTransaction> state);
   /// Reports the result, or schedules another try.
   static void OnReply(std::unique_ptr<PatientTransaction> state,
-                      tl::expected<WriteAnswer, WriteFailure> answer);
+                      tl::expected<WriteResponse, WriteFailure> response);
   /// Returns true if another try is to be made after this failure.
   bool MaySucceedLater(const WriteFailure& failure) const;
 
@@ -63,30 +63,30 @@ void PatientTransaction::SendTry(std::unique_ptr<PatientTransaction> state) {
   sent.try_ends = std::min(sent.backoff.deadline(), longest);
   SendTransaction(
       sent.table, sent.make(), sent.try_ends,
-      [state = std::move(state)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
-        OnReply(std::move(state), std::move(answer));
+      [state = std::move(state)](tl::expected<WriteResponse, WriteFailure> response) mutable {
+        OnReply(std::move(state), std::move(response));
       });
 }
 
 void PatientTransaction::OnReply(std::unique_ptr<PatientTransaction> state,
-                                 tl::expected<WriteAnswer, WriteFailure> answer) {
-  if (!answer && state->last) answer.error().maybe_applied |= state->last->maybe_applied;
-  if (!answer && state->MaySucceedLater(answer.error())) {
+                                 tl::expected<WriteResponse, WriteFailure> response) {
+  if (!response && state->last) response.error().maybe_applied |= state->last->maybe_applied;
+  if (!response && state->MaySucceedLater(response.error())) {
     if (const auto at = state->table.NextTryAt(state->backoff)) {
-      state->last = std::move(answer.error());
+      state->last = std::move(response.error());
       Scheduler& scheduler = state->table.scheduler;
       scheduler.At(*at, [state = std::move(state)]() mutable { SendTry(std::move(state)); });
       return;
     }
   }
-  std::exchange(state->done, nullptr)(std::move(answer));
+  std::exchange(state->done, nullptr)(std::move(response));
 }
 
 bool PatientTransaction::MaySucceedLater(const WriteFailure& failure) const {
   if (IsPassing(failure)) return true;
   // The try was cut short by its own limit, and not by the deadline of the call.
   const bool is_over = try_ends.ExpiredAt(table.scheduler.clock().Now());
-  return is_over && try_ends < backoff.deadline() && IsUnanswered(failure);
+  return is_over && try_ends < backoff.deadline() && IsPending(failure);
 }
 
 }  // namespace

@@ -54,13 +54,13 @@ class NamedLimitsWorld {
 
  private:
   void Take(const Charge& charge) {
-    std::optional<Result<Decision>> answer;
+    std::optional<Result<Decision>> result;
     BucketStore& store = backend_->buckets();
     store.Acquire({&charge, 1}, store.Now(), Deadline::Never(),
-                  [&](Result<Decision> decision) { answer.emplace(std::move(decision)); });
-    while (!answer) scheduler_.RunReady();
-    ASSERT_TRUE(*answer) << answer->error().message;
-    const Decision& decision = **answer;
+                  [&](Result<Decision> decision) { result.emplace(std::move(decision)); });
+    while (!result) scheduler_.RunReady();
+    ASSERT_TRUE(*result) << result->error().message;
+    const Decision& decision = **result;
     // At most a minute until bucket time reaches the stored time, and one until the limit is full.
     ASSERT_LE(decision.retry_after, std::chrono::minutes(2)) << Where();
     for (std::size_t i = 0; decision.admitted && i < charge.amounts.size(); ++i) {

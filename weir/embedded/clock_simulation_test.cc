@@ -16,13 +16,13 @@ constexpr std::uint64_t kClockSeeds = 60;
 // Calls `run` until there is a result, unless the call completes before it returns.
 template <class Run>
 Result<Decision> TakeFrom(Backend& backend, std::int64_t tokens, const Run& run) {
-  std::optional<Result<Decision>> answer;
+  std::optional<Result<Decision>> result;
   const Charge charge = ClockCharge(tokens);
   BucketStore& store = backend.buckets();
   store.Acquire({&charge, 1}, store.Now(), Deadline::Never(),
-                [&](Result<Decision> decision) { answer.emplace(std::move(decision)); });
-  while (!answer) run();
-  return *std::move(answer);
+                [&](Result<Decision> decision) { result.emplace(std::move(decision)); });
+  while (!result) run();
+  return *std::move(result);
 }
 
 class MemoryClockedStore final : public ClockedStore {

@@ -18,7 +18,7 @@ std::string Child(int i) { return fmt::format("child-{}", i % kChildren); }
 // The tokens that an entity used: at least those of calls that succeeded, at most those of all
 // calls.
 struct Spent {
-  std::int64_t answered = 0;
+  std::int64_t completed = 0;
   std::int64_t asked = 0;
 };
 using Ledger = std::map<std::string, Spent>;
@@ -82,12 +82,12 @@ class BackendLife {
     return false;
   }
 
-  void Count(int child, std::int64_t tokens, const Status& answer) {
+  void Count(int child, std::int64_t tokens, const Status& result) {
     for (const std::string& entity : {Child(child), std::string("parent")}) {
       ledger_[entity].asked += tokens;
-      if (answer) ledger_[entity].answered += tokens;
+      if (result) ledger_[entity].completed += tokens;
     }
-    if (Note(answer)) return;
+    if (Note(result)) return;
     client_.scheduler().RunNext();  // lets the commit be retried
   }
 
@@ -137,7 +137,7 @@ void ExpectWithin(const std::map<std::string, std::int64_t>& kept, const Ledger&
     const auto found = kept.find(entity);
     const std::int64_t used = found == kept.end() ? 0 : found->second;
     if (durability == Durability::kStrict) {
-      EXPECT_GE(used, spent.answered) << entity;
+      EXPECT_GE(used, spent.completed) << entity;
     }
     EXPECT_LE(used, spent.asked) << entity;
     if (entity != "parent") children += used;

@@ -22,18 +22,18 @@ using testing::HasSubstr;
 
 // The result of a call, which another thread may set.
 template <class T>
-class Answer {
+class CallResult {
  public:
   Done<T> done() {
     return [state = state_](Result<T> result) {
       EXPECT_FALSE(state->result) << "answered twice";
       state->result.emplace(std::move(result));
-      state->answered.release();
+      state->completed.release();
     };
   }
   // Blocks until there is a result.
   Result<T>& Get() {
-    if (!taken_) state_->answered.acquire();
+    if (!taken_) state_->completed.acquire();
     taken_ = true;
     return *state_->result;
   }
@@ -43,7 +43,7 @@ class Answer {
  private:
   struct State {
     std::optional<Result<T>> result;
-    std::binary_semaphore answered{0};
+    std::binary_semaphore completed{0};
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();
   bool taken_ = false;
@@ -66,20 +66,20 @@ class SlowDiskTest : public testing::Test {
   }
   Deadline In(milliseconds wait) const { return Deadline::After(timers_.clock(), wait); }
   UnixMillis now() const { return timers_.clock().WallNow(); }
-  Answer<Decision> Acquire(std::int64_t tokens, Deadline deadline, bool keep = false) {
-    Answer<Decision> answer;
+  CallResult<Decision> Acquire(std::int64_t tokens, Deadline deadline, bool keep = false) {
+    CallResult<Decision> result;
     const std::vector<Charge> charges = {Take(acme_, tokens)};
     if (keep) {
-      backend_->buckets().AcquireAndKeep(charges, now(), deadline, answer.done());
+      backend_->buckets().AcquireAndKeep(charges, now(), deadline, result.done());
     } else {
-      backend_->buckets().Acquire(charges, now(), deadline, answer.done());
+      backend_->buckets().Acquire(charges, now(), deadline, result.done());
     }
-    return answer;
+    return result;
   }
-  Answer<void> Create(const std::string& entity, Deadline deadline) {
-    Answer<void> answer;
-    backend_->config().Apply({CreateEntity{{.entity = {.id = entity}}}}, deadline, answer.done());
-    return answer;
+  CallResult<void> Create(const std::string& entity, Deadline deadline) {
+    CallResult<void> result;
+    backend_->config().Apply({CreateEntity{{.entity = {.id = entity}}}}, deadline, result.done());
+    return result;
   }
   bool Exists(const std::string& entity) {
     std::optional<bool> exists;
@@ -96,9 +96,9 @@ class SlowDiskTest : public testing::Test {
     return balance;
   }
   // Begins a strict call, which hangs in its sync.
-  Answer<Decision> Hang() {
+  CallResult<Decision> Hang() {
     disk_.HoldSyncs();
-    Answer<Decision> hangs = Acquire(1, Deadline::Never());
+    CallResult<Decision> hangs = Acquire(1, Deadline::Never());
     disk_.AwaitHeldSync();
     return hangs;
   }
@@ -123,7 +123,7 @@ class SlowDiskTest : public testing::Test {
 
 TEST_F(SlowDiskTest, C5AStrictAcquireIsAnsweredAtItsDeadlineAndTheTokensReturnAfterTheCommit) {
   disk_.HoldSyncs();
-  Answer<Decision> late = Acquire(3, In(milliseconds(100)));
+  CallResult<Decision> late = Acquire(3, In(milliseconds(100)));
   disk_.AwaitHeldSync();
   timers_.Advance(milliseconds(99));
   EXPECT_FALSE(late.is_there());
@@ -141,7 +141,7 @@ TEST_F(SlowDiskTest, C5AStrictAcquireIsAnsweredAtItsDeadlineAndTheTokensReturnAf
 
 TEST_F(SlowDiskTest, C5WhatTheCallerAdmitsAllTheSameStaysTaken) {
   disk_.HoldSyncs();
-  Answer<Decision> late = Acquire(3, In(milliseconds(100)), /*keep=*/true);
+  CallResult<Decision> late = Acquire(3, In(milliseconds(100)), /*keep=*/true);
   disk_.AwaitHeldSync();
   timers_.Advance(milliseconds(100));
   ASSERT_TRUE(late.is_there());
@@ -154,7 +154,7 @@ TEST_F(SlowDiskTest, C5WhatTheCallerAdmitsAllTheSameStaysTaken) {
 // Fails if: returned tokens are not in the file.
 TEST_F(SlowDiskTest, C5TokensThatReturnAreInTheFile) {
   disk_.HoldSyncs();
-  Answer<Decision> late = Acquire(3, In(milliseconds(100)));
+  CallResult<Decision> late = Acquire(3, In(milliseconds(100)));
   disk_.AwaitHeldSync();
   timers_.Advance(milliseconds(100));
   ASSERT_TRUE(late.is_there());
@@ -166,8 +166,8 @@ TEST_F(SlowDiskTest, C5TokensThatReturnAreInTheFile) {
 
 // Fails if: the tokens of an expired call that no commit included are not returned on closing.
 TEST_F(SlowDiskTest, C5TokensThatReturnWhileTheFileClosesAreInIt) {
-  Answer<Decision> hangs = Hang();
-  Answer<Decision> behind = Acquire(2, In(milliseconds(50)));
+  CallResult<Decision> hangs = Hang();
+  CallResult<Decision> behind = Acquire(2, In(milliseconds(50)));
   timers_.Advance(milliseconds(50));
   ASSERT_TRUE(behind.is_there());
   {
@@ -182,9 +182,9 @@ TEST_F(SlowDiskTest, C5TokensThatReturnWhileTheFileClosesAreInIt) {
 
 // Fails if: a call that waits for the next commit while one hangs has no deadline.
 TEST_F(SlowDiskTest, C5ACallBehindTheCommitIsAnsweredAtItsDeadline) {
-  Answer<Decision> hangs = Hang();
-  Answer<Decision> behind = Acquire(2, In(milliseconds(50)));
-  Answer<Decision> patient = Acquire(2, In(milliseconds(500)));
+  CallResult<Decision> hangs = Hang();
+  CallResult<Decision> behind = Acquire(2, In(milliseconds(50)));
+  CallResult<Decision> patient = Acquire(2, In(milliseconds(500)));
   timers_.Advance(milliseconds(50));
   ASSERT_TRUE(behind.is_there());
   EXPECT_FALSE(patient.is_there());
@@ -196,8 +196,8 @@ TEST_F(SlowDiskTest, C5ACallBehindTheCommitIsAnsweredAtItsDeadline) {
 }
 
 TEST_F(SlowDiskTest, C5AnAdjustThatIsAnsweredAtItsDeadlineIsMade) {
-  Answer<Decision> hangs = Hang();
-  Answer<void> adjusted;
+  CallResult<Decision> hangs = Hang();
+  CallResult<void> adjusted;
   backend_->buckets().Adjust(std::vector{Take(acme_, 2)}, {1, 2}, now(), In(milliseconds(100)),
                              adjusted.done());
   timers_.Advance(milliseconds(100));
@@ -211,7 +211,7 @@ TEST_F(SlowDiskTest, C5AnAdjustThatIsAnsweredAtItsDeadlineIsMade) {
 // Fails if: reads of settings wait while a setting is written.
 TEST_F(SlowDiskTest, C5ASettingThatHangsStopsNoReader) {
   disk_.HoldSyncs();
-  Answer<void> created = Create("acme", In(milliseconds(100)));
+  CallResult<void> created = Create("acme", In(milliseconds(100)));
   disk_.AwaitHeldSync();
   EXPECT_FALSE(Exists("acme"));
   timers_.Advance(milliseconds(100));
@@ -223,8 +223,8 @@ TEST_F(SlowDiskTest, C5ASettingThatHangsStopsNoReader) {
 }
 
 TEST_F(SlowDiskTest, C5ASettingWhoseTurnDoesNotComeIsNotMade) {
-  Answer<Decision> hangs = Hang();
-  Answer<void> created = Create("acme", In(milliseconds(100)));
+  CallResult<Decision> hangs = Hang();
+  CallResult<void> created = Create("acme", In(milliseconds(100)));
   timers_.Advance(milliseconds(100));
   ASSERT_TRUE(created.is_there());
   EXPECT_EQ(created.Get().error().code, Code::kDeadlineExceeded);
@@ -237,14 +237,14 @@ TEST_F(SlowDiskTest, C5ASettingWhoseTurnDoesNotComeIsNotMade) {
 // Each call returns while the disk hangs; a call that waits for the disk would not return. Fails
 // if: one of them waits for the disk.
 TEST_F(SlowDiskTest, C5NoCallWaitsForTheDisk) {
-  Answer<Decision> hangs = Hang();
-  Answer<Decision> decision = Acquire(1, In(milliseconds(100)));
-  Answer<void> created = Create("acme", In(milliseconds(100)));
+  CallResult<Decision> hangs = Hang();
+  CallResult<Decision> decision = Acquire(1, In(milliseconds(100)));
+  CallResult<void> created = Create("acme", In(milliseconds(100)));
   EXPECT_FALSE(Exists("acme"));
   EXPECT_EQ(Balance(), 8);
-  Answer<Page<AuditEvent>> events;
+  CallResult<Page<AuditEvent>> events;
   backend_->audit().List("acme", {}, In(milliseconds(100)), events.done());
-  Answer<Page<UsageSnapshot>> usage;
+  CallResult<Page<UsageSnapshot>> usage;
   backend_->usage().List({}, {}, In(milliseconds(100)), usage.done());
   timers_.Advance(milliseconds(100));
   EXPECT_TRUE(decision.is_there() && created.is_there() && events.is_there() && usage.is_there());
@@ -255,9 +255,9 @@ TEST_F(SlowDiskTest, C5NoCallWaitsForTheDisk) {
 TEST_F(SlowDiskTest, C5AtMostSoManyCallsWait) {
   EXPECT_TRUE(backend_->Close());
   Open({.durability = Durability::kStrict, .max_waiting = 2});
-  Answer<Decision> first = Hang();
-  Answer<Decision> second = Acquire(1, In(milliseconds(100)));
-  Answer<Decision> third = Acquire(1, In(milliseconds(100)));
+  CallResult<Decision> first = Hang();
+  CallResult<Decision> second = Acquire(1, In(milliseconds(100)));
+  CallResult<Decision> third = Acquire(1, In(milliseconds(100)));
   ASSERT_TRUE(third.is_there());
   EXPECT_EQ(third.Get().error().code, Code::kUnavailable);
   EXPECT_THAT(third.Get().error().message,
@@ -271,7 +271,7 @@ TEST_F(SlowDiskTest, C5AtMostSoManyCallsWait) {
 
 // Fails if: the second call releases the file's lock while the first still writes.
 TEST_F(SlowDiskTest, C24ClosingTwiceKeepsTheLockUntilTheFileIsClosed) {
-  Answer<Decision> hangs = Hang();
+  CallResult<Decision> hangs = Hang();
   std::atomic<bool> second_returned = false;
   std::jthread first([&] { EXPECT_TRUE(backend_->Close()); });
   while (!IsClosed()) std::this_thread::yield();
@@ -293,20 +293,20 @@ TEST_F(SlowDiskTest, C24ClosingTwiceKeepsTheLockUntilTheFileIsClosed) {
 // Fails if: callbacks run while Close holds its lock.
 TEST_F(SlowDiskTest, AnAnswerMayCallClose) {
   disk_.HoldSyncs();
-  std::binary_semaphore answered{0};
+  std::binary_semaphore completed{0};
   const std::vector<Charge> charges = {Take(acme_, 1)};
   backend_->buckets().Acquire(charges, now(), Deadline::Never(), [&](const Result<Decision>& got) {
     EXPECT_TRUE(got);
     EXPECT_TRUE(backend_->Close());
-    answered.release();
+    completed.release();
   });
   disk_.AwaitHeldSync();
   // Waits for the commit that Close makes.
-  Answer<Decision> last = Acquire(1, Deadline::Never());
+  CallResult<Decision> last = Acquire(1, Deadline::Never());
   std::jthread closing([&] { EXPECT_TRUE(backend_->Close()); });
   while (!IsClosed()) std::this_thread::yield();
   disk_.ReleaseSyncs();
-  answered.acquire();
+  completed.acquire();
   EXPECT_TRUE(last.Get());
 }
 
@@ -324,8 +324,8 @@ TEST_F(SlowDiskTest, DeadlinesFireWhileTheFileIsClosed) {
     gate->go_on.acquire();
   });
   gate->busy.acquire();  // so that the commit of Close is the first that includes the waiting calls
-  Answer<Decision> late = Acquire(1, In(milliseconds(100)));
-  Answer<void> setting = Create("acme", Deadline::Never());
+  CallResult<Decision> late = Acquire(1, In(milliseconds(100)));
+  CallResult<void> setting = Create("acme", Deadline::Never());
   disk_.HoldSyncs();
   std::jthread closing([&] { EXPECT_TRUE(backend_->Close()); });
   EXPECT_EQ(setting.Get().error().code, Code::kUnavailable) << "it can only be refused";

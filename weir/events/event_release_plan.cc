@@ -41,7 +41,7 @@ Result<EventReleasePlan::Ticket> EventReleasePlan::Take(EndedResource ended, Ins
   return ticket;
 }
 
-// An end whose request is in flight is not given up: OnAnswer still needs its entry.
+// An end whose request is in flight is not given up: OnResult still needs its entry.
 bool EventReleasePlan::GiveUpOldest() {
   const auto is_idle = [this](Ticket ticket) { return !pending_.at(ticket).in_flight; };
   const auto oldest = std::ranges::find_if(settled_, is_idle);
@@ -52,15 +52,15 @@ bool EventReleasePlan::GiveUpOldest() {
 
 EventReleasePlan::Step EventReleasePlan::OnWake(Instant now) { return FinishStep(now); }
 
-EventReleasePlan::Step EventReleasePlan::OnAnswer(Ticket ticket, const Result<std::size_t>& answer,
+EventReleasePlan::Step EventReleasePlan::OnResult(Ticket ticket, const Result<std::size_t>& result,
                                                   Instant now) {
   const Entry entry = pending_.find(ticket);
   entry->second.in_flight = false;
   --in_flight_;
-  if (!answer) {
-    OnFailure(entry, answer.error(), now);
-  } else if (*answer > 0) {
-    OnReleased(entry, *answer, now);
+  if (!result) {
+    OnFailure(entry, result.error(), now);
+  } else if (*result > 0) {
+    OnReleased(entry, *result, now);
   } else {
     OnNoSlots(entry, now);
   }
@@ -88,7 +88,7 @@ void EventReleasePlan::OnReleased(Entry entry, std::size_t slots, Instant now) {
 // of the same name. An end that is later than the requested one may be the end of that later
 // resource, so its requests do not spare undated slots.
 void EventReleasePlan::MarkReleased(Entry entry) {
-  const UnixMillis requested_end = entry->second.asked_end;
+  const UnixMillis requested_end = entry->second.requested_end;
   const auto mark = [requested_end](Pending& pending) {
     if (pending.ended.ended_at > requested_end) return;
     pending.released_for_this_end = true;
@@ -107,8 +107,8 @@ void EventReleasePlan::ApplyKnownRelease(EndedResource& ended) const {
 }
 
 bool EventReleasePlan::ScheduleRepeat(Entry entry, Instant now) {
-  if (entry->second.asked_again == options_.ask_again.size()) return false;
-  WaitUntil(entry, now + options_.ask_again[entry->second.asked_again++]);
+  if (entry->second.retries == options_.retry_waits.size()) return false;
+  WaitUntil(entry, now + options_.retry_waits[entry->second.retries++]);
   return true;
 }
 
@@ -149,7 +149,7 @@ void EventReleasePlan::RestartFor(Entry entry, const EndedResource& later, Insta
   Pending& pending = entry->second;
   pending.ended = later;
   pending.released_for_this_end = false;
-  pending.asked_again = 0;
+  pending.retries = 0;
   pending.failures = 0;
   pending.backoff.Reset();
   if (pending.in_flight) return;
@@ -242,7 +242,7 @@ EventReleasePlan::Step EventReleasePlan::FinishStep(Instant now) {
     const Entry entry = pending_.find(tickets->begin()->second);
     tickets->erase(tickets->begin());
     entry->second.in_flight = true;
-    entry->second.asked_end = entry->second.ended.ended_at;
+    entry->second.requested_end = entry->second.ended.ended_at;
     ApplyKnownRelease(entry->second.ended);
     ++in_flight_;
     step_.asks.push_back({entry->first, entry->second.ended});

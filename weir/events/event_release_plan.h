@@ -2,9 +2,9 @@
 // I/O. Its inputs are ends and results; its outputs are requests, reports and the time of the next
 // call. Mechanism: docs/design/events.md.
 //
-//   Take --> due_first_ --> in flight --> OnAnswer, one of
+//   Take --> due_first_ --> in flight --> OnResult, one of
 //
-//     slots were released      settled; due_again_ after the next wait of ask_again,
+//     slots were released      settled; due_again_ after the next wait of retry_waits,
 //                              or over if no wait is left
 //     no slots                 settled; joins an earlier end of the resource that is settled;
 //                              else due_again_, or over if no wait is left
@@ -14,7 +14,7 @@
 //     another error, or        settled if it was not, and over, with the error
 //       max_tries errors
 //
-//   due_again_ --> in flight --> OnAnswer, as above
+//   due_again_ --> in flight --> OnResult, as above
 //   due_again_, too many ends are pending --> given up: over, with an error
 #pragma once
 
@@ -38,8 +38,8 @@ struct ReleaseOptions {
   /// The request is repeated after each of these waits, counted from the last result, until a
   /// request after a release finds no slot. The index by which the store finds slots may be late,
   /// and clients of rate-limiter-py bind slots to ended resources.
-  std::vector<milliseconds> ask_again{milliseconds(1'000), milliseconds(5'000),
-                                      milliseconds(30'000), milliseconds(120'000)};
+  std::vector<milliseconds> retry_waits{milliseconds(1'000), milliseconds(5'000),
+                                        milliseconds(30'000), milliseconds(120'000)};
   std::size_t max_pending = 10'000;  ///< ends that are not over; positive
   std::size_t max_in_flight = 16;    ///< requests; positive
   std::uint32_t max_tries = 5;       ///< the maximum number of tries of one request; positive
@@ -91,7 +91,7 @@ class EventReleasePlan {
     Status status;
   };
   struct Step {
-    std::vector<Ask> asks;  ///< call ReleaseResource, then OnAnswer for each
+    std::vector<Ask> asks;  ///< call ReleaseResource, then OnResult for each
     /// Ends with their first successful result (slots are released, or the store remembers the end)
     /// or with an error that is not retried.
     std::vector<Settled> settled;
@@ -111,15 +111,15 @@ class EventReleasePlan {
   Result<Ticket> Take(EndedResource ended, Instant now);
   Step OnWake(Instant now);
   /// Takes the result of a request: the number of released slots.
-  Step OnAnswer(Ticket ticket, const Result<std::size_t>& answer, Instant now);
+  Step OnResult(Ticket ticket, const Result<std::size_t>& result, Instant now);
   ReleaseStats stats() const;
 
  private:
   struct Pending {
     EndedResource ended;
     Backoff backoff;
-    std::uint32_t failures = 0;   // consecutive
-    std::size_t asked_again = 0;  // number of waits of ask_again that have begun
+    std::uint32_t failures = 0;  // consecutive
+    std::size_t retries = 0;     // number of waits of retry_waits that have begun
     bool settled = false;
     bool released = false;  // at least one slot was released
     // A request for this end, or for a copy of it, has released slots. The next result without
@@ -127,7 +127,7 @@ class EventReleasePlan {
     bool released_for_this_end = false;
     bool in_flight = false;
     bool own_ticket_over = false;  // its own ticket is over; it continues for a later end
-    UnixMillis asked_end{};        // `ended_at` of the request in flight
+    UnixMillis requested_end{};    // `ended_at` of the request in flight
     std::vector<Ticket> joined{};  // later tickets of the same resource that it also represents
     Instant due{};                 // not used while in flight
   };

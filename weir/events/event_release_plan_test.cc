@@ -39,9 +39,9 @@ class EventReleasePlanTest : public testing::Test {
     EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket.value_or(0));
     return ticket.value_or(0);
   }
-  Plan::Step Nothing(Plan::Ticket ticket) { return plan_.OnAnswer(ticket, std::size_t{0}, now_); }
+  Plan::Step Nothing(Plan::Ticket ticket) { return plan_.OnResult(ticket, std::size_t{0}, now_); }
   Plan::Step Failed(Plan::Ticket ticket) {
-    return plan_.OnAnswer(ticket, Fail(Unavailable()), now_);
+    return plan_.OnResult(ticket, Fail(Unavailable()), now_);
   }
 
   Instant now_ = kStart;
@@ -51,7 +51,7 @@ class EventReleasePlanTest : public testing::Test {
 
 TEST_F(EventReleasePlanTest, WhatIsReleasedIsSettledAtOnce) {
   const auto ticket = Begun("j");
-  const auto step = plan_.OnAnswer(ticket, std::size_t{2}, now_);
+  const auto step = plan_.OnResult(ticket, std::size_t{2}, now_);
   ASSERT_THAT(step.settled, SizeIs(1));
   EXPECT_EQ(step.settled[0].ticket, ticket);
   EXPECT_TRUE(step.settled[0].status);
@@ -66,7 +66,7 @@ TEST_F(EventReleasePlanTest, WhatIsReleasedIsSettledAtOnce) {
 TEST_F(EventReleasePlanTest, I14ACopyInFlightSparesUndatedSlotsAfterARelease) {
   const auto first = Begun("j");
   const auto copy = Begun("j");
-  plan_.OnAnswer(first, std::size_t{1}, now_);
+  plan_.OnResult(first, std::size_t{1}, now_);
   auto step = Failed(copy);
   ASSERT_TRUE(step.wake);
   now_ = *step.wake;
@@ -81,7 +81,7 @@ TEST_F(EventReleasePlanTest, I14ACopyThatWaitedSparesUndatedSlotsAfterARelease) 
   const auto first = Begun("j");
   const auto copy = plan_.Take(Ended("j"), now_);
   EXPECT_THAT(plan_.OnWake(now_).asks, IsEmpty());
-  const auto step = plan_.OnAnswer(first, std::size_t{1}, now_);
+  const auto step = plan_.OnResult(first, std::size_t{1}, now_);
   ASSERT_EQ(Asked(step), *copy);
   EXPECT_TRUE(step.asks[0].ended.spares_undated);
 }
@@ -113,7 +113,7 @@ TEST_F(EventReleasePlanTest, I14ALaterEndOfANameEndsTheWaitForTheEarlierOnes) {
 // R7. Fails if: a second slot that is bound just after the first was released is not released.
 TEST_F(EventReleasePlanTest, R7AfterAReleaseItIsAskedForOnceMore) {
   const auto ticket = Begun("j");
-  auto step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+  auto step = plan_.OnResult(ticket, std::size_t{1}, now_);
   ASSERT_EQ(step.wake, now_ + seconds(1));
   now_ = *step.wake;
   EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
@@ -130,17 +130,17 @@ TEST_F(EventReleasePlanTest, R7AfterAReleaseItIsAskedForOnceMore) {
 // R7. Fails if: requests to a store that always finds another slot never end.
 TEST_F(EventReleasePlanTest, R7RequestsAfterReleasesAreBounded) {
   const auto ticket = Begun("j");
-  auto step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+  auto step = plan_.OnResult(ticket, std::size_t{1}, now_);
   std::size_t asked = 0;
   for (; step.wake; ++asked) {
-    ASSERT_LT(asked, options_.ask_again.size());
+    ASSERT_LT(asked, options_.retry_waits.size());
     now_ = *step.wake;
     EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
-    step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+    step = plan_.OnResult(ticket, std::size_t{1}, now_);
   }
-  EXPECT_EQ(asked, options_.ask_again.size());
+  EXPECT_EQ(asked, options_.retry_waits.size());
   EXPECT_EQ(plan_.stats().released, 1U);
-  EXPECT_EQ(plan_.stats().slots, 1 + options_.ask_again.size());
+  EXPECT_EQ(plan_.stats().slots, 1 + options_.retry_waits.size());
   EXPECT_EQ(plan_.stats().pending, 0U);
 }
 
@@ -149,7 +149,7 @@ TEST_F(EventReleasePlanTest, R7WhatWasReleasedIsNotReportedForALaterFailure) {
   options_.max_tries = 1;
   plan_ = Plan(options_, 1);
   const auto ticket = Begun("j");
-  now_ = *plan_.OnAnswer(ticket, std::size_t{1}, now_).wake;
+  now_ = *plan_.OnResult(ticket, std::size_t{1}, now_).wake;
   EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
   EXPECT_THAT(Failed(ticket).unreleased, IsEmpty());
   EXPECT_EQ(plan_.stats().failed, 0U);
@@ -159,7 +159,7 @@ TEST_F(EventReleasePlanTest, R7WhatWasReleasedIsNotReportedForALaterFailure) {
 // R7. Fails if: a repeated event is pending separately from the first one.
 TEST_F(EventReleasePlanTest, R7TheSameEventAgainJoinsTheOneThatReleased) {
   const auto first = Begun("j", 5);
-  (void)plan_.OnAnswer(first, std::size_t{1}, now_);
+  (void)plan_.OnResult(first, std::size_t{1}, now_);
   const auto step = Nothing(Begun("j", 7));
   EXPECT_THAT(step.settled, SizeIs(1));
   EXPECT_EQ(plan_.stats().repeated, 1U);
@@ -177,7 +177,7 @@ TEST_F(EventReleasePlanTest, R7ALaterEndIsAskedForAsOftenAsAnyTheSameOneIsNot) {
   for (const std::size_t later : {0U, 1U}) {
     plan_ = Plan(options_, 1);
     const auto first = Begun("j", 5);
-    (void)plan_.OnAnswer(first, std::size_t{1}, now_);
+    (void)plan_.OnResult(first, std::size_t{1}, now_);
     auto step = Nothing(Begun("j", 5 + static_cast<std::int64_t>(later)));
     EXPECT_THAT(step.over, SizeIs(later)) << "the requests for a later end cover the first";
     std::size_t asked = 0;
@@ -186,7 +186,7 @@ TEST_F(EventReleasePlanTest, R7ALaterEndIsAskedForAsOftenAsAnyTheSameOneIsNot) {
       EXPECT_EQ(Asked(plan_.OnWake(now_)), first);
       step = Nothing(first);
     }
-    EXPECT_EQ(asked, later == 1 ? options_.ask_again.size() : 1);
+    EXPECT_EQ(asked, later == 1 ? options_.retry_waits.size() : 1);
     ASSERT_THAT(step.over, SizeIs(2 - later)) << "the others are over together";
     for (const Plan::Settled& end : step.over) EXPECT_TRUE(end.status);
   }
@@ -211,7 +211,7 @@ TEST_F(EventReleasePlanTest, R8WhatFailsLaterIsLostForItsSourceToGiveAgain) {
   Nothing(joined);
   now_ = now_ + seconds(2);
   EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
-  const auto step = plan_.OnAnswer(ticket, Fail(Code::kPermissionDenied, "no"), now_);
+  const auto step = plan_.OnResult(ticket, Fail(Code::kPermissionDenied, "no"), now_);
   EXPECT_THAT(step.settled, IsEmpty());
   ASSERT_THAT(step.over, SizeIs(2));
   for (const Plan::Settled& end : step.over) EXPECT_FALSE(end.status);
@@ -219,7 +219,7 @@ TEST_F(EventReleasePlanTest, R8WhatFailsLaterIsLostForItsSourceToGiveAgain) {
 
 // Fails if: an error of the store is reported as "the text is not an event".
 TEST_F(EventReleasePlanTest, R9OnlyAnEventCanBeNone) {
-  const auto step = plan_.OnAnswer(Begun("j"), Fail(Code::kInvalidArgument, "no index"), now_);
+  const auto step = plan_.OnResult(Begun("j"), Fail(Code::kInvalidArgument, "no index"), now_);
   ASSERT_THAT(step.settled, SizeIs(1));
   EXPECT_EQ(step.settled[0].status.error().code, Code::kFailedPrecondition);
 }
@@ -230,7 +230,7 @@ TEST_F(EventReleasePlanTest, AfterAReleaseEveryRequestForThatEndSparesWhatHasNoT
   const auto first = Begun("j");
   Nothing(first);
   now_ = now_ + milliseconds(500);
-  (void)plan_.OnAnswer(Begun("j"), std::size_t{1}, now_);
+  (void)plan_.OnResult(Begun("j"), std::size_t{1}, now_);
   const auto again = plan_.Take(Ended("j"), now_);
   ASSERT_TRUE(again);
   now_ = now_ + seconds(1);
@@ -246,7 +246,7 @@ TEST_F(EventReleasePlanTest, AReleaseForAnEarlierEndSparesNothingOfALaterOne) {
   now_ = now_ + seconds(1);
   EXPECT_EQ(Asked(plan_.OnWake(now_)), first);
   Nothing(Begun("j", 50));
-  (void)plan_.OnAnswer(first, std::size_t{1}, now_);
+  (void)plan_.OnResult(first, std::size_t{1}, now_);
   now_ = now_ + seconds(1);
   const auto step = plan_.OnWake(now_);
   ASSERT_THAT(step.asks, SizeIs(1));
@@ -257,7 +257,7 @@ TEST_F(EventReleasePlanTest, AReleaseForAnEarlierEndSparesNothingOfALaterOne) {
 // to a later resource of the same name.
 TEST_F(EventReleasePlanTest, AfterAReleaseWhatHasNoTimeIsSpared) {
   const auto ticket = Begun("j");
-  now_ = *plan_.OnAnswer(ticket, std::size_t{1}, now_).wake;
+  now_ = *plan_.OnResult(ticket, std::size_t{1}, now_).wake;
   const auto step = plan_.OnWake(now_);
   ASSERT_THAT(step.asks, SizeIs(1));
   EXPECT_TRUE(step.asks[0].ended.spares_undated);
@@ -287,7 +287,7 @@ TEST_F(EventReleasePlanTest, WhatIsFoundLaterIsReleased) {
   Nothing(Begun("j"));
   now_ = now_ + seconds(1);
   const auto ticket = Asked(plan_.OnWake(now_));
-  EXPECT_THAT(plan_.OnAnswer(ticket, std::size_t{1}, now_).unreleased, IsEmpty());
+  EXPECT_THAT(plan_.OnResult(ticket, std::size_t{1}, now_).unreleased, IsEmpty());
   EXPECT_EQ(plan_.stats().released, 1U);
 }
 
@@ -299,14 +299,14 @@ TEST_F(EventReleasePlanTest, AFailedRequestIsTriedAgainAfterAPause) {
   EXPECT_LE(*step.wake - now_, options_.first_backoff);
   now_ = *step.wake;
   EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
-  EXPECT_THAT(plan_.OnAnswer(ticket, std::size_t{1}, now_).settled, SizeIs(1));
+  EXPECT_THAT(plan_.OnResult(ticket, std::size_t{1}, now_).settled, SizeIs(1));
 }
 
 TEST_F(EventReleasePlanTest, AWaitThatTheStoreAsksForIsKept) {
   const auto ticket = Begun("j");
   Error busy = Unavailable();
   busy.retry_after = milliseconds(7'000);
-  EXPECT_GE(*plan_.OnAnswer(ticket, Fail(busy), now_).wake, now_ + seconds(7));
+  EXPECT_GE(*plan_.OnResult(ticket, Fail(busy), now_).wake, now_ + seconds(7));
 }
 
 TEST_F(EventReleasePlanTest, AfterTheMostTriesItHasFailed) {
@@ -329,7 +329,7 @@ TEST_F(EventReleasePlanTest, AfterTheMostTriesItHasFailed) {
 
 TEST_F(EventReleasePlanTest, WhatCannotSucceedIsNotTriedAgain) {
   const auto ticket = Begun("j");
-  const auto step = plan_.OnAnswer(ticket, Fail(Code::kPermissionDenied, "no"), now_);
+  const auto step = plan_.OnResult(ticket, Fail(Code::kPermissionDenied, "no"), now_);
   EXPECT_EQ(step.settled[0].status.error().code, Code::kPermissionDenied);
 }
 
@@ -378,7 +378,7 @@ TEST_F(EventReleasePlanTest, RequestsInFlightAreBounded) {
   const auto step = plan_.OnWake(now_);
   ASSERT_THAT(step.asks, SizeIs(2));
   EXPECT_FALSE(step.wake) << "an answer goes on";
-  const auto next = plan_.OnAnswer(step.asks[0].ticket, std::size_t{1}, now_);
+  const auto next = plan_.OnResult(step.asks[0].ticket, std::size_t{1}, now_);
   ASSERT_THAT(next.asks, SizeIs(1));
   EXPECT_EQ(next.asks[0].ended.resource_id, "c");
 }
@@ -405,11 +405,11 @@ TEST_F(EventReleasePlanTest, WhatIsNotSettledIsNotGivenUp) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_EQ(plan_.stats().refused, 1U);
-  EXPECT_THAT(plan_.OnAnswer(first, std::size_t{1}, now_).settled, SizeIs(1));
+  EXPECT_THAT(plan_.OnResult(first, std::size_t{1}, now_).settled, SizeIs(1));
 }
 
 TEST_F(EventReleasePlanTest, WithoutWaitsItIsAskedForOnce) {
-  options_.ask_again.clear();
+  options_.retry_waits.clear();
   plan_ = Plan(options_, 1);
   EXPECT_EQ(Nothing(Begun("j")).unreleased[0].why, Why::kUnknown);
   EXPECT_EQ(plan_.stats().pending, 0U);

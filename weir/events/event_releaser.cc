@@ -20,7 +20,7 @@ std::string_view NameOf(UnreleasedResource::Why why) {
 }
 
 EventReleaserOptions ForBackend(EventReleaserOptions options, const ReservationBackend& backend) {
-  if (!backend.HasOtherClients()) options.release.ask_again.clear();
+  if (!backend.HasOtherClients()) options.release.retry_waits.clear();
   return options;
 }
 
@@ -59,7 +59,7 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
 
   /// Adds a matched end to the plan.
   void AddEnd(EndedResource ended, EventProgress progress);
-  void OnAnswer(Plan::Ticket ticket, const Result<std::size_t>& answer);
+  void OnResult(Plan::Ticket ticket, const Result<std::size_t>& result);
   void CarryOut(Plan::Step step);
   /// Calls `settled` and `over` as the step says.
   void RunCallbacks(Plan::Step& step);
@@ -164,11 +164,11 @@ void EventReleaser::State::AddEnd(EndedResource ended, EventProgress progress) {
   CarryOut(std::move(step));
 }
 
-void EventReleaser::State::OnAnswer(Plan::Ticket ticket, const Result<std::size_t>& answer) {
+void EventReleaser::State::OnResult(Plan::Ticket ticket, const Result<std::size_t>& result) {
   Plan::Step step;
   {
     const MutexLock lock(mutex_);
-    step = plan_.OnAnswer(ticket, answer, Now());
+    step = plan_.OnResult(ticket, result, Now());
   }
   CarryOut(std::move(step));
 }
@@ -224,11 +224,11 @@ void EventReleaser::State::RequestRelease(const Plan::Ask& ask) {
   const Clock& clock = scheduler_.clock();
   backend_.slots().ReleaseResource(
       ask.ended, backend_.Now(clock), Deadline::After(clock, options_.call_timeout),
-      [weak = weak_from_this(), ticket = ask.ticket](Result<std::size_t> answer) {
+      [weak = weak_from_this(), ticket = ask.ticket](Result<std::size_t> result) {
         const auto self = weak.lock();
         if (self == nullptr) return;
-        self->scheduler_.Post([weak, ticket, answer = std::move(answer)] {
-          if (const auto alive = weak.lock()) alive->OnAnswer(ticket, answer);
+        self->scheduler_.Post([weak, ticket, result = std::move(result)] {
+          if (const auto alive = weak.lock()) alive->OnResult(ticket, result);
         });
       });
 }

@@ -18,8 +18,8 @@
 namespace weir {
 
 struct EventReleaserOptions {
-  /// `ask_again` is not used if only Weir's clients use the backend: their bindings check the ends
-  /// that the store remembers, so one request is enough.
+  /// `retry_waits` is not used if only Weir's clients use the backend: their bindings check the
+  /// ends that the store remembers, so one request is enough.
   ReleaseOptions release;
   milliseconds remember{3'600'000};  ///< from taking an event to EndedResource::remember_until
   milliseconds call_timeout{3'000};  ///< the timeout of one request to the store
@@ -65,7 +65,7 @@ class EventReleaser {
   /// Errors of `progress.settled`: kInvalidArgument as MatchEvent, kResourceExhausted if too many
   /// ends are pending, kCancelled as the destructor, or the store's last error after max_tries
   /// tries. The tries take at most about max_tries * (call_timeout + longest_backoff). The event
-  /// is over after the sum of `ask_again`, plus this time for each of its requests.
+  /// is over after the sum of `retry_waits`, plus this time for each of its requests.
   void Take(std::string_view event, std::optional<UnixMillis> sent, EventProgress progress);
 
   EventReleaserStats stats() const;

@@ -44,7 +44,7 @@ class World {
   }
   std::set<std::string> held() { return store_.held(); }
   ReleaseStats stats() const { return releaser_->stats().release; }
-  std::size_t answers() const { return answers_; }
+  std::size_t results() const { return responses_; }
 
  private:
   static std::string Name(const char* kind, int i) { return kind + std::to_string(i); }
@@ -64,13 +64,13 @@ class World {
     if (resource % 2 == 1) return;
     const auto event = fmt::format(
         R"({{"source":"aws.emr","time":"{}","detail":{{"clusterId":"{}"}}}})", kTime, id);
-    const auto count = [this](const Result<bool>& settled) { answers_ += settled ? 1U : 0U; };
+    const auto count = [this](const Result<bool>& settled) { responses_ += settled ? 1U : 0U; };
     releaser_->Take(event, std::nullopt, {.settled = count, .over = [](const auto&) {}});
   }
 
   sim::SimScheduler scheduler_;
   SlotsInMemory store_;
-  std::size_t answers_ = 0;
+  std::size_t responses_ = 0;
   std::unique_ptr<EventReleaser> releaser_;
 };
 
@@ -88,7 +88,7 @@ RC_GTEST_PROP(EventReleaserModel, TheEndIsTheSameForEveryOrderAndRepetition, ())
   world.Run(order);
   RC_ASSERT(world.held() == (std::set<std::string>{"s1", "s3", "s5", "s7"}));
   const ReleaseStats stats = world.stats();
-  RC_ASSERT(stats.taken == world.answers());
+  RC_ASSERT(stats.taken == world.results());
   RC_ASSERT(stats.pending == 0U);
   RC_ASSERT(stats.taken == stats.released + stats.unknown + stats.repeated + stats.given_up +
                                stats.failed + stats.refused);

@@ -52,7 +52,7 @@ class EventReleaserTest : public testing::Test {
   Result<HeldSlot> Bind(const std::string& resource) {
     Result<HeldSlot> bound = Fail(Code::kUnknown, "");
     store_.Bind(kSlot, resource, milliseconds(28'800'000), Wall(), Deadline::Never(),
-                [&bound](Result<HeldSlot> answer) { bound = std::move(answer); });
+                [&bound](Result<HeldSlot> result) { bound = std::move(result); });
     return bound;
   }
 
@@ -78,7 +78,7 @@ TEST_F(EventReleaserTest, AnEventFreesEverySlotOfItsResource) {
 
 TEST_F(EventReleaserTest, WhatBecameOfAnEndIsLogged) {
   RecordingLog log;
-  Make({.release = {.ask_again = {}, .max_tries = 1}, .log = &log});
+  Make({.release = {.retry_waits = {}, .max_tries = 1}, .log = &log});
   store_.BoundByOthers("a", "j-1");
   Take(ClusterEvent("j-1"));
   Take(ClusterEvent("j-2"));

@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 // A response may take the longest wait for messages, and 5 s more.
-constexpr milliseconds kAnswerWithin = kLongestSqsWait + milliseconds(5'000);
+constexpr milliseconds kResponseWithin = kLongestSqsWait + milliseconds(5'000);
 
 /// Returns true for texts such as "eu-west-1" and "us-gov-east-1".
 bool LooksLikeRegion(std::string_view label) {
@@ -67,7 +67,7 @@ Result<std::unique_ptr<ServiceConnection>> ConnectSqs(const SqsQueue& queue,
                  .endpoint_url = queue.endpoint_url,
                  .profile = {}};
   how.client.target_prefix = kSqsTargetPrefix;
-  how.client.attempt_timeout = kAnswerWithin;
+  how.client.attempt_timeout = kResponseWithin;
   how.runtime.verify_certificate = options.verify_certificate;
   how.log = options.log;
   return ServiceConnection::Open(std::move(how), clock, environment);

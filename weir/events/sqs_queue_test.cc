@@ -69,7 +69,7 @@ TEST(ConnectSqs, CallsAreThoseOfSqsSignedForTheRegion) {
       ParseQueueUrl("http://127.0.0.1:" + std::to_string(server.port()) + "/1/ended");
   const auto connection = ConnectSqs(*queue, {.region = "eu-west-1"}, clock, NoSurroundings());
   ASSERT_TRUE(connection) << connection.error().message;
-  const auto answer = Await<std::string>([&](Done<std::string> done) {
+  const auto response = Await<std::string>([&](Done<std::string> done) {
     (*connection)
         ->client()
         .Call({"ReceiveMessage", "{}", true}, Deadline::After(clock, std::chrono::seconds(30)),
@@ -78,7 +78,7 @@ TEST(ConnectSqs, CallsAreThoseOfSqsSignedForTheRegion) {
                 done(std::move(reply->body));
               });
   });
-  EXPECT_EQ(answer, "{}");
+  EXPECT_EQ(response, "{}");
   ASSERT_EQ(server.seen().size(), 1U);
   EXPECT_THAT(server.seen().front().head,
               AllOf(HasSubstr("POST / "), HasSubstr("x-amz-target: AmazonSQS.ReceiveMessage"),

@@ -35,8 +35,8 @@ class SqsSource::State : public std::enable_shared_from_this<State> {
   SqsStats stats() const;
 
  private:
-  using Answer = tl::expected<JsonReply, AwsFailure>;
-  using OnText = void (State::*)(Result<std::string> answer);
+  using Response = tl::expected<JsonReply, AwsFailure>;
+  using OnText = void (State::*)(Result<std::string> response);
 
   /// Makes a step and carries it out. Only tasks of the scheduler call this function and those
   /// below, except PostStep.
@@ -45,9 +45,9 @@ class SqsSource::State : public std::enable_shared_from_this<State> {
   void CarryOut(SqsPoll::Step step);
   /// Calls the queue; a task passes the body of the response to `then`.
   void CallQueue(std::string operation, std::string body, OnText then);
-  void OnReceived(Result<std::string> answer);
-  void OnDeleted(Result<std::string> answer);
-  void OnHidden(Result<std::string> answer);
+  void OnReceived(Result<std::string> response);
+  void OnDeleted(Result<std::string> response);
+  void OnHidden(Result<std::string> response);
   /// Passes a message to the handler.
   void HandOver(const SqsPoll::HandOver& message);
   /// Posts a task that makes a step, unless the source has been destroyed. Called on any thread.
@@ -142,31 +142,32 @@ void SqsSource::State::CallQueue(std::string operation, std::string body, OnText
   const nanoseconds within = options_.poll.receive.wait + options_.call_timeout;
   client_.Call({std::move(operation), std::move(body), /*repeatable=*/true},
                Deadline::After(scheduler_.clock(), within),
-               [weak = weak_from_this(), then](Answer answer) {
+               [weak = weak_from_this(), then](Response response) {
                  const auto self = weak.lock();
                  if (self == nullptr) return;
-                 Result<std::string> text = answer ? Result<std::string>(std::move(answer->body))
-                                                   : Fail(ToError(answer.error()));
+                 Result<std::string> text = response
+                                                ? Result<std::string>(std::move(response->body))
+                                                : Fail(ToError(response.error()));
                  self->scheduler_.Post([weak, then, text = std::move(text)]() mutable {
                    if (const auto alive = weak.lock()) ((*alive).*then)(std::move(text));
                  });
                });
 }
 
-void SqsSource::State::OnReceived(Result<std::string> answer) {
-  auto received = answer.and_then([](const std::string& text) { return ReadReceived(text); });
+void SqsSource::State::OnReceived(Result<std::string> response) {
+  auto received = response.and_then([](const std::string& text) { return ReadReceived(text); });
   RunStep([&received](SqsPoll& poll, Instant now) {
     return poll.OnReceived(std::move(received), now);
   });
 }
 
-void SqsSource::State::OnDeleted(Result<std::string> answer) {
-  const auto deleted = answer.and_then([](const std::string& text) { return ReadDeleted(text); });
+void SqsSource::State::OnDeleted(Result<std::string> response) {
+  const auto deleted = response.and_then([](const std::string& text) { return ReadDeleted(text); });
   RunStep([&deleted](SqsPoll& poll, Instant now) { return poll.OnDeleted(deleted, now); });
 }
 
-void SqsSource::State::OnHidden(Result<std::string> answer) {
-  const auto hidden = answer.and_then([](const std::string& text) { return ReadHidden(text); });
+void SqsSource::State::OnHidden(Result<std::string> response) {
+  const auto hidden = response.and_then([](const std::string& text) { return ReadHidden(text); });
   RunStep([&hidden](SqsPoll& poll, Instant now) { return poll.OnHidden(hidden, now); });
 }
 

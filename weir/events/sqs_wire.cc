@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 tl::unexpected<Error> Malformed(std::string_view operation, std::string_view what) {
-  return Fail(Code::kUnknown, fmt::format("answer to {}: {}", operation, what));
+  return Fail(Code::kUnknown, fmt::format("response to {}: {}", operation, what));
 }
 
 Status CheckRange(std::string_view what, std::int64_t number, std::int64_t least,
@@ -32,15 +32,15 @@ std::string OpenBody(std::string_view queue_url) {
   return body;
 }
 
-Result<json> ReadResponse(std::string_view operation, std::string_view answer) {
-  json read = json::parse(answer, nullptr, /*allow_exceptions=*/false);
+Result<json> ReadResponse(std::string_view operation, std::string_view response) {
+  json read = json::parse(response, nullptr, /*allow_exceptions=*/false);
   if (read.is_object()) return read;
-  return Malformed(operation, "no JSON object: " + Quoted(answer));
+  return Malformed(operation, "no JSON object: " + Quoted(response));
 }
 
 /// Returns the list under the key; an empty one if the key is null or missing.
-Result<json> ListIn(json& answer, const char* key, std::string_view operation) {
-  json list = answer.contains(key) ? std::move(answer[key]) : json();
+Result<json> ListIn(json& response, const char* key, std::string_view operation) {
+  json list = response.contains(key) ? std::move(response[key]) : json();
   if (list.is_null()) return json::array();
   if (list.is_array()) return list;
   return Malformed(operation, fmt::format("{} is not a list", key));
@@ -69,8 +69,8 @@ void AppendEntry(std::string& body, std::size_t place, std::string_view receipt)
   AppendJson(body, receipt);
 }
 
-Result<SqsBatchOutcome> ReadBatch(std::string_view operation, std::string_view answer) {
-  WEIR_ASSIGN_OR_RETURN(json read, ReadResponse(operation, answer));
+Result<SqsBatchOutcome> ReadBatch(std::string_view operation, std::string_view response) {
+  WEIR_ASSIGN_OR_RETURN(json read, ReadResponse(operation, response));
   WEIR_ASSIGN_OR_RETURN(const json done, ListIn(read, "Successful", operation));
   WEIR_ASSIGN_OR_RETURN(const json failed, ListIn(read, "Failed", operation));
   SqsBatchOutcome result{.done = done.size(), .failed = failed.size(), .first_fault = {}};
@@ -104,9 +104,9 @@ std::string ReceiveBody(std::string_view queue_url, const ReceiveOptions& option
   return body + "}";
 }
 
-Result<std::vector<SqsMessage>> ReadReceived(std::string_view answer) {
+Result<std::vector<SqsMessage>> ReadReceived(std::string_view response) {
   constexpr std::string_view kOperation = "ReceiveMessage";
-  WEIR_ASSIGN_OR_RETURN(json read, ReadResponse(kOperation, answer));
+  WEIR_ASSIGN_OR_RETURN(json read, ReadResponse(kOperation, response));
   WEIR_ASSIGN_OR_RETURN(const json list, ListIn(read, "Messages", kOperation));
   std::vector<SqsMessage> messages;
   for (const json& entry : list) {
@@ -138,12 +138,12 @@ std::string HideBody(std::string_view queue_url, std::span<const SqsHiding> hidi
   return body + "]}";
 }
 
-Result<SqsBatchOutcome> ReadDeleted(std::string_view answer) {
-  return ReadBatch("DeleteMessageBatch", answer);
+Result<SqsBatchOutcome> ReadDeleted(std::string_view response) {
+  return ReadBatch("DeleteMessageBatch", response);
 }
 
-Result<SqsBatchOutcome> ReadHidden(std::string_view answer) {
-  return ReadBatch("ChangeMessageVisibilityBatch", answer);
+Result<SqsBatchOutcome> ReadHidden(std::string_view response) {
+  return ReadBatch("ChangeMessageVisibilityBatch", response);
 }
 
 }  // namespace weir

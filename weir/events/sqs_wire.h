@@ -40,7 +40,7 @@ struct SqsMessage {
 /// Returns the body of a ReceiveMessage request.
 std::string ReceiveBody(std::string_view queue_url, const ReceiveOptions& options);
 /// Parses the response of ReceiveMessage. Fails with kUnknown if it is malformed.
-Result<std::vector<SqsMessage>> ReadReceived(std::string_view answer);
+Result<std::vector<SqsMessage>> ReadReceived(std::string_view response);
 
 /// Returns the body of a DeleteMessageBatch request. REQUIRES: 1 to kMaxSqsMessages receipts.
 std::string DeleteBody(std::string_view queue_url, std::span<const std::string> receipts);
@@ -64,7 +64,7 @@ struct SqsBatchOutcome {
 };
 /// These two parse the response of DeleteMessageBatch and of ChangeMessageVisibilityBatch. They
 /// fail with kUnknown if it is malformed.
-Result<SqsBatchOutcome> ReadDeleted(std::string_view answer);
-Result<SqsBatchOutcome> ReadHidden(std::string_view answer);
+Result<SqsBatchOutcome> ReadDeleted(std::string_view response);
+Result<SqsBatchOutcome> ReadHidden(std::string_view response);
 
 }  // namespace weir

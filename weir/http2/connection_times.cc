@@ -24,7 +24,7 @@ void ConnectionTimes::OnStreams(std::size_t open, Instant now) {
 std::optional<Instant> ConnectionTimes::CloseAt() const {
   std::optional<Instant> at;
   if (in_handshake_) SetMin(at, began_ + bounds_.handshake);
-  if (ping_answer_by_) SetMin(at, *ping_answer_by_);
+  if (ping_response_by_) SetMin(at, *ping_response_by_);
   return at;
 }
 
@@ -37,7 +37,7 @@ std::optional<Instant> ConnectionTimes::DrainAt() const {
 }
 
 std::optional<Instant> ConnectionTimes::PingAt() const {
-  if (open_streams_ == 0 || ping_answer_by_) return std::nullopt;
+  if (open_streams_ == 0 || ping_response_by_) return std::nullopt;
   return last_received_ + bounds_.ping_after;
 }
 

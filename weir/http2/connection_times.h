@@ -30,8 +30,8 @@ class ConnectionTimes {
   void OnHandshake() { in_handshake_ = false; }
   /// The number of open streams changed.
   void OnStreams(std::size_t open, Instant now);
-  void OnPinged(Instant now) { ping_answer_by_ = now + bounds_.ping_timeout; }
-  void OnPingAnswered() { ping_answer_by_.reset(); }
+  void OnPinged(Instant now) { ping_response_by_ = now + bounds_.ping_timeout; }
+  void OnPingResponse() { ping_response_by_.reset(); }
   void OnDrainNotice(Instant now) { notice_ends_ = now + bounds_.drain_notice; }
   /// The final GOAWAY was submitted: no more streams begin.
   void OnLastStream(Instant now) { grace_ends_ = now + bounds_.drain_grace; }
@@ -56,7 +56,7 @@ class ConnectionTimes {
   bool in_handshake_ = true;
   std::size_t open_streams_ = 0;
   bool drain_begun_ = false;
-  std::optional<Instant> ping_answer_by_;
+  std::optional<Instant> ping_response_by_;
   std::optional<Instant> notice_ends_;
   std::optional<Instant> grace_ends_;
   std::optional<Instant> ends_by_;

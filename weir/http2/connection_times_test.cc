@@ -54,7 +54,7 @@ TEST_F(ConnectionTimesTest, APeerThatAnswersAPingStays) {
   EXPECT_EQ(times_.TakeDue(kBegan + seconds(60)), TimeAction::kPing);
   times_.OnPinged(kBegan + seconds(60));
   times_.OnReceived(kBegan + seconds(61));
-  times_.OnPingAnswered();
+  times_.OnPingResponse();
   EXPECT_EQ(times_.TakeDue(kBegan + seconds(120)), TimeAction::kNone);
   EXPECT_EQ(times_.wake(), kBegan + seconds(121));
 }

@@ -53,7 +53,7 @@ bool ServerConnection::CountField(StreamState& state, std::size_t bytes) {
 void ServerConnection::OnFrame(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_SETTINGS) times_.OnHandshake();
   if (frame.hd.type == NGHTTP2_PING && (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0) {
-    times_.OnPingAnswered();
+    times_.OnPingResponse();
   }
   if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;
   StreamState* state = StateOf(session_, frame.hd.stream_id);

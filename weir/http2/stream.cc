@@ -59,8 +59,8 @@ ssize_t ReadBody(nghttp2_session* session, std::int32_t, std::uint8_t* buffer, s
 }  // namespace
 
 void StreamWriter::Respond(std::span<const Field> fields, bool is_end) {
-  if (state_->is_answered) return;
-  state_->is_answered = true;
+  if (state_->is_completed) return;
+  state_->is_completed = true;
   state_->is_finished = is_end;
   FieldArray array;
   for (const Field& field : fields) array.Add(field.name, field.value);
@@ -92,7 +92,7 @@ void StreamWriter::Finish(std::span<const Field> trailers) {
 }
 
 void StreamWriter::Cancel() {
-  state_->is_answered = state_->is_finished = true;
+  state_->is_completed = state_->is_finished = true;
   nghttp2_submit_rst_stream(connection_->session_, NGHTTP2_FLAG_NONE, state_->id, NGHTTP2_CANCEL);
   connection_->NoteChange();
 }

@@ -21,12 +21,12 @@ struct StreamState {
   std::optional<Instant> response_due{};  ///< the time at which the response has to be taken
   std::unique_ptr<Stream> stream;
   std::size_t header_bytes = 0;
-  bool is_refused = false;   ///< the rest of the request is ignored
-  bool is_complete = false;  ///< the request was received to its end
-  bool is_overdue = false;   ///< the request or the response was not in time
-  bool is_answered = false;  ///< Respond was called
-  bool is_finished = false;  ///< Finish was called, or Respond as the end
-  bool is_deferred = false;  ///< the session waits for Write or Finish
+  bool is_refused = false;    ///< the rest of the request is ignored
+  bool is_complete = false;   ///< the request was received to its end
+  bool is_overdue = false;    ///< the request or the response was not in time
+  bool is_completed = false;  ///< Respond was called
+  bool is_finished = false;   ///< Finish was called, or Respond as the end
+  bool is_deferred = false;   ///< the session waits for Write or Finish
   UnsentBody body{};
   absl::InlinedVector<std::pair<std::string, std::string>, 1> trailers{};
 };

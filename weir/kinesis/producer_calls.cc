@@ -19,28 +19,29 @@ void Producer::State::SendRequest(const SendRing::Next& next) {
   JsonCall call{.operation = "PutRecords",
                 .body = PutRecordsBody(config.wire, stream.address, records)};
   const auto self = shared_from_this();
-  parts.client.Call(std::move(call), PutDeadline(CallDeadline(), records),
-                    [self, &stream, id = next.send.id,
-                     bytes = next.bytes](tl::expected<JsonReply, AwsFailure> reply) {
-                      self->parts.scheduler.Post(
-                          [self, &stream, id, bytes,
-                           answer = PutAnswerOf(self->config.wire, std::move(reply))]() mutable {
-                            self->ring_.OnEnded(bytes);
-                            self->OnAnswer(stream, id, std::move(answer));
-                            // EndCall comes last: the producer's owner may then destroy the client
-                            // and the scheduler.
-                            self->EndCall();
-                          });
-                    });
+  parts.client.Call(
+      std::move(call), PutDeadline(CallDeadline(), records),
+      [self, &stream, id = next.send.id,
+       bytes = next.bytes](tl::expected<JsonReply, AwsFailure> reply) {
+        self->parts.scheduler.Post(
+            [self, &stream, id, bytes,
+             response = PutResponseOf(self->config.wire, std::move(reply))]() mutable {
+              self->ring_.OnEnded(bytes);
+              self->OnResponse(stream, id, std::move(response));
+              // EndCall comes last: the producer's owner may then destroy the client
+              // and the scheduler.
+              self->EndCall();
+            });
+      });
 }
 
-void Producer::State::OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) {
+void Producer::State::OnResponse(Stream& stream, std::uint64_t id, PutResponse response) {
   const Instant now = Now();
-  stream.events.OnAnswer(answer, now);
+  stream.events.OnResponse(response, now);
   if (const RequestWindow::Flight* flight = stream.pipeline.FindInFlight(id)) {
-    stream.metrics.OnAnswer(flight->records, answer, flight->began, now);
+    stream.metrics.OnResponse(flight->records, response, flight->began, now);
   }
-  CarryOut(stream, stream.pipeline.OnAnswer(id, std::move(answer), now));
+  CarryOut(stream, stream.pipeline.OnResponse(id, std::move(response), now));
 }
 
 void Producer::State::SendListing(Stream& stream, const std::string& token) {
@@ -67,21 +68,21 @@ void Producer::State::SendBudgetRequest(Stream& stream, const BudgetRequest& req
   parts.budget->RequestBudget(
       stream.address, request,
       [self = shared_from_this(), &stream,
-       shard = request.shard](Result<BudgetDecision> answer) mutable {
-        self->parts.scheduler.Post([self, &stream, shard, answer = std::move(answer)] {
-          self->OnBudget(stream, shard, answer);
+       shard = request.shard](Result<BudgetDecision> response) mutable {
+        self->parts.scheduler.Post([self, &stream, shard, response = std::move(response)] {
+          self->OnBudget(stream, shard, response);
           self->EndCall();
         });
       });
 }
 
-// If `answer` is an error, the store did not respond, and only this producer's own limiter limits
+// If `response` is an error, the store did not respond, and only this producer's own limiter limits
 // the shard.
 void Producer::State::OnBudget(Stream& stream, ShardId shard,
-                               const Result<BudgetDecision>& answer) {
+                               const Result<BudgetDecision>& response) {
   const Instant now = Now();
-  stream.events.OnBudget(answer, now);
-  const BudgetDecision decision = answer.value_or(BudgetDecision{.granted = true});
+  stream.events.OnBudget(response, now);
+  const BudgetDecision decision = response.value_or(BudgetDecision{.granted = true});
   CarryOut(stream, stream.pipeline.OnBudget(shard, decision, now));
 }
 

@@ -9,12 +9,12 @@ void ProducerEvents::OnListed(const Result<ShardPage>& page, Instant now) {
 }
 
 // Throttles of a shard are responses for single entries. They are not logged.
-void ProducerEvents::OnAnswer(const PutAnswer& answer, Instant now) {
-  if (!answer) Warn("kinesis.request_failed", request_failed_, ToError(answer.error()), now);
+void ProducerEvents::OnResponse(const PutResponse& response, Instant now) {
+  if (!response) Warn("kinesis.request_failed", request_failed_, ToError(response.error()), now);
 }
 
-void ProducerEvents::OnBudget(const Result<BudgetDecision>& answer, Instant now) {
-  if (!answer) Warn("kinesis.budget_failed", budget_failed_, answer.error(), now);
+void ProducerEvents::OnBudget(const Result<BudgetDecision>& response, Instant now) {
+  if (!response) Warn("kinesis.budget_failed", budget_failed_, response.error(), now);
 }
 
 void ProducerEvents::Warn(std::string_view event, RepeatedEvent& repeated, const Error& error,

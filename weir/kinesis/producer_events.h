@@ -5,7 +5,7 @@
 
 #include "weir/base/result.h"
 #include "weir/kinesis/pipeline/budget_gate.h"
-#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/put_response.h"
 #include "weir/kinesis/shards/shard_map.h"
 #include "weir/telemetry/log.h"
 #include "weir/telemetry/repeated_event.h"
@@ -19,8 +19,8 @@ class ProducerEvents {
   ProducerEvents(Log& log, std::string stream) : log_(log), stream_(std::move(stream)) {}
 
   void OnListed(const Result<ShardPage>& page, Instant now);
-  void OnAnswer(const PutAnswer& answer, Instant now);
-  void OnBudget(const Result<BudgetDecision>& answer, Instant now);
+  void OnResponse(const PutResponse& response, Instant now);
+  void OnBudget(const Result<BudgetDecision>& response, Instant now);
 
  private:
   void Warn(std::string_view event, RepeatedEvent& repeated, const Error& error, Instant now);

@@ -9,7 +9,7 @@
 //                            CarryOut: a step --------------------> SendRequest, SendListing,
 //                              |    ^                             SendBudgetRequest
 //                              |    |                                  |
-//                              |    +--- OnAnswer, OnListed, OnBudget -+
+//                              |    +--- OnResponse, OnListed, OnBudget -+
 //                              v
 //                            DeliverResults: ApplyResults, metrics  callbacks' executor
 //                              |       |
@@ -166,10 +166,10 @@ struct Producer::State : std::enable_shared_from_this<State> {
   /// Sends requests while there are connections and bytes for them.
   void SendPending();
   void SendRequest(const SendRing::Next& next);
-  void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
+  void OnResponse(Stream& stream, std::uint64_t id, PutResponse response) WEIR_EXCLUDES(mutex);
   void SendListing(Stream& stream, const std::string& token);
   void SendBudgetRequest(Stream& stream, const BudgetRequest& request);
-  void OnBudget(Stream& stream, ShardId shard, const Result<BudgetDecision>& answer)
+  void OnBudget(Stream& stream, ShardId shard, const Result<BudgetDecision>& response)
       WEIR_EXCLUDES(mutex);
   /// Returns the deadline of a call that begins now.
   Deadline CallDeadline() const;

@@ -32,10 +32,10 @@ class FakeBudget final : public SharedBudget {
     asked.push_back(fmt::format("{} {} {}", stream.name, ask.records, ask.bytes));
     waiting.push_back(std::move(done));
   }
-  void Answer(Result<BudgetDecision> answer) {
+  void Decide(Result<BudgetDecision> response) {
     auto done = std::move(waiting.front());
     waiting.pop_front();
-    done(std::move(answer));
+    done(std::move(response));
   }
 
   std::vector<std::string> asked;
@@ -528,13 +528,13 @@ TEST_F(ProducerTest, SendsToASharedShardOnlyWhatIsGranted) {
   scheduler_.Advance(seconds(1));
   EXPECT_THAT(budget.asked, ElementsAre("s 1 7"));
   EXPECT_THAT(kinesis_.requests["s"], IsEmpty());
-  budget.Answer(BudgetDecision{.granted = true});
+  budget.Decide(BudgetDecision{.granted = true});
   scheduler_.Advance(seconds(1));
   EXPECT_THAT(results_, SizeIs(1));
   ASSERT_TRUE(TryPut(stream));
   scheduler_.Advance(seconds(1));
   for (int i = 0; i < 60; ++i) {
-    if (!budget.waiting.empty()) budget.Answer(BudgetDecision{.retry_after = seconds(1)});
+    if (!budget.waiting.empty()) budget.Decide(BudgetDecision{.retry_after = seconds(1)});
     scheduler_.Advance(seconds(1));
   }
   ASSERT_THAT(results_, SizeIs(2));
@@ -552,7 +552,7 @@ TEST_F(ProducerTest, K3AnErrorOfTheSharedBudgetIsNoRefusalAndIsReported) {
   auto& stream = Open("s");
   ASSERT_TRUE(TryPut(stream));
   scheduler_.Advance(seconds(1));
-  budget.Answer(weir::Fail(Code::kDataLoss, "the bucket is damaged"));
+  budget.Decide(weir::Fail(Code::kDataLoss, "the bucket is damaged"));
   scheduler_.Advance(seconds(1));
   ASSERT_THAT(results_, SizeIs(1));
   EXPECT_TRUE(results_.front().stored);

@@ -10,7 +10,7 @@ namespace {
 
 /// After the last expiry of a record in a request, the producer waits this long for the response.
 /// This is less than kLastWait, so that the results of the records say why the request failed.
-constexpr nanoseconds kAnswerWait = kLastWait - std::chrono::milliseconds(100);
+constexpr nanoseconds kResponseWait = kLastWait - std::chrono::milliseconds(100);
 
 Instant LastExpiry(const std::vector<KinesisRecord>& records) {
   Instant last = records.front().expires;
@@ -22,7 +22,7 @@ Instant LastExpiry(const std::vector<KinesisRecord>& records) {
 
 }  // namespace
 
-PutAnswer PutAnswerOf(WireFormat format, tl::expected<JsonReply, AwsFailure> reply) {
+PutResponse PutResponseOf(WireFormat format, tl::expected<JsonReply, AwsFailure> reply) {
   if (!reply) return tl::unexpected(std::move(reply.error()));
   auto entries = ReadPutRecords(format, reply->body);
   if (entries) return *std::move(entries);
@@ -41,10 +41,10 @@ Result<ShardPage> ShardPageOf(WireFormat format, const tl::expected<JsonReply, A
 // If no record of a request can be retried any more, the producer waits only a little longer for
 // its response.
 Deadline PutDeadline(Deadline usual, const std::vector<KinesisRecord>& records) {
-  const Instant expiry_limit = usual.at() - kAnswerWait;
+  const Instant expiry_limit = usual.at() - kResponseWait;
   if (records.front().expires >= expiry_limit) return usual;
   const Instant last = LastExpiry(records);
-  return last >= expiry_limit ? usual : Deadline::At(last + kAnswerWait);
+  return last >= expiry_limit ? usual : Deadline::At(last + kResponseWait);
 }
 
 }  // namespace weir::kinesis

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "weir/aws/json_client.h"
-#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/put_response.h"
 #include "weir/kinesis/wire/record.h"
 #include "weir/kinesis/wire/wire.h"
 #include "weir/runtime/deadline.h"
@@ -12,7 +12,7 @@
 namespace weir::kinesis {
 
 /// Returns the response to PutRecords. A response that cannot be read is an ambiguous failure.
-PutAnswer PutAnswerOf(WireFormat format, tl::expected<JsonReply, AwsFailure> reply);
+PutResponse PutResponseOf(WireFormat format, tl::expected<JsonReply, AwsFailure> reply);
 /// Returns the response to ListShards.
 Result<ShardPage> ShardPageOf(WireFormat format, const tl::expected<JsonReply, AwsFailure>& reply);
 

@@ -43,26 +43,26 @@ TEST(ServiceCalls, ARequestEndsSoonAfterItsRecordsHaveExpired) {
 }
 
 TEST(ServiceCalls, AResponseThatCannotBeReadMayHaveStoredTheRecords) {
-  const PutAnswer answer = PutAnswerOf(WireFormat::kJson, JsonReply{.body = "{"});
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().maybe_applied);
-  EXPECT_EQ(answer.error().code, "UnreadableAnswer");
+  const PutResponse response = PutResponseOf(WireFormat::kJson, JsonReply{.body = "{"});
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().maybe_applied);
+  EXPECT_EQ(response.error().code, "UnreadableAnswer");
 }
 
 TEST(ServiceCalls, AFailureIsPassedOn) {
   const AwsFailure failure{.kind = FailureClass::kThrottle, .code = "Slow"};
-  EXPECT_EQ(PutAnswerOf(WireFormat::kJson, tl::unexpected(failure)).error().code, "Slow");
+  EXPECT_EQ(PutResponseOf(WireFormat::kJson, tl::unexpected(failure)).error().code, "Slow");
   EXPECT_FALSE(ShardPageOf(WireFormat::kJson, tl::unexpected(failure)));
 }
 
 TEST(ServiceCalls, GoodResponsesAreRead) {
-  const PutAnswer answer =
-      PutAnswerOf(WireFormat::kJson,
-                  JsonReply{.body = R"({"FailedRecordCount":0,"Records":[{"SequenceNumber":"1",)"
-                                    R"("ShardId":"shardId-000000000003"}]})"});
-  ASSERT_TRUE(answer);
-  ASSERT_EQ(answer->size(), 1U);
-  EXPECT_EQ(answer->front().shard, "shardId-000000000003");
+  const PutResponse response =
+      PutResponseOf(WireFormat::kJson,
+                    JsonReply{.body = R"({"FailedRecordCount":0,"Records":[{"SequenceNumber":"1",)"
+                                      R"("ShardId":"shardId-000000000003"}]})"});
+  ASSERT_TRUE(response);
+  ASSERT_EQ(response->size(), 1U);
+  EXPECT_EQ(response->front().shard, "shardId-000000000003");
   const auto page = ShardPageOf(WireFormat::kJson, JsonReply{.body = R"({"Shards":[]})"});
   ASSERT_TRUE(page);
   EXPECT_TRUE(page->shards.empty());

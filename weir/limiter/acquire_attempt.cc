@@ -5,7 +5,7 @@
 // has completed, and Acquire has returned. The later event continues
 // (PendingAcquire::ArriveSecond):
 //
-//   AskStore: BucketStore::Acquire has returned ---+
+//   CallStore: BucketStore::Acquire has returned ---+
 //                                                  +--> the later one: OnStoreResult
 //   StoreReceiver: store the result ---------------+
 //
@@ -26,7 +26,7 @@
 #include "weir/runtime/add_saturated.h"
 
 namespace weir {
-// Receives the store's result of a call, and shares this call with AskStore.
+// Receives the store's result of a call, and shares this call with CallStore.
 class AcquireAttempt::StoreReceiver {
  public:
   StoreReceiver() = default;
@@ -59,8 +59,8 @@ void AcquireAttempt::Enter(CallPtr call) {
 // that allowances hold count as taken.
 void AcquireAttempt::Try(CallPtr call) {
   if (IsOverCapacity(call->charges)) return RefuseUntried(std::move(call));
-  if (!call->has_one_part()) return AskStore(std::move(call));
-  if (!allowances_.TryTake(call)) AskStore(std::move(call));
+  if (!call->has_one_part()) return CallStore(std::move(call));
+  if (!allowances_.TryTake(call)) CallStore(std::move(call));
 }
 
 void AcquireAttempt::Serve(CallPtr call, Decision decision) {
@@ -71,7 +71,7 @@ void AcquireAttempt::Serve(CallPtr call, Decision decision) {
 // The StoreReceiver and this function share the call until both have called ArriveSecond. The
 // deadline of a call that may wait is not checked here: HasTime has left out later tries that would
 // begin too late.
-void AcquireAttempt::AskStore(CallPtr owned) {
+void AcquireAttempt::CallStore(CallPtr owned) {
   owned->store_call_start = clock_.Now();
   if (owned->wait == nullptr && owned->deadline.ExpiredAt(owned->store_call_start)) {
     return end_.OnStoreError(
@@ -90,13 +90,13 @@ void AcquireAttempt::AskStore(CallPtr owned) {
   // policy admits the request; otherwise the store returns them if it can.
   const OnUnavailable policy = fail_open_.PolicyOf(call);
   call.policy = policy;
-  using StoreAnswer = OwedResult<Decision, "the store dropped the call", StoreReceiver>;
-  static_assert(sizeof(StoreAnswer) == 2 * sizeof(void*));  // so that a Done does not allocate
+  using StoreResponse = OwedResult<Decision, "the store dropped the call", StoreReceiver>;
+  static_assert(sizeof(StoreResponse) == 2 * sizeof(void*));  // so that a Done does not allocate
   if (policy == OnUnavailable::kAllow && !call.is_cut_short) {
     buckets_.AcquireAndKeep(call.charges, now, call.deadline,
-                            StoreAnswer(StoreReceiver(*this, call)));
+                            StoreResponse(StoreReceiver(*this, call)));
   } else {
-    buckets_.Acquire(call.charges, now, call.deadline, StoreAnswer(StoreReceiver(*this, call)));
+    buckets_.Acquire(call.charges, now, call.deadline, StoreResponse(StoreReceiver(*this, call)));
   }
   if (call.ArriveSecond()) OnStoreResult(CallPtr(&call));
 }
@@ -108,9 +108,9 @@ void AcquireAttempt::OnStoreResult(CallPtr call) {
     const std::int64_t usual = usual_latency_.load(std::memory_order_relaxed);
     usual_latency_.store(usual + (latency - usual) / 8, std::memory_order_relaxed);
   }
-  Result<Decision>& answer = *call->result;
-  if (!answer) return end_.OnStoreError(std::move(call), std::move(answer.error()));
-  Decision decision = std::move(*answer);
+  Result<Decision>& result = *call->result;
+  if (!result) return end_.OnStoreError(std::move(call), std::move(result.error()));
+  Decision decision = std::move(*result);
   call->maybe_charged |= decision.maybe_charged_twice;
   if (decision.outdated) return renewal_.RenewCall(std::move(call));
   return decision.admitted ? end_.Admit(std::move(call), std::move(decision))

@@ -39,7 +39,7 @@ class AcquireAttempt {
   void Try(CallPtr call);
   /// Calls the store. OnStoreResult continues when the store has completed and its function has
   /// returned, on the thread of the later event (PendingAcquire::ArriveSecond).
-  void AskStore(CallPtr owned);
+  void CallStore(CallPtr owned);
   /// Ends a decided call.
   void Serve(CallPtr call, Decision decision);
   /// Refuses the call, or queues it if it may wait and can be admitted in time.

@@ -46,9 +46,9 @@ struct AdjustSender::AdjustReceiver {
   AdjustRun run{};
 
   explicit operator bool() const { return sender != nullptr; }
-  void operator()(Status&& answer) {
-    const auto state = StateAfter(answer, run.unsent.front()->may_count);
-    sender->RecordResult(std::move(run), state, std::move(answer));
+  void operator()(Status&& result) {
+    const auto state = StateAfter(result, run.unsent.front()->may_count);
+    sender->RecordResult(std::move(run), state, std::move(result));
   }
 };
 
@@ -102,10 +102,10 @@ void AdjustSender::SendRun(AdjustRun run) {
 // `state` is stored after `may_count`: once the state is kDoubt, the lease may pass the adjust to
 // another run. Adjusts of this run that are not sent become kDoubt too, so that Settle() sends them
 // in order.
-void AdjustSender::RecordResult(AdjustRun run, Adjustment::State state, Status answer) {
+void AdjustSender::RecordResult(AdjustRun run, Adjustment::State state, Status result) {
   const AdjustmentPtr sent = std::move(run.unsent.front());
   run.unsent.erase(run.unsent.begin());
-  if (!answer && run.first_error) run.first_error = answer;
+  if (!result && run.first_error) run.first_error = result;
   const bool in_doubt = state == Adjustment::State::kDoubt;
   if (in_doubt) in_doubt_.Add();
   if (state == Adjustment::State::kGivenUp) given_up_.Add();
@@ -115,7 +115,7 @@ void AdjustSender::RecordResult(AdjustRun run, Adjustment::State state, Status a
   if (state != Adjustment::State::kRefused) waiting_.OnTokensReturned(GivenBack(sent->deltas));
   if (!run.unsent.empty() && !in_doubt) return SendRun(std::move(run));
   for (const AdjustmentPtr& unsent : run.unsent) unsent->state = Adjustment::State::kDoubt;
-  run.done(run.settles ? std::move(run.first_error) : std::move(answer));
+  run.done(run.settles ? std::move(run.first_error) : std::move(result));
 }
 
 void AdjustSender::GiveBack(const std::vector<Charge>& charges) {

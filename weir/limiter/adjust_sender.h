@@ -60,7 +60,7 @@ class AdjustSender {
   struct AdjustReceiver;
 
   /// Records the end of the first adjustment of the run, then sends the next or ends the run.
-  void RecordResult(AdjustRun run, Adjustment::State state, Status answer);
+  void RecordResult(AdjustRun run, Adjustment::State state, Status result);
   BucketStore& buckets_;
   const Clock& clock_;
   Waiting& waiting_;

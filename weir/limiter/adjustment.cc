@@ -2,10 +2,10 @@
 
 namespace weir {
 
-Adjustment::State StateAfter(const Status& answer, bool may_count) {
+Adjustment::State StateAfter(const Status& result, bool may_count) {
   using State = Adjustment::State;
-  if (answer) return State::kCounts;
-  const Error& error = answer.error();
+  if (result) return State::kCounts;
+  const Error& error = result.error();
   if (error.is_partial) return State::kGivenUp;
   const bool is_of_caller =
       error.code == Code::kPermissionDenied || error.code == Code::kUnauthenticated;

@@ -60,6 +60,6 @@ struct AdjustRun {
 /// Returns the state of an adjust after this result. `may_count`: an earlier result left open
 /// whether it counts. kPermissionDenied and kUnauthenticated then say nothing about the earlier
 /// request.
-Adjustment::State StateAfter(const Status& answer, bool may_count = false);
+Adjustment::State StateAfter(const Status& result, bool may_count = false);
 
 }  // namespace weir

@@ -149,19 +149,19 @@ TEST_F(LeaseSettleTest, C7OneThatIsGivenUpDoesNotHoldUpThoseBehindIt) {
 }
 
 TEST_F(LeaseSettleTest, SettleWithoutBlockingMayOutliveTheLease) {
-  int answers = 0;
+  int results = 0;
   {
     Lease lease = Take({{"tpm", 30}});
     Fail();
     EXPECT_FALSE(lease.Adjust({{"tpm", 10}}));
     Heal();
     store_.hold = true;
-    lease.Settle([&](const Status& settled) { answers += settled.has_value(); });
-    lease.Settle([&](const Status& settled) { answers += settled.has_value(); });
-    EXPECT_EQ(answers, 1) << "nothing is in doubt while it is sent again";
+    lease.Settle([&](const Status& settled) { results += settled.has_value(); });
+    lease.Settle([&](const Status& settled) { results += settled.has_value(); });
+    EXPECT_EQ(results, 1) << "nothing is in doubt while it is sent again";
   }
   store_.Release();
-  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(results, 2);
   EXPECT_THAT(Left(), ElementsAre(10, 60, 40));
 }
 

@@ -296,18 +296,18 @@ TEST_F(LeaseTest, DebtBeyondWhatIsKeptIsAnErrorThatLeavesTheLeaseAsItWas) {
 }
 
 TEST_F(LeaseTest, AnAdjustWithoutBlockingMayOutliveTheLease) {
-  int answers = 0;
+  int results = 0;
   {
     Lease lease = Take({{"tpm", 30}});
     store_.hold = true;
-    lease.Adjust({{"tpm", -10}}, [&](Status status) { answers += status.has_value(); });
-    lease.Adjust({{"tpm", 4}}, [&](Status status) { answers += status.has_value(); });
+    lease.Adjust({{"tpm", -10}}, [&](Status status) { results += status.has_value(); });
+    lease.Adjust({{"tpm", 4}}, [&](Status status) { results += status.has_value(); });
     EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 20'000));
     const Lease moved = std::move(lease);
   }
-  EXPECT_EQ(answers, 0);
+  EXPECT_EQ(results, 0);
   store_.Release();
-  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(results, 2);
   EXPECT_THAT(Left(), ElementsAre(10, 76, 56));
 }
 

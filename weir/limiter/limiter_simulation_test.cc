@@ -110,7 +110,7 @@ class Run {
   }
 
   void Check() const {
-    for (const Asked& asked : asked_) ASSERT_EQ(asked.answers, 1) << "one terminal result each";
+    for (const Asked& asked : asked_) ASSERT_EQ(asked.results, 1) << "one terminal result each";
     CheckTokens();
     CheckAdmission();
     const auto calls = probe_.acquires.size();
@@ -125,7 +125,7 @@ class Run {
 
  private:
   struct Asked {
-    int answers = 0;
+    int results = 0;
     Instant at;
     std::vector<std::pair<std::string, Amounts>> parts;  ///< entities and amounts
   };
@@ -178,10 +178,10 @@ class Run {
     limiter_->AcquireAll({.parts = parts},
                          Within(milliseconds(lossy_ ? rng_.Between(5, 200) : 10'000)),
                          [this, &asked](Result<GroupOutcome> got) {
-                           ++asked.answers;
+                           ++asked.results;
                            --hasty_;
-                           if (!got) return Answered(asked, Fail(std::move(got.error())));
-                           Answered(asked, std::move(got->outcome));
+                           if (!got) return OnResult(asked, Fail(std::move(got.error())));
+                           OnResult(asked, std::move(got->outcome));
                          });
   }
 
@@ -204,13 +204,13 @@ class Run {
     const bool hasty = !request.wait;
     hasty_ += hasty;
     limiter_->Acquire(request, deadline, [this, &asked, hasty](Result<Outcome> outcome) {
-      ++asked.answers;
+      ++asked.results;
       hasty_ -= hasty;
-      Answered(asked, std::move(outcome));
+      OnResult(asked, std::move(outcome));
     });
   }
 
-  void Answered(const Asked& asked, Result<Outcome> outcome) {
+  void OnResult(const Asked& asked, Result<Outcome> outcome) {
     // If the store was unavailable, it may have charged the request.
     if (!outcome || outcome->unprotected()) return Doubt(asked);
     if (!outcome->admitted()) return;
@@ -268,22 +268,22 @@ class Run {
     }
     for (const auto& [name, amount] : maybe) doubt_[name] += amount;
     const Amounts amounts{{limit, Tokens::Milli(delta)}};
-    held.lease.Adjust(amounts, [this, &held, index, delta, maybe](const Status& answer) {
-      Answered(held, index, delta, 3, maybe, answer);
+    held.lease.Adjust(amounts, [this, &held, index, delta, maybe](const Status& result) {
+      OnResult(held, index, delta, 3, maybe, result);
     });
   }
 
-  void Answered(Held& held, std::size_t index, std::int64_t delta, int tries,
-                const SumsByLimit& maybe, const Status& answer) {
+  void OnResult(Held& held, std::size_t index, std::int64_t delta, int tries,
+                const SumsByLimit& maybe, const Status& result) {
     if (!held.lease.active()) return;  // the lease has ended without this result
-    if (answer || answer.error().code == Code::kInvalidArgument) {
+    if (result || result.error().code == Code::kInvalidArgument) {
       for (const auto& [name, amount] : maybe) doubt_[name] -= amount;
-      if (answer) held.expected[index] += delta;
+      if (result) held.expected[index] += delta;
       --held.unclear;
     } else if (tries > 0) {
       ++repeated_;
       held.lease.Settle([this, &held, index, delta, tries, maybe](const Status& settled) {
-        Answered(held, index, delta, tries - 1, maybe, settled);
+        OnResult(held, index, delta, tries - 1, maybe, settled);
       });
     }
   }

@@ -73,11 +73,11 @@ void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline,
   AffectedPairs affected = PairsAffectedBy(changes);
   backend_.config().Apply(
       std::move(changes), deadline,
-      [this, affected = std::move(affected), done = std::move(done)](Status answer) mutable {
+      [this, affected = std::move(affected), done = std::move(done)](Status result) mutable {
         // Also after an error: the changes may have been made.
         resolver_.DropAffected(affected);
         waiting_.WakeAll();
-        done(std::move(answer));
+        done(std::move(result));
       });
 }
 

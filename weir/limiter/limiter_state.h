@@ -4,7 +4,7 @@
 //                                   +--> wait queue (Waiting::JoinBehind), if the call may wait
 //                                   +--> RefuseUntried, if it may not wait
 //
-//   Try --> AskStore --> OnStoreResult --+--> Admit
+//   Try --> CallStore --> OnStoreResult --+--> Admit
 //                                        +--> RenewCall --> Try, if the limits are outdated
 //                                        +--> OnRefusal --+--> Refuse
 //                                                         +--> wait queue (Waiting::QueueRefused)
@@ -94,7 +94,7 @@ class Limiter::State final : public Waiting::Host,
   void Serve(CallPtr call, Decision decision) override {
     attempt_.Serve(std::move(call), std::move(decision));
   }
-  void AskStore(CallPtr call) override { attempt_.AskStore(std::move(call)); }
+  void CallStore(CallPtr call) override { attempt_.CallStore(std::move(call)); }
   void RenewCall(CallPtr call) override { renewal_.RenewCall(std::move(call)); }
   void RenewTargets(std::vector<TargetPtr> targets, Deadline deadline) override {
     renewal_.RenewTargets(std::move(targets), deadline);

@@ -217,7 +217,7 @@ TEST_F(LimiterStress, NoTokenIsLostBetweenThreads) {
       limiter_.Apply({PutChild("a", "p"), PutChild("b", "p"), Put(Level::System(), Calls(20)),
                       Put(Level::EntityDefault("p"), Calls(30))},
                      Deadline::Never()));
-  std::atomic<std::uint64_t> answers = 0;
+  std::atomic<std::uint64_t> results = 0;
   constexpr int kThreads = 3;
   constexpr int kRequests = 1500;
   std::vector<Taken> taken(kThreads);
@@ -231,7 +231,7 @@ TEST_F(LimiterStress, NoTokenIsLostBetweenThreads) {
       const Deadline deadline =
           request.wait ? Deadline::After(clock_, milliseconds(2)) : Deadline::Never();
       auto outcome = limiter_.Acquire(request, deadline);
-      ++answers;
+      ++results;
       // A thread may be stopped for the whole time of its request.
       if (!outcome) {
         ASSERT_EQ(outcome.error().code, Code::kDeadlineExceeded);
@@ -244,9 +244,9 @@ TEST_F(LimiterStress, NoTokenIsLostBetweenThreads) {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(answers, kThreads * kRequests);
+  EXPECT_EQ(results, kThreads * kRequests);
   const LimiterStats stats = limiter_.stats();
-  EXPECT_EQ(stats.admitted + stats.refused + stats.errors, answers);
+  EXPECT_EQ(stats.admitted + stats.refused + stats.errors, results);
   EXPECT_EQ(stats.waiting, 0U);
   for (const char* entity : {"a", "b", "p"}) {
     const BucketKey key{entity, "r"};
@@ -287,7 +287,7 @@ TEST_F(LimiterStress, WaitersOfManyThreadsAreAnsweredOnceThoughTheLimiterGoes) {
                                Deadline::Never()));
     constexpr int kThreads = 2;
     constexpr int kEach = 30;
-    std::vector<std::atomic<int>> answers(kThreads * kEach);
+    std::vector<std::atomic<int>> results(kThreads * kEach);
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
@@ -295,7 +295,7 @@ TEST_F(LimiterStress, WaitersOfManyThreadsAreAnsweredOnceThoughTheLimiterGoes) {
           limiter->Acquire(
               {.entity = "a", .resource = "r", .amounts = {{"calls", 1}}, .wait = true},
               Deadline::Never(),
-              [&answers, index = t * kEach + i](Result<Outcome>) { ++answers[index]; });
+              [&results, index = t * kEach + i](Result<Outcome>) { ++results[index]; });
         }
       });
     }
@@ -308,7 +308,7 @@ TEST_F(LimiterStress, WaitersOfManyThreadsAreAnsweredOnceThoughTheLimiterGoes) {
       idle.notify_one();
     });
     idle.wait(false);
-    for (const auto& answer : answers) EXPECT_EQ(answer.load(), 1);
+    for (const auto& result : results) EXPECT_EQ(result.load(), 1);
   }
 }
 

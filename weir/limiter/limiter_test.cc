@@ -70,21 +70,21 @@ TEST_F(LimiterTest, AdmitsUntilTheLimitIsReachedAndTellsTheWait) {
 
 TEST_F(LimiterTest, TheCallbackFormAnswersOnceBeforeItReturnsWhereTheStoreDoes) {
   Apply({Put(Level::System(), RpmLimits(6))});
-  int answers = 0;
+  int results = 0;
   for (int i = 0; i < 2; ++i) {  // unknown pair, known pair
     limiter_.Acquire({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}},
                      Deadline::Never(), [&](Result<Outcome> outcome) {
                        EXPECT_TRUE(outcome && outcome->admitted());
-                       ++answers;
+                       ++results;
                      });
-    EXPECT_EQ(answers, i + 1);
+    EXPECT_EQ(results, i + 1);
   }
 }
 
 TEST_F(LimiterTest, TheCallersTextsMayGoWhileTheStoreThinks) {
   Apply({Put(Level::System(), RpmLimits(6))});
   store_.hold = true;
-  int answers = 0;
+  int results = 0;
   {
     std::string entity = "a-rather-long-name-of-an-entity";
     std::string resource = "a-rather-long-name-of-a-resource";
@@ -92,13 +92,13 @@ TEST_F(LimiterTest, TheCallersTextsMayGoWhileTheStoreThinks) {
         .entity = entity, .resource = resource, .amounts = {{"rpm", 1}}, .wait = true};
     limiter_.Acquire(request, Deadline::Never(), [&](Result<Outcome> outcome) {
       EXPECT_TRUE(outcome && outcome->admitted());
-      ++answers;
+      ++results;
     });
     entity.assign(entity.size(), 'x');
     resource.assign(resource.size(), 'x');
   }
   while (store_.held() > 0) store_.Release();
-  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(results, 1);
   ASSERT_EQ(store_.acquires.size(), 1U);
   EXPECT_EQ(store_.acquires[0].charges[0].target->key.entity, "a-rather-long-name-of-an-entity");
 }

@@ -56,7 +56,7 @@ class RenewalTest : public ::testing::Test {
     };
   }
   void TearDown() override {
-    answers_.clear();
+    results_.clear();
     limiter_.reset();
   }
 
@@ -77,18 +77,18 @@ class RenewalTest : public ::testing::Test {
 
   std::optional<Result<Outcome>>& Ask(AcquireRequest request,
                                       Deadline deadline = Deadline::Never()) {
-    auto& answer = answers_.emplace_back();
-    limiter_->Acquire(request, deadline, [&](Result<Outcome> got) { answer = std::move(got); });
-    return answer;
+    auto& result = results_.emplace_back();
+    limiter_->Acquire(request, deadline, [&](Result<Outcome> got) { result = std::move(got); });
+    return result;
   }
   std::optional<Result<Outcome>>& Ask(std::string_view resource = "gpt-4") {
     return Ask({.entity = "acme", .resource = resource, .amounts = {{"rpm", 1}}});
   }
   /// Makes a request, adjusts its lease, and returns the entities whose buckets were adjusted.
   std::vector<std::string> AdjustedAfter(Amounts amounts, const Amounts& used) {
-    auto& answer = Ask({.entity = "acme", .resource = "gpt-4", .amounts = std::move(amounts)});
-    if (!answer || !*answer || !(*answer)->admitted()) return {"not admitted"};
-    Lease lease = std::move(**answer).lease();
+    auto& result = Ask({.entity = "acme", .resource = "gpt-4", .amounts = std::move(amounts)});
+    if (!result || !*result || !(*result)->admitted()) return {"not admitted"};
+    Lease lease = std::move(**result).lease();
     EXPECT_TRUE(lease.Adjust(used));
     std::vector<std::string> entities;
     for (const Charge& charge : store_.adjusts.back().charges) {
@@ -97,8 +97,8 @@ class RenewalTest : public ::testing::Test {
     return entities;
   }
   bool Take(std::string_view resource = "gpt-4") {
-    const auto& answer = Ask(resource);
-    return answer && *answer && (*answer)->admitted();
+    const auto& result = Ask(resource);
+    return result && *result && (*result)->admitted();
   }
   std::int64_t ChargedCapacity() const {
     if (store_.acquires.empty()) return -1;
@@ -113,7 +113,7 @@ class RenewalTest : public ::testing::Test {
       std::make_unique<Limiter>(store_, scheduler_, LimiterOptions{.log = &log_, .seed = 1});
   StoredLimits stored_{.limits = RpmLimits(100), .seen = {}};
   int asks_ = 0;
-  std::list<std::optional<Result<Outcome>>> answers_;
+  std::list<std::optional<Result<Outcome>>> results_;
 };
 
 TEST_F(RenewalTest, D6ALimiterWithAnOldCacheTakesTheNewLimitsAndLeavesTheBucketAlone) {
@@ -158,7 +158,7 @@ TEST_F(RenewalTest, D6RequestsThatFindTheSameMismatchShareTheReads) {
   // One read for the first request, which began too early for the others, and one for the others.
   EXPECT_EQ(store_.limit_reads.size(), 2U);
   EXPECT_EQ(asks_, 40);
-  for (const auto& answer : answers_) EXPECT_TRUE(answer && *answer && (*answer)->admitted());
+  for (const auto& result : results_) EXPECT_TRUE(result && *result && (*result)->admitted());
   EXPECT_EQ(stored_.repairs, 0);
 }
 
@@ -172,7 +172,7 @@ TEST_F(RenewalTest, D6ReadsThatBeganBeforeTheMismatchWasSeenDoNotCount) {
   Ask();
   store_.Release();
   for (int i = 0; i < 20; ++i) store_.Release();
-  for (const auto& answer : answers_) EXPECT_TRUE(answer && *answer && (*answer)->admitted());
+  for (const auto& result : results_) EXPECT_TRUE(result && *result && (*result)->admitted());
   EXPECT_EQ(stored_.repairs, 0);
   EXPECT_EQ(stored_.limits, RpmLimits(20));
   EXPECT_EQ(ChargedCapacity(), 20);
@@ -183,10 +183,10 @@ TEST_F(RenewalTest, D6ReadsThatBeganBeforeTheMismatchWasSeenDoNotCount) {
 TEST_F(RenewalTest, D6LimitsAreAsOldAsTheBeginningOfTheirReads) {
   limiter_->Invalidate();
   store_.hold = true;
-  const auto& answer = Ask();  // the reads find 100, and their results are late
+  const auto& result = Ask();  // the reads find 100, and their results are late
   Change(10);
   for (int i = 0; i < 20; ++i) store_.Release();
-  ASSERT_TRUE(answer && *answer && (*answer)->admitted());
+  ASSERT_TRUE(result && *result && (*result)->admitted());
   EXPECT_EQ(stored_.repairs, 0);
   EXPECT_EQ(ChargedCapacity(), 10);
 }
@@ -196,9 +196,9 @@ TEST_F(RenewalTest, D6LimitsThatChangeAllTheTimeEndInARefusalForContention) {
     ++asks_;
     return Decision{.limits = {}, .outdated = true};
   };
-  const auto& answer = Ask();
-  ASSERT_TRUE(answer && *answer);
-  const Decision& decision = (*answer)->decision();
+  const auto& result = Ask();
+  ASSERT_TRUE(result && *result);
+  const Decision& decision = (*result)->decision();
   EXPECT_FALSE(decision.admitted);
   EXPECT_TRUE(decision.contended);
   EXPECT_FALSE(decision.outdated);
@@ -213,40 +213,40 @@ TEST_F(RenewalTest, ADoubtOfAnEarlierTryIsPartOfTheDecision) {
     if (++asks_ > 1) return std::nullopt;
     return Decision{.maybe_charged_twice = true, .limits = {}, .outdated = true};
   };
-  const auto& answer = Ask();
-  ASSERT_TRUE(answer && *answer && (*answer)->admitted());
-  EXPECT_TRUE((*answer)->decision().maybe_charged_twice);
+  const auto& result = Ask();
+  ASSERT_TRUE(result && *result && (*result)->admitted());
+  EXPECT_TRUE((*result)->decision().maybe_charged_twice);
 }
 
 TEST_F(RenewalTest, D6NoPolicyAdmitsARequestWhoseLimitsAreOutdated) {
   store_.judge = [](auto) { return Decision{.limits = {}, .outdated = true}; };
-  const auto& answer = Ask({.entity = "acme",
+  const auto& result = Ask({.entity = "acme",
                             .resource = "gpt-4",
                             .amounts = {{"rpm", 1}},
                             .on_unavailable = OnUnavailable::kAllow});
-  ASSERT_TRUE(answer && *answer);
-  EXPECT_TRUE((*answer)->decision().contended);
+  ASSERT_TRUE(result && *result);
+  EXPECT_TRUE((*result)->decision().contended);
 }
 
 TEST_F(RenewalTest, D6TheReadsHaveTheTimeThatTheRequestHas) {
   Change(10);
   const Deadline deadline = Deadline::After(scheduler_.clock(), milliseconds(50));
   store_.hold = true;
-  const auto& answer =
+  const auto& result =
       Ask({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}}, deadline);
   store_.fail = Error{Code::kDeadlineExceeded, "too slow"};
   for (int i = 0; i < 5; ++i) store_.Release();
-  ASSERT_TRUE(answer && !*answer);
-  EXPECT_EQ(answer->error().code, Code::kDeadlineExceeded);
+  ASSERT_TRUE(result && !*result);
+  EXPECT_EQ(result->error().code, Code::kDeadlineExceeded);
 }
 
 TEST_F(RenewalTest, D6ALimitThatIsGoneIsNamedAsOneThatNeverWas) {
   Configure({Put(Level::Entity("acme", "gpt-4"), {{"tpm", PerMinute(5)}})});
   Store({{"tpm", PerMinute(5)}});
-  const auto& answer = Ask();
-  ASSERT_TRUE(answer && !*answer);
-  EXPECT_EQ(answer->error().code, Code::kInvalidArgument);
-  EXPECT_THAT(answer->error().message, ::testing::HasSubstr("no limit is called 'rpm'"));
+  const auto& result = Ask();
+  ASSERT_TRUE(result && !*result);
+  EXPECT_EQ(result->error().code, Code::kInvalidArgument);
+  EXPECT_THAT(result->error().message, ::testing::HasSubstr("no limit is called 'rpm'"));
 }
 
 TEST_F(RenewalTest, D6ALookAndARequestOfSomeLimitsAreRepeatedAsTheyWere) {
@@ -307,9 +307,9 @@ TEST_F(RenewalTest, D6ALimitThatIsGoneIsAnErrorOfARequestThatLooksAtIt) {
       .entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}, {"tpm", 0}}};
   ASSERT_TRUE(*Ask(look));
   Change(5);
-  const auto& answer = Ask(look);
-  ASSERT_TRUE(answer && !*answer);
-  EXPECT_THAT(answer->error().message, ::testing::HasSubstr("no limit is called 'tpm'"));
+  const auto& result = Ask(look);
+  ASSERT_TRUE(result && !*result);
+  EXPECT_THAT(result->error().message, ::testing::HasSubstr("no limit is called 'tpm'"));
 }
 
 TEST_F(RenewalTest, D6AnAncestorThatAppearsIsCharged) {
@@ -327,10 +327,10 @@ TEST_F(RenewalTest, D6AnAncestorThatAppearsIsCharged) {
 
 TEST_F(RenewalTest, D6OverridesAreNotResolvedAgain) {
   store_.judge = [](auto) { return Decision{.limits = {}, .outdated = true}; };
-  const auto& answer =
+  const auto& result =
       Ask({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}, .limits = RpmLimits(3)});
-  ASSERT_TRUE(answer && *answer);
-  EXPECT_TRUE((*answer)->decision().contended);
+  ASSERT_TRUE(result && *result);
+  EXPECT_TRUE((*result)->decision().contended);
   EXPECT_THAT(store_.limit_reads, IsEmpty());
 }
 

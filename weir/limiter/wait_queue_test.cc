@@ -197,7 +197,7 @@ class Oracle {
         return Arrive();
       case 2:
       case 3:
-        return AnswerOne();
+        return RespondToOne();
       case 4:
         return GiveBack();
       default:
@@ -226,7 +226,7 @@ class Oracle {
     waiting_[id] = waiter;
   }
 
-  void AnswerOne() {
+  void RespondToOne() {
     Ids trying;
     for (const auto& [id, waiter] : waiting_) {
       if (waiter.trying) trying.push_back(id);
@@ -321,7 +321,7 @@ class Oracle {
   // If all tries get results and no waiter arrives, the queue becomes empty: no waiter is lost.
   void Drain() {
     for (int i = 0; i < 10'000 && !waiting_.empty(); ++i) {
-      AnswerOne();
+      RespondToOne();
       const auto next = queue_.NextWake();
       const bool trying = std::ranges::any_of(waiting_, [](auto& e) { return e.second.trying; });
       ASSERT_TRUE(next || queue_.due() || trying || waiting_.empty()) << "stuck";

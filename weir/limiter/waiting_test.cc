@@ -420,20 +420,20 @@ TEST_F(WaitingTest, AnswersMayGiveBackWithoutNesting) {
   Lease lease = Ask("a", 10).lease();
   int depth = 0;
   int deepest = 0;
-  int answers = 0;
+  int results = 0;
   constexpr int kWaiters = 20'000;
   for (int i = 0; i < kWaiters; ++i) {
     limiter_->Acquire({.entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 10}}, .wait = true},
                       Deadline::Never(), [&](Result<Outcome> outcome) {
                         deepest = std::max(deepest, ++depth);
                         EXPECT_TRUE(std::move(*outcome).lease().Cancel());
-                        ++answers;
+                        ++results;
                         --depth;
                       });
   }
   EXPECT_TRUE(lease.Cancel());
   scheduler_.RunReady();
-  EXPECT_EQ(answers, kWaiters);
+  EXPECT_EQ(results, kWaiters);
   EXPECT_EQ(deepest, 1);
   EXPECT_LE(limiter_->stats().store_acquires, 2U * kWaiters + 2);
 }

@@ -216,7 +216,7 @@ TEST_F(AccountLimitTableTest, ALostAnswerMayBeFollowedByTheSameChange) {
   raised.limit.limit = 20;
   const std::vector<AccountLimitChange> changes = {
       PutAccountLimit{kRow, {}}, PutAccountLimit{raised, kRow}, DeleteAccountLimit{raised}};
-  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
+  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostResponse}) {
     LimitSim t;
     for (const AccountLimitChange& change : changes) {
       t.sim.client.FailFrom(1, fault);

@@ -17,10 +17,10 @@ using testing::IsEmpty;
 
 struct MakingSim {
   Result<TablesMade> Make() {
-    std::optional<Result<TablesMade>> answer;
-    MakeTables(tables, scheduler, Deadline::Never(), [&](auto made) { answer = std::move(made); });
+    std::optional<Result<TablesMade>> result;
+    MakeTables(tables, scheduler, Deadline::Never(), [&](auto made) { result = std::move(made); });
     scheduler.RunAll();
-    return answer.value_or(Fail(Code::kInternal, "no answer came"));
+    return result.value_or(Fail(Code::kInternal, "no answer came"));
   }
   // Creates a table as another program would.
   void MakeAs(const std::string& name, const dynamo::TableLayout& layout) {
@@ -123,7 +123,7 @@ TEST(MakeTables, ATableWithoutTheIndexIsRefused) {
 }
 
 TEST(MakeTables, ACallThatWasCutOffIsCompletedByTheNext) {
-  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
+  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostResponse}) {
     bool succeeded = false;
     for (std::uint64_t nth = 1; !succeeded; ++nth) {
       ASSERT_LT(nth, 40U);

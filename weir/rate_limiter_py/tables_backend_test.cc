@@ -14,13 +14,13 @@ class TablesBackendTest : public testing::Test {
  protected:
   template <class T, class Start>
   Result<T> Ask(Start start) {
-    std::optional<Result<T>> answer;
-    start(Done<T>([&](Result<T> result) { answer.emplace(std::move(result)); }));
+    std::optional<Result<T>> result;
+    start(Done<T>([&](Result<T> received) { result.emplace(std::move(received)); }));
     scheduler_.RunAll();
-    return answer.value_or(Fail(Code::kInternal, "no answer came"));
+    return result.value_or(Fail(Code::kInternal, "no answer came"));
   }
-  Result<TokenAnswer> Take() {
-    return Ask<TokenAnswer>([&](auto done) {
+  Result<TokenResult> Take() {
+    return Ask<TokenResult>([&](auto done) {
       backend_.tokens().Take(kKey, {10, std::chrono::seconds(1)}, 1, kStart, Deadline::Never(),
                              std::move(done));
     });
@@ -44,7 +44,7 @@ TEST_F(TablesBackendTest, EachStoreIsOnItsTable) {
     backend_.limits().Change(PutAccountLimit{{.key = kKey, .limit = {.limit = 1}}, {}},
                              Deadline::Never(), std::move(done));
   }));
-  const auto claimed = Ask<ClaimAnswer>([&](auto done) {
+  const auto claimed = Ask<ClaimResult>([&](auto done) {
     backend_.slots().Claim({.slot = {kKey, NewSlotId(1, 2)}, .limit = 1, .ttl = milliseconds(5000)},
                            kStart, Deadline::Never(), std::move(done));
   });

@@ -50,7 +50,7 @@ void LimitLookup::SendFetch(const FetchPtr& fetch) {
              });
 }
 
-void LimitLookup::OnFetchResult(const FetchPtr& fetch, const Result<Limit>& answer) {
+void LimitLookup::OnFetchResult(const FetchPtr& fetch, const Result<Limit>& result) {
   std::vector<Waiter> waiters;
   {
     const MutexLock lock(mutex_);
@@ -58,16 +58,16 @@ void LimitLookup::OnFetchResult(const FetchPtr& fetch, const Result<Limit>& answ
     if (at != fetches_.end() && at->second == fetch) fetches_.erase(at);
     waiters.swap(fetch->waiters);
     // The time to live counts from the start of the call: the data may be as old as that.
-    if (answer && ttl_ > milliseconds(0)) {
-      cache_.Put(fetch->key, *answer, AddSaturated(fetch->started, ttl_));
+    if (result && ttl_ > milliseconds(0)) {
+      cache_.Put(fetch->key, *result, AddSaturated(fetch->started, ttl_));
     }
   }
   for (Waiter& waiter : waiters) {
-    const bool ran_out = !answer && answer.error().code == Code::kDeadlineExceeded;
+    const bool ran_out = !result && result.error().code == Code::kDeadlineExceeded;
     if (ran_out && fetch->deadline < waiter.deadline) {
       JoinOrFetch(fetch->key, std::move(waiter));
     } else {
-      waiter.done(answer);
+      waiter.done(result);
     }
   }
 }

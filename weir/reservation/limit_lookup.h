@@ -58,7 +58,7 @@ class LimitLookup {
   void JoinOrFetch(const AccountKey& key, Waiter waiter);
   void SendFetch(const FetchPtr& fetch);
   /// Caches the result and passes it to the callers.
-  void OnFetchResult(const FetchPtr& fetch, const Result<Limit>& answer);
+  void OnFetchResult(const FetchPtr& fetch, const Result<Limit>& result);
 
   AccountLimitStore& store_;
   const Clock& clock_;

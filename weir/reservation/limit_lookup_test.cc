@@ -16,22 +16,22 @@ using MaybeLimit = std::optional<AccountLimit>;
 
 struct ToldLimit {
   int times = 0;
-  Result<MaybeLimit> answer;
+  Result<MaybeLimit> result;
 
   std::int64_t limit() const {
-    EXPECT_TRUE(times == 1 && answer && *answer);
-    return times == 1 && answer && *answer ? (*answer)->limit : -99;
+    EXPECT_TRUE(times == 1 && result && *result);
+    return times == 1 && result && *result ? (*result)->limit : -99;
   }
-  bool no_row() const { return times == 1 && answer && !*answer; }
+  bool no_row() const { return times == 1 && result && !*result; }
 };
 
 class LimitLookupTest : public ::testing::Test {
  protected:
   ToldLimit& Get(const std::string& account, nanoseconds within = milliseconds(100)) {
     ToldLimit& told = told_.emplace_back();
-    lookup_.Get({"emr", account}, Deadline::After(clock_, within), [&](Result<MaybeLimit> answer) {
+    lookup_.Get({"emr", account}, Deadline::After(clock_, within), [&](Result<MaybeLimit> result) {
       ++told.times;
-      told.answer = std::move(answer);
+      told.result = std::move(result);
     });
     return told;
   }
@@ -81,7 +81,7 @@ TEST_F(LimitLookupTest, TheTimeCountsFromWhenTheStoreWasAsked) {
 
 TEST_F(LimitLookupTest, AnErrorIsAnsweredAndNotBelieved) {
   store_.fail = Error{Code::kUnavailable, "away"};
-  EXPECT_EQ(Get("acme").answer.error().code, Code::kUnavailable);
+  EXPECT_EQ(Get("acme").result.error().code, Code::kUnavailable);
   store_.fail.reset();
   EXPECT_TRUE(Get("acme").no_row());
 }
@@ -117,7 +117,7 @@ TEST_F(LimitLookupTest, WhoHasMoreTimeAsksAgainWhenTheSharedCallRanOut) {
   store_.fail.reset();
   store_.hold = false;
   store_.ReleaseHeldResults();
-  EXPECT_EQ(first.answer.error().code, Code::kDeadlineExceeded);
+  EXPECT_EQ(first.result.error().code, Code::kDeadlineExceeded);
   EXPECT_TRUE(second.no_row());
   EXPECT_EQ(reads(), 2U);
 }

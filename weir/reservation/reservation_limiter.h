@@ -83,17 +83,17 @@ struct SlotRefusal {
 
 class WEIR_API ReserveOutcome {
  public:
-  explicit ReserveOutcome(Reservation reservation) : answer_(std::move(reservation)) {}
-  explicit ReserveOutcome(SlotRefusal refusal) : answer_(refusal) {}
+  explicit ReserveOutcome(Reservation reservation) : result_(std::move(reservation)) {}
+  explicit ReserveOutcome(SlotRefusal refusal) : result_(refusal) {}
 
-  bool reserved() const { return answer_.index() == 0; }
+  bool reserved() const { return result_.index() == 0; }
   /// Returns the reservation, which the caller then owns. REQUIRES: reserved().
-  Reservation reservation() && { return std::move(std::get<Reservation>(answer_)); }
+  Reservation reservation() && { return std::move(std::get<Reservation>(result_)); }
   /// REQUIRES: not reserved().
-  const SlotRefusal& refusal() const { return std::get<SlotRefusal>(answer_); }
+  const SlotRefusal& refusal() const { return std::get<SlotRefusal>(result_); }
 
  private:
-  std::variant<Reservation, SlotRefusal> answer_;
+  std::variant<Reservation, SlotRefusal> result_;
 };
 
 struct ReservationStats {

@@ -260,7 +260,7 @@ TEST_F(ReservationTest, DestroyedWhileItIsBoundItIsKeptAndDoneRuns) {
   std::optional<Reservation> reservation = Reserve();
   store_.hold = true;
   int told = 0;
-  reservation->Bind("j-1", std::nullopt, [&](const Status& answer) { told += answer ? 1 : 100; });
+  reservation->Bind("j-1", std::nullopt, [&](const Status& result) { told += result ? 1 : 100; });
   reservation.reset();
   store_.hold = false;
   store_.ReleaseHeldResults();
@@ -273,7 +273,7 @@ TEST_F(ReservationTest, DestroyedBeforeItsBindingIsRefusedItIsReleased) {
   std::optional<Reservation> reservation = Reserve();
   store_.hold = true;
   store_.fail = Error{Code::kInvalidArgument, "no such name"};
-  reservation->Bind("j-1", std::nullopt, [](const Status& answer) { EXPECT_FALSE(answer); });
+  reservation->Bind("j-1", std::nullopt, [](const Status& result) { EXPECT_FALSE(result); });
   reservation.reset();
   EXPECT_TRUE(store_.releases.empty());
   store_.hold = false;
@@ -366,13 +366,13 @@ TEST_F(ReservationTest, WhicheverCallIsLostNothingIsHeldForEver) {
       EXPECT_EQ(told.times, 1);
       if (told.reserved()) {
         Reservation reservation = told.reservation();
-        int answers = 0;
-        const auto count = [&](const Status&) { ++answers; };
+        int results = 0;
+        const auto count = [&](const Status&) { ++results; };
         reservation.Renew(milliseconds(400'000), count);
         reservation.Bind("j-1", milliseconds(10'000), count);
-        EXPECT_EQ(answers, 2);
-        reservation.Release([&](const Status&) { ++answers; });
-        EXPECT_EQ(answers, 3);
+        EXPECT_EQ(results, 2);
+        reservation.Release([&](const Status&) { ++results; });
+        EXPECT_EQ(results, 3);
       }
       how.reset();
       store_.only.reset();

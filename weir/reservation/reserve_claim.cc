@@ -35,7 +35,7 @@ SlotRef ReservationLimiter::State::NewSlot(const AccountKey& key) {
   return {.key = key, .id = NewSlotId(high, rng_.Next())};
 }
 
-void ReservationLimiter::State::AskStore(CallPtr call) {
+void ReservationLimiter::State::CallStore(CallPtr call) {
   if (!call->slot) call->slot = NewSlot(call->request.key);
   const SlotClaim claim{
       .slot = *call->slot, .limit = call->request.limit, .ttl = options_.reservation_ttl};
@@ -43,19 +43,19 @@ void ReservationLimiter::State::AskStore(CallPtr call) {
   claims_.Add();
   slots_.Claim(
       claim, StoreNow(), deadline,
-      [self = shared_from_this(), call = std::move(call)](Result<ClaimAnswer> answer) mutable {
-        self->OnClaimResult(std::move(call), std::move(answer));
+      [self = shared_from_this(), call = std::move(call)](Result<ClaimResult> result) mutable {
+        self->OnClaimResult(std::move(call), std::move(result));
       });
 }
 
-void ReservationLimiter::State::OnClaimResult(CallPtr call, Result<ClaimAnswer> answer) {
-  if (!answer) return OnStoreError(std::move(call), std::move(answer.error()));
+void ReservationLimiter::State::OnClaimResult(CallPtr call, Result<ClaimResult> result) {
+  if (!result) return OnStoreError(std::move(call), std::move(result.error()));
   call->failure.reset();
-  if (!answer->slot) return OnFull(std::move(call), *answer);
-  const milliseconds left = answer->slot->expires - StoreNow();
+  if (!result->slot) return OnFull(std::move(call), *result);
+  const milliseconds left = result->slot->expires - StoreNow();
   const bool is_aged = call->claim_in_doubt && !IsNearlyWhole(left, options_.reservation_ttl);
-  if (is_aged && !closed_) return RenewClaimed(std::move(call), std::move(*answer->slot));
-  Grant(std::move(call), std::move(*answer->slot));
+  if (is_aged && !closed_) return RenewClaimed(std::move(call), std::move(*result->slot));
+  Grant(std::move(call), std::move(*result->slot));
 }
 
 // An earlier try claimed the slot. If the renewal is in doubt, the slot is granted for the rest of
@@ -81,7 +81,7 @@ void ReservationLimiter::State::RenewClaimed(CallPtr call, HeldSlot slot) {
 void ReservationLimiter::State::ClaimAnother(CallPtr call) {
   call->slot.reset();
   call->claim_in_doubt = false;
-  AskStore(std::move(call));
+  CallStore(std::move(call));
 }
 
 void ReservationLimiter::State::OnStoreError(CallPtr call, Error error) {

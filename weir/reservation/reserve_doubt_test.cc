@@ -7,7 +7,7 @@ namespace {
 class ReserveDoubtTest : public ReservationFixture {
  protected:
   /// From now on claims take effect and their results are lost; releases do not reach the store.
-  void LoseAnswers() {
+  void LoseResponses() {
     store_.lose = Error{Code::kUnavailable, "away"};
     store_.fail_releases = Error{Code::kUnavailable, "away"};
   }
@@ -20,7 +20,7 @@ class ReserveDoubtTest : public ReservationFixture {
   SlotOutcomeRecorder& WaitInDoubt() {
     limiter_->Reserve({.resource = "emr", .account = "acme", .default_limit = 0}, Deadline::Never(),
                       [](const auto&) {});  // caches that the account has no row
-    LoseAnswers();
+    LoseResponses();
     return Wait("acme", 3, Within(std::chrono::minutes(10)));
   }
 };

@@ -41,7 +41,7 @@ class Traffic {
       case 1:
         return Arrive();
       case 2:
-        return Answer();
+        return Respond();
       case 3: {
         const AccountKey& key = AnyKey();
         queue_.OnReleased(key);
@@ -63,22 +63,22 @@ class Traffic {
     const ReserveQueue::Id id = next_id_++;
     ReserveQueue::Request request{.id = id, .key = key, .limit = 3};
     if (waits) request.wait_until = until;
-    const auto answer = queue_.Add(request, now_);
+    const auto result = queue_.Add(request, now_);
     if (waits) {
-      RC_ASSERT(answer.verdict == Verdict::kWait);
+      RC_ASSERT(result.verdict == Verdict::kWait);
       waiting_.emplace(id, Waiter{key, until});
-    } else if (answer.verdict == Verdict::kAsk) {
+    } else if (result.verdict == Verdict::kAsk) {
       RC_ASSERT(!others);
       asking_.emplace(id, key);
     } else {
-      RC_ASSERT(answer.verdict == Verdict::kRefuse);
-      RC_ASSERT(answer.known.retry_at > now_);
-      RC_ASSERT(answer.known.in_use >= 3);
+      RC_ASSERT(result.verdict == Verdict::kRefuse);
+      RC_ASSERT(result.known.retry_at > now_);
+      RC_ASSERT(result.known.in_use >= 3);
     }
   }
 
   // Completes a try of one request: it is refused, or it got its slot.
-  void Answer() {
+  void Respond() {
     if (asking_.empty()) return;
     const auto at =
         std::next(asking_.begin(), *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(asking_)));
@@ -95,14 +95,14 @@ class Traffic {
       return;
     }
     const Instant expiry = now_ + milliseconds(*rc::gen::inRange(-100, 4'000));
-    const auto answer = queue_.OnRefused(id, {3, 3, expiry}, now_);
+    const auto result = queue_.OnRefused(id, {3, 3, expiry}, now_);
     if (!waits) {
-      RC_ASSERT(answer.verdict == Verdict::kRefuse);
+      RC_ASSERT(result.verdict == Verdict::kRefuse);
     } else if (waiting_.at(id).until <= now_) {
-      RC_ASSERT(answer.verdict == Verdict::kRefuse);
+      RC_ASSERT(result.verdict == Verdict::kRefuse);
       waiting_.erase(id);
     } else {
-      RC_ASSERT(answer.verdict == Verdict::kWait);
+      RC_ASSERT(result.verdict == Verdict::kWait);
     }
     if (!waits) return;
     Known& known = known_[key];

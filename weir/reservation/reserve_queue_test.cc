@@ -164,10 +164,10 @@ TEST_F(ReserveQueueTest, WaitsAreShortAgainAfterASlotCameBackOrWasGiven) {
 
 TEST_F(ReserveQueueTest, WhileOthersWaitOneWhoDoesNotIsRefused) {
   Wait(1, kA);
-  const auto answer = queue_.Add({.id = 2, .key = kA, .limit = 3}, now_);
-  EXPECT_EQ(answer.verdict, Verdict::kRefuse);
-  EXPECT_EQ(answer.known.in_use, 3) << "what is free is spoken for";
-  EXPECT_GT(answer.known.retry_at, now_);
+  const auto result = queue_.Add({.id = 2, .key = kA, .limit = 3}, now_);
+  EXPECT_EQ(result.verdict, Verdict::kRefuse);
+  EXPECT_EQ(result.known.in_use, 3) << "what is free is spoken for";
+  EXPECT_GT(result.known.retry_at, now_);
   Asks();
   Refuse(1, std::nullopt);
   const auto later = queue_.Add({.id = 3, .key = kA, .limit = 3}, now_);

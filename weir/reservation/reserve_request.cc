@@ -48,7 +48,7 @@ void ReservationLimiter::State::Reserve(const ReserveRequest& request, Deadline 
   if (Status valid = CheckRequest(call->request.key, request); !valid) {
     return Fail(std::move(call), std::move(valid.error()));
   }
-  FindLimit(std::move(call), &State::EnterQueueOrAsk);
+  FindLimit(std::move(call), &State::EnterQueueOrCall);
 }
 
 Deadline ReservationLimiter::State::DeadlineOfTry(Deadline of_request) const {
@@ -70,18 +70,18 @@ void ReservationLimiter::State::FindLimit(CallPtr call, void (State::*next)(Call
 }
 
 // A new request waits behind others or is refused by a cached refusal; otherwise it asks the store.
-void ReservationLimiter::State::EnterQueueOrAsk(CallPtr call) {
+void ReservationLimiter::State::EnterQueueOrCall(CallPtr call) {
   if (call->request.limit <= 0) return RefuseBlocked(std::move(call));
-  const ReserveQueue::Admission answer = AddToQueue(call);
+  const ReserveQueue::Admission result = AddToQueue(call);
   pump_.Kick();
-  switch (answer.verdict) {
+  switch (result.verdict) {
     case ReserveQueue::Verdict::kAsk:
-      return AskStore(std::move(call));
+      return CallStore(std::move(call));
     case ReserveQueue::Verdict::kWait:
       return;
     case ReserveQueue::Verdict::kRefuse:
       remembered_.Add();
-      return Refuse(std::move(call), answer.known);
+      return Refuse(std::move(call), result.known);
     case ReserveQueue::Verdict::kTooMany:
       return Fail(std::move(call), NotQueuedError());
   }
@@ -90,19 +90,19 @@ void ReservationLimiter::State::EnterQueueOrAsk(CallPtr call) {
 ReserveQueue::Admission ReservationLimiter::State::AddToQueue(CallPtr& call) {
   const MutexLock lock(mutex_);
   if (closed_) return {ReserveQueue::Verdict::kTooMany};
-  const ReserveQueue::Admission answer = queue_.Add(call->request, clock_.Now());
-  const bool is_waiting = answer.verdict == ReserveQueue::Verdict::kWait;
-  const bool is_asking = answer.verdict == ReserveQueue::Verdict::kAsk;
+  const ReserveQueue::Admission result = queue_.Add(call->request, clock_.Now());
+  const bool is_waiting = result.verdict == ReserveQueue::Verdict::kWait;
+  const bool is_asking = result.verdict == ReserveQueue::Verdict::kAsk;
   // If wait_until has passed, the queue treats the request as one that does not wait.
   if (is_asking) call->request.wait_until.reset();
   call->in_queue = is_waiting || is_asking;
   if (is_waiting) calls_.emplace(call->request.id, std::move(call));
-  return answer;
+  return result;
 }
 
 void ReservationLimiter::State::Try(CallPtr call) {
   if (call->request.limit <= 0) return RefuseBlocked(std::move(call));
-  AskStore(std::move(call));
+  CallStore(std::move(call));
 }
 
 // A waiting request tries again until its time is over, and stays the first of its queue.
@@ -135,13 +135,13 @@ void ReservationLimiter::State::Expire(CallPtr call, const ReserveQueue::Known& 
   Fail(std::move(call), std::move(error));
 }
 
-void ReservationLimiter::State::OnFull(CallPtr call, const ClaimAnswer& answer) {
-  ClaimRefusal full{.limit = call->request.limit, .in_use = answer.in_use};
+void ReservationLimiter::State::OnFull(CallPtr call, const ClaimResult& result) {
+  ClaimRefusal full{.limit = call->request.limit, .in_use = result.in_use};
   ReserveQueue::Admission admission;
   {
     const MutexLock lock(mutex_);
     const Instant now = clock_.Now();
-    if (answer.next_expiry) full.next_expiry = FromNow(*answer.next_expiry - StoreNow(), now);
+    if (result.next_expiry) full.next_expiry = FromNow(*result.next_expiry - StoreNow(), now);
     admission = queue_.OnRefused(call->request.id, full, now);
     call->in_queue = admission.verdict == ReserveQueue::Verdict::kWait;
     if (call->in_queue && !closed_) calls_.emplace(call->request.id, std::move(call));

@@ -1,6 +1,6 @@
 // The state of a ReservationLimiter and the path of a call through it.
 //
-//   Reserve --> FindLimit --> EnterQueueOrAsk --> AskStore --> OnClaimResult --+--> Grant
+//   Reserve --> FindLimit --> EnterQueueOrCall --> CallStore --> OnClaimResult --+--> Grant
 //                                   |                ^                         |
 //                 others wait, or   |                |     +-------------------+
 //                 known to be full  |                |     +--> RenewClaimed --> Grant
@@ -99,7 +99,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   /// Sets the limit of the call, from the cache or the store, then calls `next`.
   void FindLimit(CallPtr call, void (State::*next)(CallPtr));
   /// Asks the store, queues the call, or refuses it, as the queue decides.
-  void EnterQueueOrAsk(CallPtr call);
+  void EnterQueueOrCall(CallPtr call);
   /// Adds a call to the queue. If the call waits, moves it to calls_.
   ReserveQueue::Admission AddToQueue(CallPtr& call);
   /// Begins a try of a waiting call.
@@ -108,10 +108,10 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   // One try (reserve_claim.cc).
 
   /// Claims the call's slot.
-  void AskStore(CallPtr call);
+  void CallStore(CallPtr call);
   SlotRef NewSlot(const AccountKey& key);
   /// Takes the result of the claim.
-  void OnClaimResult(CallPtr call, Result<ClaimAnswer> answer);
+  void OnClaimResult(CallPtr call, Result<ClaimResult> result);
   /// Renews a slot that an earlier try may have claimed, then grants it.
   void RenewClaimed(CallPtr call, HeldSlot slot);
   /// Claims again under a new id, because the slot of an earlier try has expired.
@@ -122,7 +122,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   // A try that got no slot (reserve_request.cc).
 
   /// Passes a refusal of the store to the queue; the call then waits further or is refused.
-  void OnFull(CallPtr call, const ClaimAnswer& answer);
+  void OnFull(CallPtr call, const ClaimResult& result);
   /// Queues a waiting call again after an error that may pass, or fails the call.
   void FailOrWait(CallPtr call, Error error);
 

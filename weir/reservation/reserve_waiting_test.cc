@@ -306,12 +306,12 @@ TEST_F(ReserveWaitingTest, AnswersDoNotNest) {
   RestartFull({.seed = 1});
   int depth = 0;
   int deepest = 0;
-  int answered = 0;
+  int completed = 0;
   for (int i = 0; i < 1'000; ++i) {
     limiter_->Reserve({.resource = "emr", .account = "acme", .default_limit = 1, .wait = true},
                       Deadline::Never(), [&](Result<ReserveOutcome> outcome) {
                         deepest = std::max(deepest, ++depth);
-                        ++answered;
+                        ++completed;
                         {
                           const Reservation dropped = std::move(*outcome).reservation();
                         }
@@ -320,7 +320,7 @@ TEST_F(ReserveWaitingTest, AnswersDoNotNest) {
   }
   GiveBack();
   EXPECT_TRUE(scheduler_.RunAll());
-  EXPECT_EQ(answered, 1'000);
+  EXPECT_EQ(completed, 1'000);
   EXPECT_EQ(deepest, 1);
 }
 

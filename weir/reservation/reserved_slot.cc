@@ -100,21 +100,21 @@ void ReservedSlot::SetHeld(HeldSlot held) {
 
 void ReservedSlot::Renew(milliseconds ttl, Done<void> done) {
   state_->slots().Renew(ref_, ttl, state_->StoreNow(), state_->Timeout(),
-                        [self = shared_from_this(), done = std::move(done)](auto answer) mutable {
-                          self->OnRenewResult(std::move(answer), std::move(done));
+                        [self = shared_from_this(), done = std::move(done)](auto result) mutable {
+                          self->OnRenewResult(std::move(result), std::move(done));
                         });
 }
 
-void ReservedSlot::OnRenewResult(Result<HeldSlot> answer, Done<void> done) {
-  const bool gone = !answer && answer.error().code == Code::kNotFound;
+void ReservedSlot::OnRenewResult(Result<HeldSlot> result, Done<void> done) {
+  const bool gone = !result && result.error().code == Code::kNotFound;
   {
     const MutexLock lock(mutex_);
-    if (answer) held_ = std::move(*answer);
+    if (result) held_ = std::move(*result);
     if (gone) phase_ = Phase::kEnded;
   }
-  if (answer) return done({});
+  if (result) return done({});
   if (gone) state_->OnReleased(ref_.key);
-  done(Fail(std::move(answer.error())));
+  done(Fail(std::move(result.error())));
 }
 
 Done<bool> ReservedSlot::AfterRelease(Phase failed, Done<void> done) {
@@ -123,17 +123,17 @@ Done<bool> ReservedSlot::AfterRelease(Phase failed, Done<void> done) {
     phase_ = Phase::kReleasing;
     ++calls_in_flight_;
   }
-  return [self = shared_from_this(), failed, done = std::move(done)](Result<bool> answer) mutable {
+  return [self = shared_from_this(), failed, done = std::move(done)](Result<bool> result) mutable {
     bool must_retry = false;
     {
       const MutexLock lock(self->mutex_);
-      self->phase_ = answer ? Phase::kEnded : failed;
-      must_retry = !answer && self->abandoned_;
+      self->phase_ = result ? Phase::kEnded : failed;
+      must_retry = !result && self->abandoned_;
     }
     self->state_->OnReleased(self->ref_.key);  // after an error it may have been released
     if (must_retry) self->GiveBackAbandoned();
     self->EndCall();
-    if (!answer) return done(Fail(std::move(answer.error())));
+    if (!result) return done(Fail(std::move(result.error())));
     done({});
   };
 }

@@ -84,7 +84,7 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
   /// Counts the end of a call of Bind or of a release. After the last one, Drain no longer waits
   /// for a destroyed reservation. (It waits because the result of such a call may begin a release.)
   void EndCall();
-  void OnRenewResult(Result<HeldSlot> answer, Done<void> done);
+  void OnRenewResult(Result<HeldSlot> result, Done<void> done);
   /// Enters kReleasing. Returns the completion of the release; `failed` is the phase after an
   /// error.
   Done<bool> AfterRelease(Phase failed, Done<void> done);

@@ -82,7 +82,7 @@ void TokenLimiter::DecideCall(CallPtr call, const std::optional<AccountLimit>& r
     remembered_.Add();
     return call->done(*refused);
   }
-  AskStore(std::move(call));
+  CallStore(std::move(call));
 }
 
 std::optional<TokenOutcome> TokenLimiter::CachedRefusalOf(const Call& call) {
@@ -98,26 +98,26 @@ std::optional<TokenOutcome> TokenLimiter::CachedRefusalOf(const Call& call) {
                       .retry_after = std::chrono::ceil<milliseconds>(refusal->until - now)};
 }
 
-void TokenLimiter::AskStore(CallPtr call) {
+void TokenLimiter::CallStore(CallPtr call) {
   takes_.Add();
   const Call& asking = *call;
   const UnixMillis now = backend_.Now(clock_);
   // Read after `now`, so that a wait counted from `asked` is long enough.
   const Instant asked = clock_.Now();
   tokens_.Take(asking.key, asking.limit, asking.count, now, asking.deadline,
-               [this, call = std::move(call), asked](const Result<TokenAnswer>& answer) mutable {
-                 OnTakeResult(std::move(call), asked, answer);
+               [this, call = std::move(call), asked](const Result<TokenResult>& result) mutable {
+                 OnTakeResult(std::move(call), asked, result);
                });
 }
 
-void TokenLimiter::OnTakeResult(CallPtr call, Instant asked, const Result<TokenAnswer>& answer) {
-  if (!answer) return call->done(Fail(answer.error()));
-  TokenOutcome outcome{.taken = answer->taken, .available = answer->available};
-  if (!answer->taken) {
-    outcome.retry_after = std::max(answer->retry_after, milliseconds(1));
+void TokenLimiter::OnTakeResult(CallPtr call, Instant asked, const Result<TokenResult>& result) {
+  if (!result) return call->done(Fail(result.error()));
+  TokenOutcome outcome{.taken = result->taken, .available = result->available};
+  if (!result->taken) {
+    outcome.retry_after = std::max(result->retry_after, milliseconds(1));
     const Instant until = AddSaturated(asked, *outcome.retry_after);
     const MutexLock lock(mutex_);
-    refusals_.Put(call->key, {call->limit, call->count, answer->available, until}, until);
+    refusals_.Put(call->key, {call->limit, call->count, result->available, until}, until);
   }
   call->done(outcome);
 }

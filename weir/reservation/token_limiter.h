@@ -101,9 +101,9 @@ class TokenLimiter {
   void DecideCall(CallPtr call, const std::optional<AccountLimit>& row);
   /// Returns the cached refusal if it applies to the call.
   std::optional<TokenOutcome> CachedRefusalOf(const Call& call);
-  void AskStore(CallPtr call);
+  void CallStore(CallPtr call);
   /// Takes the store's result; caches a refusal.
-  void OnTakeResult(CallPtr call, Instant asked, const Result<TokenAnswer>& answer);
+  void OnTakeResult(CallPtr call, Instant asked, const Result<TokenResult>& result);
 
   const ReservationBackend& backend_;
   TokenStore& tokens_;

@@ -158,7 +158,7 @@ TEST_F(TokenLimiterTest, TheTimeOfARefusalCountsFromWhenTheStoreWasAsked) {
   store_.hold = true;
   std::optional<TokenOutcome> outcome;
   limiter_.Take(Request(1), Deadline::Never(),
-                [&](Result<TokenOutcome> answer) { outcome = *answer; });
+                [&](Result<TokenOutcome> result) { outcome = *result; });
   scheduler_.Advance(milliseconds(5'000));
   store_.hold = false;
   store_.ReleaseHeldResults();
@@ -204,12 +204,12 @@ RC_GTEST_PROP(TokenLimiterProperty, AnswersAreThoseOfOneThatRemembersNothing, ()
                                        .count = count},
                                       Deadline::Never());
     plain.inner().tokens().Take(key, limit, count, scheduler.clock().WallNow(), Deadline::Never(),
-                                [&](const Result<TokenAnswer>& answer) {
-                                  RC_ASSERT(outcome->taken == answer->taken);
+                                [&](const Result<TokenResult>& result) {
+                                  RC_ASSERT(outcome->taken == result->taken);
                                   if (outcome->taken)
-                                    RC_ASSERT(outcome->available == answer->available);
+                                    RC_ASSERT(outcome->available == result->available);
                                   if (!outcome->taken)
-                                    RC_ASSERT(*outcome->retry_after <= answer->retry_after);
+                                    RC_ASSERT(*outcome->retry_after <= result->retry_after);
                                 });
   }
   RC_ASSERT(store.takes <= 80U);

@@ -14,24 +14,24 @@ namespace weir {
 namespace {
 
 TEST(Await, ReturnsWhatWasAnsweredBeforeTheCallReturned) {
-  const Result<int> answer = Await<int>([](Done<int> done) { done(42); });
-  EXPECT_EQ(answer, 42);
+  const Result<int> result = Await<int>([](Done<int> done) { done(42); });
+  EXPECT_EQ(result, 42);
 }
 
 TEST(Await, ReturnsTheErrorAsItIs) {
   const Error error{Code::kUnavailable, "away", milliseconds(3)};
-  const Result<int> answer = Await<int>([&](Done<int> done) { done(Fail(error)); });
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error(), error);
+  const Result<int> result = Await<int>([&](Done<int> done) { done(Fail(error)); });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error(), error);
 }
 
 TEST(Await, WaitsForAnAnswerFromAnotherThread) {
   SystemClock clock;
   Loop loop(clock);
-  const Result<std::string> answer = Await<std::string>([&](Done<std::string> done) {
+  const Result<std::string> result = Await<std::string>([&](Done<std::string> done) {
     loop.At(clock.Now() + milliseconds(1), [done = std::move(done)]() mutable { done("late"); });
   });
-  EXPECT_EQ(answer, "late");
+  EXPECT_EQ(result, "late");
 }
 
 // Fails if: the loop's thread blocks in Await for a task of the same loop, without end.
@@ -53,10 +53,10 @@ TEST(AwaitUnlessInCallback, FailsOnAThreadThatRunsCallbacks) {
 }
 
 TEST(Await, TakesValuesThatOnlyMoveAndCallsWithoutAValue) {
-  auto answer = Await<std::unique_ptr<int>>(
+  auto result = Await<std::unique_ptr<int>>(
       [](Done<std::unique_ptr<int>> done) { done(std::make_unique<int>(7)); });
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(**answer, 7);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(**result, 7);
   EXPECT_TRUE(Await<void>([](Done<void> done) { done({}); }));
 }
 
@@ -111,11 +111,11 @@ TEST(Await, AnswersThatRaceWithTheReturnAllArrive) {
   // The loop runs the Done before, while and after the caller begins to wait, depending on the
   // number of pauses.
   for (int i = 0; i < kCalls; ++i) {
-    const Result<int> answer = Await<int>([&](Done<int> done) {
+    const Result<int> result = Await<int>([&](Done<int> done) {
       loop.Post([i, done = std::move(done)]() mutable { done(i); });
       for (int pause = 0; pause < i % 64; ++pause) std::this_thread::yield();
     });
-    ASSERT_EQ(answer, i);
+    ASSERT_EQ(result, i);
   }
 }
 

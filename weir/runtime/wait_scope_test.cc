@@ -61,7 +61,7 @@ class FakeWork final : public WaiterWork {
 TEST(WaitScope, WorkIsTakenOnlyWhileAResultIsWaitedFor) {
   EXPECT_FALSE(WaitScope::AcceptsWork());
   Seen seen;
-  const Result<int> answer = Await<int>([&](Done<int> done) {
+  const Result<int> result = Await<int>([&](Done<int> done) {
     EXPECT_TRUE(WaitScope::AcceptsWork());
     auto shared = std::make_shared<Done<int>>(std::move(done));
     auto work = std::make_unique<FakeWork>(seen, [shared] {
@@ -73,7 +73,7 @@ TEST(WaitScope, WorkIsTakenOnlyWhileAResultIsWaitedFor) {
     WaitScope::GiveWork(std::move(work));
     EXPECT_FALSE(WaitScope::AcceptsWork()) << "it has some";
   });
-  EXPECT_EQ(answer, 1);
+  EXPECT_EQ(result, 1);
   EXPECT_EQ(seen.steps, 1);
   EXPECT_EQ(seen.stepped_on, std::this_thread::get_id());
   EXPECT_EQ(seen.handed_over, 0);
@@ -83,7 +83,7 @@ TEST(WaitScope, WorkIsTakenOnlyWhileAResultIsWaitedFor) {
 TEST(WaitScope, WorkGoesOnUntilItEndsAndTheNextWorkFollows) {
   Seen first_seen, second_seen;
   FakeWork* first = nullptr;
-  const Result<int> answer = Await<int>([&](Done<int> done) {
+  const Result<int> result = Await<int>([&](Done<int> done) {
     auto shared = std::make_shared<Done<int>>(std::move(done));
     const auto finish = [shared] {
       (*shared)(2);
@@ -102,7 +102,7 @@ TEST(WaitScope, WorkGoesOnUntilItEndsAndTheNextWorkFollows) {
     first->Start();
     WaitScope::GiveWork(std::move(work));
   });
-  EXPECT_EQ(answer, 2);
+  EXPECT_EQ(result, 2);
   EXPECT_EQ(first_seen.steps, 3);
   EXPECT_EQ(second_seen.steps, 1);
 }
@@ -111,22 +111,22 @@ TEST(WaitScope, WorkGoesOnUntilItEndsAndTheNextWorkFollows) {
 TEST(WaitScope, AResultFromAnotherThreadEndsTheWaitAndTheWorkIsHandedOver) {
   Seen seen;
   std::jthread other;
-  const Result<int> answer = Await<int>([&](Done<int> done) {
+  const Result<int> result = Await<int>([&](Done<int> done) {
     WaitScope::GiveWork(std::make_unique<FakeWork>(seen, [] { return true; }));
     other = std::jthread([done = std::move(done)]() mutable { done(5); });
   });
-  EXPECT_EQ(answer, 5);
+  EXPECT_EQ(result, 5);
   EXPECT_EQ(seen.steps, 0);
   EXPECT_EQ(seen.handed_over, 1);
 }
 
 TEST(WaitScope, WorkOfAResultThatIsThereAtOnceIsHandedOver) {
   Seen seen;
-  const Result<int> answer = Await<int>([&](Done<int> done) {
+  const Result<int> result = Await<int>([&](Done<int> done) {
     WaitScope::GiveWork(std::make_unique<FakeWork>(seen, [] { return true; }));
     done(7);
   });
-  EXPECT_EQ(answer, 7);
+  EXPECT_EQ(result, 7);
   EXPECT_EQ(seen.handed_over, 1);
 }
 
@@ -134,7 +134,7 @@ TEST(WaitScope, WorkOfAResultThatIsThereAtOnceIsHandedOver) {
 TEST(WaitScope, ANestedWaitHandsOverTheWorkOfTheOuterOne) {
   for (const bool of_many : {false, true}) {
     Seen seen;
-    const Result<int> answer = Await<int>([&](Done<int> done) {
+    const Result<int> result = Await<int>([&](Done<int> done) {
       WaitScope::GiveWork(std::make_unique<FakeWork>(seen, [] { return true; }));
       const auto inner = [&](std::size_t, Done<int> inner_done) {
         EXPECT_EQ(seen.handed_over, 1);
@@ -149,7 +149,7 @@ TEST(WaitScope, ANestedWaitHandsOverTheWorkOfTheOuterOne) {
       EXPECT_TRUE(WaitScope::AcceptsWork());
       done(2);
     });
-    EXPECT_EQ(answer, 2);
+    EXPECT_EQ(result, 2);
     EXPECT_EQ(seen.handed_over, 1);
   }
 }
@@ -161,7 +161,7 @@ TEST(WaitScope, ResultsThatRaceWithTheWorkAllArrive) {
     Seen seen;
     std::latch both(2);
     std::jthread other;
-    const Result<int> answer = Await<int>([&](Done<int> done) {
+    const Result<int> result = Await<int>([&](Done<int> done) {
       auto work = std::make_unique<FakeWork>(seen, [] { return true; });
       const FakeWork& lent = *work;
       WaitScope::GiveWork(std::move(work));
@@ -172,7 +172,7 @@ TEST(WaitScope, ResultsThatRaceWithTheWorkAllArrive) {
       });
       both.arrive_and_wait();
     });
-    ASSERT_EQ(answer, i);
+    ASSERT_EQ(result, i);
     ASSERT_EQ(seen.handed_over, 1);
   }
 }

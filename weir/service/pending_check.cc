@@ -220,7 +220,7 @@ void PendingCheck::StartTakes(const Indices& looks) {
 
 void PendingCheck::Acquire(Indices indices, bool only_look) {
   asked_ = std::move(indices);
-  asks_to_look_ = only_look;
+  only_looks_ = only_look;
   absl::InlinedVector<AcquirePart, 2> parts;
   for (const std::size_t i : asked_) {
     parts.push_back(only_look ? plan_[i].Look() : plan_[i].Part());
@@ -246,10 +246,10 @@ void PendingCheck::OnOutcome(Result<GroupOutcome> outcome) {
   if (is_over || !outcome->outcome.admitted()) {
     is_refused_ = true;
     // No limit was exceeded: other requests wait for a bucket, or other processes write to it.
-    if (!is_over) RefuseAsked();
+    if (!is_over) RefuseRequested();
     return;
   }
-  if (!asks_to_look_) return;
+  if (!only_looks_) return;
   // The looks keep their results. The takes get new results from the request that follows.
   if (Indices takes = Select(Action::kTake); !takes.empty()) Acquire(std::move(takes), false);
 }
@@ -259,7 +259,7 @@ void PendingCheck::OnUndecided(const Error& error) {
   if (error.part) asked_ = {asked_[*error.part]};
   NoteUndecided(asked_.size() == 1 ? plan_[asked_.front()].rule : nullptr, error);
   is_refused_ = true;
-  RefuseAsked();
+  RefuseRequested();
   for (const std::size_t i : asked_) results_[i].is_undecided = true;
 }
 
@@ -276,7 +276,7 @@ bool PendingCheck::Record(std::span<const std::size_t> indices, const GroupOutco
   return is_over;
 }
 
-void PendingCheck::RefuseAsked() {
+void PendingCheck::RefuseRequested() {
   for (const std::size_t i : asked_) results_[i].is_over = true;
 }
 

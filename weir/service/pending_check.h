@@ -77,7 +77,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   void Settle(std::size_t index);
   // Records the states of these descriptors. Returns whether one is over its limit.
   bool Record(std::span<const std::size_t> indices, const GroupOutcome& outcome);
-  void RefuseAsked();
+  void RefuseRequested();
 
   // Begin and End count the operations in flight that the response waits for; those for a
   // descriptor also the others.
@@ -121,7 +121,7 @@ class PendingCheck : public std::enable_shared_from_this<PendingCheck> {
   // The descriptors of the latest Acquire; at most one Acquire is in flight. Stored here, so that
   // its Done captures nothing and therefore allocates nothing.
   Indices asked_;
-  bool asks_to_look_ = false;
+  bool only_looks_ = false;
   std::size_t awaited_ = 0;
   std::size_t unawaited_ = 0;
   bool may_detach_ = true;      // false: too many may; the response waits for all that it starts

@@ -73,13 +73,13 @@ class Reflection final : public grpc::CallHandler {
     Response response;
     response.set_valid_host(request.host());
     *response.mutable_original_request() = request;
-    Answer(request, response);
+    Respond(request, response);
     writer_.Send(response.SerializeAsString());
   }
   void OnHalfClose() override { writer_.Finish({}); }
 
  private:
-  void Answer(const Request& request, Response& response) {
+  void Respond(const Request& request, Response& response) {
     const DescriptorPool& pool = *DescriptorPool::generated_pool();
     switch (request.message_request_case()) {
       case Request::kFileByFilename:

@@ -69,11 +69,11 @@ class FaultyBackend::State {
   template <class T>
   Done<T> Late(const Plan& plan, Deadline deadline, Done<T> done) {
     if (!plan.delay) return done;
-    const Instant answered = scheduler_.clock().Now() + *plan.delay;
-    const bool timed_out = answered > deadline.at();
+    const Instant completed = scheduler_.clock().Now() + *plan.delay;
+    const bool timed_out = completed > deadline.at();
     ++counts_.delayed;
     if (timed_out) ++counts_.timed_out;
-    const Instant when = std::min(answered, deadline.at());
+    const Instant when = std::min(completed, deadline.at());
     return [&scheduler = scheduler_, when, timed_out, done = std::move(done)](Result<T> r) mutable {
       if (timed_out) r = Fail(Code::kDeadlineExceeded, "faulty store: the result came too late");
       scheduler.At(when,

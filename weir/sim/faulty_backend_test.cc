@@ -82,30 +82,30 @@ class FaultyBackendTest : public testing::Test {
  protected:
   void Acquire(Deadline deadline = Deadline::Never()) {
     const Charge charge{MakeTarget({"acme", "api", 0}, {}), {}};
-    answer_.reset();
+    response_.reset();
     faulty_.buckets().Acquire({&charge, 1}, scheduler_.clock().WallNow(), deadline,
                               [this](Result<Decision> decision) {
-                                EXPECT_FALSE(answer_) << "answered twice";
-                                answer_ = std::move(decision);
+                                EXPECT_FALSE(response_) << "answered twice";
+                                response_ = std::move(decision);
                               });
   }
   /// Returns the code of the result, or nothing if the call succeeded. REQUIRES: the call has
   /// completed.
-  std::optional<Code> AnswerCode() const {
-    if (answer_.value()) return std::nullopt;
-    return answer_->error().code;
+  std::optional<Code> ResponseCode() const {
+    if (response_.value()) return std::nullopt;
+    return response_->error().code;
   }
 
   CountingBackend inner_;
   SimScheduler scheduler_;
   FaultyBackend faulty_{inner_, scheduler_, 1};
-  std::optional<Result<Decision>> answer_;
+  std::optional<Result<Decision>> response_;
 };
 
 TEST_F(FaultyBackendTest, WithoutFaultsPassesAnswersOnAtOnce) {
   Acquire();
-  ASSERT_TRUE(answer_ && *answer_);
-  EXPECT_EQ((*answer_)->limits.at(0).entity, "acme");
+  ASSERT_TRUE(response_ && *response_);
+  EXPECT_EQ((*response_)->limits.at(0).entity, "acme");
   EXPECT_EQ(inner_.happened, 1);
   EXPECT_EQ(faulty_.counts().calls, 1U);
   EXPECT_EQ(scheduler_.pending(), 0U);
@@ -114,7 +114,7 @@ TEST_F(FaultyBackendTest, WithoutFaultsPassesAnswersOnAtOnce) {
 TEST_F(FaultyBackendTest, FailBeforeAnswersUnavailableAndNothingHappened) {
   faulty_.faults.fail_before = 1;
   Acquire();
-  EXPECT_EQ(AnswerCode(), Code::kUnavailable);
+  EXPECT_EQ(ResponseCode(), Code::kUnavailable);
   EXPECT_EQ(inner_.happened, 0);
   EXPECT_EQ(faulty_.counts().failed_before, 1U);
 }
@@ -122,7 +122,7 @@ TEST_F(FaultyBackendTest, FailBeforeAnswersUnavailableAndNothingHappened) {
 TEST_F(FaultyBackendTest, FailAfterAnswersUnavailableAlthoughItHappened) {
   faulty_.faults.fail_after = 1;
   Acquire();
-  EXPECT_EQ(AnswerCode(), Code::kUnavailable);
+  EXPECT_EQ(ResponseCode(), Code::kUnavailable);
   EXPECT_EQ(inner_.happened, 1);
   EXPECT_EQ(faulty_.counts().failed_after, 1U);
 }
@@ -142,9 +142,9 @@ TEST_F(FaultyBackendTest, ADelayedCallHappensAtOnceAndAnswersWithinTheLongestDel
     const Instant start = scheduler_.clock().Now();
     Acquire();
     ASSERT_EQ(inner_.happened, i + 1);
-    ASSERT_FALSE(answer_);
+    ASSERT_FALSE(response_);
     ASSERT_TRUE(scheduler_.RunAll());
-    ASSERT_TRUE(answer_ && *answer_);
+    ASSERT_TRUE(response_ && *response_);
     longest = std::max(longest, scheduler_.clock().Now() - start);
   }
   EXPECT_LE(longest, milliseconds(10));
@@ -156,9 +156,9 @@ TEST_F(FaultyBackendTest, ADelayedCallHappensAtOnceAndAnswersWithinTheLongestDel
 TEST_F(FaultyBackendTest, FailuresAreDelayedToo) {
   faulty_.faults = {.fail_after = 1, .delay = 1, .longest_delay = milliseconds(10)};
   Acquire();
-  EXPECT_FALSE(answer_);
+  EXPECT_FALSE(response_);
   scheduler_.RunAll();
-  EXPECT_EQ(AnswerCode(), Code::kUnavailable);
+  EXPECT_EQ(ResponseCode(), Code::kUnavailable);
 }
 
 TEST_F(FaultyBackendTest, ADelayBeyondTheDeadlineAnswersAtTheDeadline) {
@@ -166,9 +166,9 @@ TEST_F(FaultyBackendTest, ADelayBeyondTheDeadlineAnswersAtTheDeadline) {
   const Instant deadline = scheduler_.clock().Now() + milliseconds(50);
   Acquire(Deadline::At(deadline));
   scheduler_.Advance(milliseconds(50) - nanoseconds(1));
-  EXPECT_FALSE(answer_);
+  EXPECT_FALSE(response_);
   scheduler_.Advance(nanoseconds(1));
-  EXPECT_EQ(AnswerCode(), Code::kDeadlineExceeded);
+  EXPECT_EQ(ResponseCode(), Code::kDeadlineExceeded);
   EXPECT_EQ(inner_.happened, 1);
   EXPECT_EQ(faulty_.counts().timed_out, 1U);
 }
@@ -176,12 +176,12 @@ TEST_F(FaultyBackendTest, ADelayBeyondTheDeadlineAnswersAtTheDeadline) {
 TEST_F(FaultyBackendTest, DownAnswersUnavailableAtOnceUntilItIsUpAgain) {
   faulty_.faults = {.delay = 1, .longest_delay = milliseconds(10), .down = true};
   Acquire();
-  EXPECT_EQ(AnswerCode(), Code::kUnavailable);
+  EXPECT_EQ(ResponseCode(), Code::kUnavailable);
   EXPECT_EQ(inner_.happened, 0);
   EXPECT_EQ(faulty_.counts().refused, 1U);
   faulty_.faults = {};
   Acquire();
-  EXPECT_EQ(AnswerCode(), std::nullopt);
+  EXPECT_EQ(ResponseCode(), std::nullopt);
 }
 
 TEST_F(FaultyBackendTest, ClosePassesOnAndLaterCallsAreUnavailable) {
@@ -190,7 +190,7 @@ TEST_F(FaultyBackendTest, ClosePassesOnAndLaterCallsAreUnavailable) {
   EXPECT_EQ(closed.error().code, Code::kDataLoss);
   EXPECT_EQ(inner_.closed, 1);
   Acquire();
-  EXPECT_EQ(AnswerCode(), Code::kUnavailable);
+  EXPECT_EQ(ResponseCode(), Code::kUnavailable);
   EXPECT_EQ(inner_.happened, 0);
 }
 
@@ -203,27 +203,27 @@ TEST_F(FaultyBackendTest, DescribesItselfAndLeavesTheInnerOneOpenWhenDestroyed) 
 }
 
 TEST_F(FaultyBackendTest, ADelayedAnswerOutlivesTheWrapper) {
-  std::optional<Result<void>> answer;
+  std::optional<Result<void>> response;
   {
     FaultyBackend other(inner_, scheduler_, 2);
     other.faults = {.delay = 1, .longest_delay = milliseconds(10)};
     other.config().Apply({DeleteEntity{"acme"}}, Deadline::Never(),
-                         [&](Result<void> result) { answer = std::move(result); });
+                         [&](Result<void> result) { response = std::move(result); });
   }
   scheduler_.RunAll();
-  ASSERT_TRUE(answer);
-  EXPECT_TRUE(*answer);
+  ASSERT_TRUE(response);
+  EXPECT_TRUE(*response);
 }
 
 /// The results of one call of every method: how many completed, and how many of them succeeded.
 struct Tally {
-  int answered = 0;
+  int completed = 0;
   int good = 0;
 };
 
 void CallEveryVerb(Backend& backend, Tally& tally) {
   const auto note = [&tally](const auto& result) {
-    ++tally.answered;
+    ++tally.completed;
     if (result) ++tally.good;
   };
   const Charge charge{MakeTarget({"acme", "api", 0}, {}), {}};
@@ -245,17 +245,17 @@ void CallEveryVerb(Backend& backend, Tally& tally) {
 TEST_F(FaultyBackendTest, EveryVerbPassesThroughAndEveryVerbFails) {
   Tally passed, failed, down;
   CallEveryVerb(faulty_, passed);
-  EXPECT_EQ(passed.answered, 9);
+  EXPECT_EQ(passed.completed, 9);
   EXPECT_EQ(passed.good, 9);
   EXPECT_EQ(inner_.happened, 9);
   faulty_.faults.fail_before = 1;
   CallEveryVerb(faulty_, failed);
-  EXPECT_EQ(failed.answered, 9);
+  EXPECT_EQ(failed.completed, 9);
   EXPECT_EQ(failed.good, 0);
   EXPECT_EQ(inner_.happened, 9);
   faulty_.faults = {.down = true};
   CallEveryVerb(faulty_, down);
-  EXPECT_EQ(down.answered, 9);
+  EXPECT_EQ(down.completed, 9);
   EXPECT_EQ(down.good, 0);
   EXPECT_EQ(faulty_.counts().calls, 27U);
 }
@@ -286,7 +286,7 @@ RC_GTEST_PROP(FaultyBackendProperty, EveryCallIsAnsweredOnceAndTheCountsAddUp, (
            {.fail_before = 0.2, .fail_after = 0.1, .delay = 0.5, .longest_delay = milliseconds(5)});
   const int before = static_cast<int>(run.counts.failed_before);
   const int after = static_cast<int>(run.counts.failed_after);
-  RC_ASSERT(run.tally.answered == 900);
+  RC_ASSERT(run.tally.completed == 900);
   RC_ASSERT(run.happened == 900 - before);
   RC_ASSERT(run.tally.good == 900 - before - after);
   RC_ASSERT(before > 100 && before < 260);

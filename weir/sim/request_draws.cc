@@ -56,7 +56,7 @@ NetworkFault DrawGenerator::DrawFault(const NetworkFaults& faults) {
   const std::pair<double, NetworkFault> probabilities[] = {
       {faults.refuse, NetworkFault::kRefuse},
       {faults.lose_request, NetworkFault::kLoseRequest},
-      {faults.lose_answer, NetworkFault::kLoseAnswer},
+      {faults.lose_response, NetworkFault::kLoseResponse},
       {faults.duplicate, NetworkFault::kDuplicate},
       {faults.fail_before, NetworkFault::kFailBefore},
       {faults.fail_after, NetworkFault::kFailAfter},

@@ -27,14 +27,14 @@ HttpResponse Throttled() {
 struct Exchange {
   HttpDone done;
   std::optional<TimerId> deadline;
-  bool answered = false;
+  bool completed = false;
 };
 
 }  // namespace
 
 // The way of a request:
 //
-//   Send --> Dispatch --trip there--> Arrive --> Return --trip back--> Answer
+//   Send --> Dispatch --trip there--> Arrive --> Return --trip back--> Response
 //               |                        |                               ^
 //               +-- request lost: Break -+- response lost: Break --------+
 //
@@ -83,7 +83,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     if (draws.fault == NetworkFault::kRefuse) {
       ++counts.refused;
       return After(draws.request_delay, [self = shared_from_this(), exchange] {
-        self->Answer(
+        self->Respond(
             *exchange,
             tl::unexpected(HttpFailure{.message = "simulated network: connection refused"}));
       });
@@ -125,7 +125,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   void NoteArrival(std::uint64_t order, const Exchange& exchange) {
     if (order < latest_arrival_) ++counts.reordered;
     latest_arrival_ = std::max(latest_arrival_, order);
-    if (exchange.answered) ++counts.late;
+    if (exchange.completed) ++counts.late;
   }
 
   void Arrive(const HttpRequest& request, const RequestDraws& draws, bool silent,
@@ -141,8 +141,8 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
         ++counts.failed_after;
         server_.Handle(request);
         return Return(draws, exchange, InternalError());
-      case NetworkFault::kLoseAnswer:
-        ++counts.lost_answers;
+      case NetworkFault::kLoseResponse:
+        ++counts.lost_responses;
         server_.Handle(request);
         return Break(draws, silent, exchange);
       default:
@@ -153,7 +153,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   void Return(const RequestDraws& draws, const Shared& exchange, HttpResponse response) {
     After(draws.response_delay,
           [self = shared_from_this(), exchange, response = std::move(response)] {
-            self->Answer(*exchange, response);
+            self->Respond(*exchange, response);
           });
   }
 
@@ -162,28 +162,28 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   void Break(const RequestDraws& draws, bool silent, const Shared& exchange) {
     if (silent) return;
     After(draws.response_delay, [self = shared_from_this(), exchange] {
-      self->Answer(*exchange,
-                   tl::unexpected(HttpFailure{.maybe_sent = true,
-                                              .message = "simulated network: connection broken"}));
+      self->Respond(*exchange,
+                    tl::unexpected(HttpFailure{.maybe_sent = true,
+                                               .message = "simulated network: connection broken"}));
     });
   }
 
   void TimeOut(Exchange& exchange, bool maybe_sent) {
-    if (exchange.answered) return;
+    if (exchange.completed) return;
     ++counts.timed_out;
     exchange.deadline.reset();
-    Answer(exchange,
-           tl::unexpected(HttpFailure{.maybe_sent = maybe_sent,
-                                      .timed_out = true,
-                                      .message = "simulated network: no answer in time"}));
+    Respond(exchange,
+            tl::unexpected(HttpFailure{.maybe_sent = maybe_sent,
+                                       .timed_out = true,
+                                       .message = "simulated network: no answer in time"}));
   }
 
-  void Answer(Exchange& exchange, tl::expected<HttpResponse, HttpFailure> answer) {
-    if (std::exchange(exchange.answered, true)) return;
+  void Respond(Exchange& exchange, tl::expected<HttpResponse, HttpFailure> response) {
+    if (std::exchange(exchange.completed, true)) return;
     if (exchange.deadline) scheduler_.Cancel(*exchange.deadline);
     // The callback may own the object that it stores the result in, so it must not destroy itself.
     const auto done = std::make_unique<HttpDone>(std::move(exchange.done));
-    (*done)(std::move(answer));
+    (*done)(std::move(response));
   }
 
   Scheduler& scheduler_;
@@ -212,7 +212,7 @@ NetworkCounts& NetworkCounts::operator+=(const NetworkCounts& other) {
   requests += other.requests;
   refused += other.refused;
   lost_requests += other.lost_requests;
-  lost_answers += other.lost_answers;
+  lost_responses += other.lost_responses;
   duplicates += other.duplicates;
   failed_before += other.failed_before;
   failed_after += other.failed_after;

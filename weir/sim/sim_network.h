@@ -14,13 +14,13 @@ namespace weir::sim {
 
 enum class NetworkFault {
   kNone,
-  kRefuse,       ///< no connection: not sent
-  kLoseRequest,  ///< sent, never arrives
-  kLoseAnswer,   ///< applied; the response never arrives
-  kDuplicate,    ///< arrives twice, at two instants; the first response is passed on
-  kFailBefore,   ///< status 500, not applied
-  kFailAfter,    ///< status 500, applied
-  kThrottle,     ///< ThrottlingException, not applied
+  kRefuse,        ///< no connection: not sent
+  kLoseRequest,   ///< sent, never arrives
+  kLoseResponse,  ///< applied; the response never arrives
+  kDuplicate,     ///< arrives twice, at two instants; the first response is passed on
+  kFailBefore,    ///< status 500, not applied
+  kFailAfter,     ///< status 500, applied
+  kThrottle,      ///< ThrottlingException, not applied
   kStray,  ///< the sender sees a broken connection; the request arrives up to longest_stray later
 };
 
@@ -29,7 +29,7 @@ enum class NetworkFault {
 struct NetworkFaults {
   double refuse = 0;
   double lose_request = 0;
-  double lose_answer = 0;
+  double lose_response = 0;
   double duplicate = 0;
   double fail_before = 0;
   double fail_after = 0;
@@ -58,7 +58,7 @@ struct NetworkCounts {
   std::uint64_t requests = 0;
   std::uint64_t refused = 0;
   std::uint64_t lost_requests = 0;
-  std::uint64_t lost_answers = 0;
+  std::uint64_t lost_responses = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;

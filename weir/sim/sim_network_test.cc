@@ -31,7 +31,7 @@ class CountingServer final : public SimServer {
 /// The calls of one callback: their number, the last result and its time.
 struct CallbackRecord {
   int times = 0;
-  int status = 0;  ///< 0: no answer
+  int status = 0;  ///< 0: no response
   std::string body;
   HttpFailure failure;
   nanoseconds after{0};
@@ -48,14 +48,14 @@ struct SimNetwork : testing::Test {
                    nanoseconds wait = nanoseconds::max()) {
     const Instant start = scheduler.clock().Now();
     transport.Send(std::move(request), {.deadline = Deadline::After(scheduler.clock(), wait)},
-                   [this, &record, start](auto answer) {
+                   [this, &record, start](auto response) {
                      ++record.times;
                      record.after = scheduler.clock().Now() - start;
-                     if (answer) {
-                       record.status = answer->status;
-                       record.body = answer->body;
+                     if (response) {
+                       record.status = response->status;
+                       record.body = response->body;
                      } else {
-                       record.failure = answer.error();
+                       record.failure = response.error();
                      }
                    });
   }
@@ -124,23 +124,23 @@ TEST_F(SimNetwork, ALostRequestMayHaveBeenSent) {
 }
 
 TEST_F(SimNetwork, ALostAnswerWasApplied) {
-  const CallbackRecord record = Meet(NetworkFault::kLoseAnswer);
+  const CallbackRecord record = Meet(NetworkFault::kLoseResponse);
   EXPECT_EQ(record.status, 0);
   EXPECT_TRUE(record.failure.maybe_sent);
   EXPECT_EQ(server.seen.size(), 1U);
-  EXPECT_EQ(transport.counts().lost_answers, 1U);
+  EXPECT_EQ(transport.counts().lost_responses, 1U);
 }
 
 TEST_F(SimNetwork, SilenceLastsUntilTheDeadline) {
   transport.faults.silence = 1;
-  for (const NetworkFault fault : {NetworkFault::kLoseRequest, NetworkFault::kLoseAnswer}) {
+  for (const NetworkFault fault : {NetworkFault::kLoseRequest, NetworkFault::kLoseResponse}) {
     const CallbackRecord record = Meet(fault, seconds(2));
     EXPECT_TRUE(record.failure.maybe_sent);
     EXPECT_TRUE(record.failure.timed_out);
     EXPECT_EQ(record.after, seconds(2));
   }
   EXPECT_EQ(transport.counts().timed_out, 2U);
-  EXPECT_FALSE(Meet(NetworkFault::kLoseAnswer).failure.timed_out) << "without one it breaks";
+  EXPECT_FALSE(Meet(NetworkFault::kLoseResponse).failure.timed_out) << "without one it breaks";
 }
 
 TEST_F(SimNetwork, ADuplicateArrivesTwiceAndIsAnsweredOnce) {
@@ -196,7 +196,7 @@ TEST_F(SimNetwork, AnErrorOfTheServerComesBeforeOrAfterItApplied) {
   EXPECT_EQ(server.seen.size(), 0U);
   const CallbackRecord after = Meet(NetworkFault::kFailAfter);
   EXPECT_EQ(after.status, 500);
-  EXPECT_EQ(ReadAnswer({.status = 500, .headers = {}, .body = after.body}).error,
+  EXPECT_EQ(ReadResponse({.status = 500, .headers = {}, .body = after.body}).error,
             "InternalServerError");
   EXPECT_EQ(server.seen.size(), 1U);
   EXPECT_EQ(transport.counts().failed_before, 1U);
@@ -206,7 +206,7 @@ TEST_F(SimNetwork, AnErrorOfTheServerComesBeforeOrAfterItApplied) {
 TEST_F(SimNetwork, AThrottleIsNotApplied) {
   const CallbackRecord record = Meet(NetworkFault::kThrottle);
   EXPECT_EQ(record.status, 400);
-  EXPECT_EQ(ReadAnswer({.status = 400, .headers = {}, .body = record.body}).error,
+  EXPECT_EQ(ReadResponse({.status = 400, .headers = {}, .body = record.body}).error,
             "ThrottlingException");
   EXPECT_TRUE(server.seen.empty());
   EXPECT_EQ(transport.counts().throttled, 1U);
@@ -273,18 +273,18 @@ TEST_F(SimNetwork, RequestsOvertakeEachOther) {
 
 TEST_F(SimNetwork, WhatIsUnderWayOutlivesItsTransport) {
   auto other = std::make_unique<SimTransport>(scheduler, server, 1);
-  int answers = 0;
+  int responses = 0;
   other->Send(DynamoRequest("GetItem", {}),
               {.deadline = Deadline::After(scheduler.clock(), seconds(1))},
-              [&answers](const auto& answer) { answers += answer ? 1 : 100; });
+              [&responses](const auto& response) { responses += response ? 1 : 100; });
   other.reset();
   EXPECT_TRUE(scheduler.RunAll());
   EXPECT_EQ(server.seen.size(), 1U);
-  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(responses, 1);
 }
 
 TEST_F(SimNetwork, AScriptNamesARequestByItsOperationOrByItsNumberAlone) {
-  transport.Script("UpdateItem", 2, NetworkFault::kLoseAnswer);
+  transport.Script("UpdateItem", 2, NetworkFault::kLoseResponse);
   transport.Script("", 4, NetworkFault::kRefuse);
   const std::vector<std::string> operations = {"UpdateItem", "GetItem", "UpdateItem", "UpdateItem",
                                                "UpdateItem"};
@@ -306,25 +306,25 @@ TEST(SimNetworkWithDynamo, TheThirdUpdateIsAppliedAndItsAnswerLost) {
   SimDynamo dynamo(scheduler.clock(), 1);
   dynamo.Handle(DynamoRequest("CreateTable", LimitsTable()));
   SimTransport transport(scheduler, dynamo, 2);
-  transport.Script("UpdateItem", 3, NetworkFault::kLoseAnswer);
+  transport.Script("UpdateItem", 3, NetworkFault::kLoseResponse);
   const auto add = nlohmann::json::parse(
       R"({"TableName":"t","Key":{"PK":{"S":"a"},"SK":{"S":"1"}},"ReturnValues":"ALL_NEW",
           "UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"1"}}})");
-  std::vector<std::string> answers;
+  std::vector<std::string> responses;
   for (int i = 0; i < 4; ++i) {
-    transport.Send(DynamoRequest("UpdateItem", add), {}, [&answers](auto answer) {
-      answers.push_back(answer ? ReadAnswer(*answer).body["Attributes"]["n"]["N"] : "lost");
+    transport.Send(DynamoRequest("UpdateItem", add), {}, [&responses](auto response) {
+      responses.push_back(response ? ReadResponse(*response).body["Attributes"]["n"]["N"] : "lost");
     });
     EXPECT_TRUE(scheduler.RunAll());
   }
-  EXPECT_THAT(answers, ElementsAre("1", "2", "lost", "4"));
+  EXPECT_THAT(responses, ElementsAre("1", "2", "lost", "4"));
   EXPECT_EQ(dynamo.counts().Requests("UpdateItem"), 4U);
 }
 
 NetworkFaults EveryFault() {
   return {.refuse = 0.1,
           .lose_request = 0.1,
-          .lose_answer = 0.1,
+          .lose_response = 0.1,
           .duplicate = 0.1,
           .fail_before = 0.1,
           .fail_after = 0.1,
@@ -350,10 +350,10 @@ RunOfMany RunMany(std::uint64_t seed) {
   for (std::size_t i = 0; i < run.record.size(); ++i) {
     const Deadline deadline = Deadline::After(scheduler.clock(), milliseconds(30));
     transport.Send(
-        DynamoRequest("UpdateItem", {{"i", i}}), {.deadline = deadline}, [&, i](auto answer) {
+        DynamoRequest("UpdateItem", {{"i", i}}), {.deadline = deadline}, [&, i](auto response) {
           ++run.record[i];
           run.trace += std::to_string(scheduler.clock().Now().nanos) + " " + std::to_string(i) +
-                       " " + (answer ? answer->body : answer.error().message) + "\n";
+                       " " + (response ? response->body : response.error().message) + "\n";
         });
     scheduler.Advance(milliseconds(1));
   }
@@ -373,7 +373,7 @@ TEST(SimNetworkSeed, EveryFaultFires) {
   EXPECT_EQ(counts.requests, 300U);
   EXPECT_GT(counts.refused, 0U);
   EXPECT_GT(counts.lost_requests, 0U);
-  EXPECT_GT(counts.lost_answers, 0U);
+  EXPECT_GT(counts.lost_responses, 0U);
   EXPECT_GT(counts.duplicates, 0U);
   EXPECT_GT(counts.failed_before, 0U);
   EXPECT_GT(counts.failed_after, 0U);

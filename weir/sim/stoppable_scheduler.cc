@@ -28,10 +28,10 @@ bool StoppableScheduler::Cancel(TimerId id) {
 }
 
 void StoppableTransport::Send(HttpRequest request, SendLimits limits, HttpDone done) {
-  network_.Send(std::move(request), limits, [this, done = std::move(done)](auto answer) mutable {
-    if (!scheduler_.is_stopped()) return done(std::move(answer));
-    scheduler_.Post([done = std::move(done), answer = std::move(answer)]() mutable {
-      done(std::move(answer));
+  network_.Send(std::move(request), limits, [this, done = std::move(done)](auto response) mutable {
+    if (!scheduler_.is_stopped()) return done(std::move(response));
+    scheduler_.Post([done = std::move(done), response = std::move(response)]() mutable {
+      done(std::move(response));
     });
   });
 }

@@ -83,17 +83,17 @@ TEST_F(Stoppable, WhatItSentArrivesAndIsAnsweredWhenItGoesOn) {
   EmptyServer server;
   SimTransport network(world_, server, 1);
   StoppableTransport transport(network, process_);
-  int answers = 0;
-  transport.Send({}, {}, [&](const auto&) { ++answers; });
+  int responses = 0;
+  transport.Send({}, {}, [&](const auto&) { ++responses; });
   Stop(seconds(3));
   world_.Advance(seconds(2));
   EXPECT_EQ(server.requests, 1);
-  EXPECT_EQ(answers, 0);
+  EXPECT_EQ(responses, 0);
   world_.Advance(seconds(1));
-  EXPECT_EQ(answers, 1);
-  transport.Send({}, {}, [&](const auto&) { ++answers; });
+  EXPECT_EQ(responses, 1);
+  transport.Send({}, {}, [&](const auto&) { ++responses; });
   world_.RunAll();
-  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(responses, 2);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Status UseCertificate(SSL_CTX& context, const TlsOptions& options) {
   return {};
 }
 
-Status AskForClientCertificate(SSL_CTX& context, const TlsOptions& options) {
+Status RequestClientCertificate(SSL_CTX& context, const TlsOptions& options) {
   if (options.client_ca_file.empty()) return {};
   const char* const file = options.client_ca_file.c_str();
   STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(file);
@@ -102,7 +102,7 @@ Result<sockets::TlsContext> ServerTls::MakeContext(const TlsOptions& options) {
   if (context == nullptr) return Fail(Code::kUnavailable, "OpenSSL does not start");
   SetProtocolOptions(*context);
   WEIR_RETURN_IF_ERROR(UseCertificate(*context, options));
-  WEIR_RETURN_IF_ERROR(AskForClientCertificate(*context, options));
+  WEIR_RETURN_IF_ERROR(RequestClientCertificate(*context, options));
   return context;
 }
 

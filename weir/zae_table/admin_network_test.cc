@@ -31,12 +31,12 @@ struct Networked {
 
   template <class T, class Start>
   Result<T> Ask(Start&& start) {
-    std::optional<Result<T>> answer;
+    std::optional<Result<T>> result;
     start(Deadline::After(scheduler.clock(), std::chrono::minutes(2)),
-          Done<T>([&](Result<T> result) { answer.emplace(std::move(result)); }));
-    while (!answer && scheduler.RunNext()) {
+          Done<T>([&](Result<T> received) { result.emplace(std::move(received)); }));
+    while (!result && scheduler.RunNext()) {
     }
-    return answer ? std::move(*answer) : Fail(Code::kInternal, "no answer came");
+    return result ? std::move(*result) : Fail(Code::kInternal, "no answer came");
   }
   Result<TableCreated> CreateTable() {
     return Ask<TableCreated>(
@@ -95,12 +95,12 @@ std::vector<std::string> Contradictions(const sim::DynamoTable& table) {
 
 TEST(AdminNetwork, ALostAnswerToACreationOrDeletionIsNoFailure) {
   Networked t(1);
-  t.network.Script("CreateTable", 1, sim::NetworkFault::kLoseAnswer);
+  t.network.Script("CreateTable", 1, sim::NetworkFault::kLoseResponse);
   t.network.Script("UpdateTimeToLive", 1, sim::NetworkFault::kFailBefore);
-  t.network.Script("PutItem", 1, sim::NetworkFault::kLoseAnswer);
+  t.network.Script("PutItem", 1, sim::NetworkFault::kLoseResponse);
   const auto created = t.CreateTable();
   ASSERT_TRUE(created) << created.error().message;
-  t.network.Script("DeleteTable", 1, sim::NetworkFault::kLoseAnswer);
+  t.network.Script("DeleteTable", 1, sim::NetworkFault::kLoseResponse);
   const Status deleted =
       t.Ask<void>([&](Deadline deadline, auto done) { t.admin.Delete(deadline, std::move(done)); });
   EXPECT_TRUE(deleted) << deleted.error().message;
@@ -111,7 +111,7 @@ TEST(AdminNetwork, ALostAnswerToACreationOrDeletionIsNoFailure) {
 TEST(AdminNetwork, ALostAnswerToARegistrationIsNoSecondNamespace) {
   Networked t(2);
   ASSERT_TRUE(t.CreateTable());
-  t.network.Script("TransactWriteItems", 1, sim::NetworkFault::kLoseAnswer);
+  t.network.Script("TransactWriteItems", 1, sim::NetworkFault::kLoseResponse);
   const auto space = t.Ask<Namespace>([&](Deadline deadline, auto done) {
     t.spaces.Register("team-a", deadline, std::move(done));
   });
@@ -156,7 +156,7 @@ RC_GTEST_PROP(AdminNetwork, ChangesOfManyNeverContradictEachOther, ()) {
   Networked t(*rc::gen::arbitrary<std::uint64_t>());
   RC_ASSERT(t.CreateTable().has_value());
   t.network.faults = {.lose_request = 0.05,
-                      .lose_answer = 0.1,
+                      .lose_response = 0.1,
                       .duplicate = 0.05,
                       .fail_after = 0.05,
                       .throttle = 0.05,

@@ -51,12 +51,12 @@ class StoreLifetimeTest : public testing::Test {
                                        ZaeLayout())),
         store_(std::make_unique<DynamoBucketStore>(*table_, kShardKeys, world_.scheduler,
                                                    BucketStoreOptions{.seed = 1})) {}
-  using Answer = std::shared_ptr<std::optional<Result<Decision>>>;
-  Answer Acquire(std::int64_t tokens, Deadline deadline = kNever) {
-    auto answer = std::make_shared<std::optional<Result<Decision>>>();
+  using ResultPtr = std::shared_ptr<std::optional<Result<Decision>>>;
+  ResultPtr Acquire(std::int64_t tokens, Deadline deadline = kNever) {
+    auto result = std::make_shared<std::optional<Result<Decision>>>();
     store_->Acquire(TakeOf(tokens), store_->Now(), deadline,
-                    [answer](Result<Decision> decision) { answer->emplace(std::move(decision)); });
-    return answer;
+                    [result](Result<Decision> decision) { result->emplace(std::move(decision)); });
+    return result;
   }
   Deadline In(std::int64_t millis) {
     return Deadline::After(world_.scheduler.clock(), milliseconds(millis));
@@ -79,10 +79,10 @@ class StoreLifetimeTest : public testing::Test {
 TEST_F(StoreLifetimeTest, NothingIsAskedOfTheTableAfterTheStoreIsGone) {
   PutHalfABucket();
   client_.latency = milliseconds(300);
-  const Answer answer = Acquire(60, In(700));
-  while (!*answer && world_.scheduler.RunNext()) {
+  const ResultPtr result = Acquire(60, In(700));
+  while (!*result && world_.scheduler.RunNext()) {
   }
-  ASSERT_EQ((*answer)->error().code, Code::kDeadlineExceeded);
+  ASSERT_EQ((*result)->error().code, Code::kDeadlineExceeded);
   store_.reset();
   table_.reset();
   const int calls = client_.calls;
@@ -93,11 +93,11 @@ TEST_F(StoreLifetimeTest, NothingIsAskedOfTheTableAfterTheStoreIsGone) {
 TEST_F(StoreLifetimeTest, ManyCallersHaveTheMissingShardMadeOnce) {
   PutHalfABucket();
   client_.latency = milliseconds(300);
-  std::vector<Answer> answers;
-  for (int i = 0; i < 50; ++i) answers.push_back(Acquire(52));  // more than one shard has
-  const Answer hasty = Acquire(60, In(650));
+  std::vector<ResultPtr> results;
+  for (int i = 0; i < 50; ++i) results.push_back(Acquire(52));  // more than one shard has
+  const ResultPtr hasty = Acquire(60, In(650));
   world_.scheduler.RunAll();
-  for (const Answer& answer : answers) EXPECT_TRUE(*answer && **answer) << "a decision";
+  for (const ResultPtr& result : results) EXPECT_TRUE(*result && **result) << "a decision";
   EXPECT_FALSE(**hasty) << "it waited for the shards until its deadline";
   EXPECT_EQ(world_.server.counts().Requests("TransactWriteItems"), 1U);
 }
@@ -137,13 +137,13 @@ TEST_F(StoreLifetimeTest, TheStoreMayBeDestroyedInTheCallbackOfClose) {
 }
 
 TEST_F(StoreLifetimeTest, TheStoreMayBeDestroyedInACallbackThatRunsWithinTheCall) {
-  bool is_answered = false;
+  bool is_completed = false;
   store_->Acquire(TakeOf(1), store_->Now(), kNever, [&](const Result<Decision>& decision) {
-    is_answered = decision.has_value();
+    is_completed = decision.has_value();
     store_.reset();
   });
   world_.scheduler.RunAll();
-  EXPECT_TRUE(is_answered);
+  EXPECT_TRUE(is_completed);
 }
 
 TEST_F(StoreLifetimeTest, EachCloseIsAnsweredAfterTheLastCallback) {
@@ -207,9 +207,9 @@ TEST_F(StoreLifetimeTest, TheStoreMayBeDestroyedWhileReadsAreInFlight) {
 }
 
 TEST_F(StoreLifetimeTest, ARequestWhoseDeadlineHasPassedIsNotSent) {
-  const Answer answer = Acquire(1, Deadline::At(world_.scheduler.clock().Now()));
-  ASSERT_TRUE(*answer);
-  EXPECT_EQ((*answer)->error().code, Code::kDeadlineExceeded);
+  const ResultPtr result = Acquire(1, Deadline::At(world_.scheduler.clock().Now()));
+  ASSERT_TRUE(*result);
+  EXPECT_EQ((*result)->error().code, Code::kDeadlineExceeded);
   EXPECT_EQ(client_.calls, 0);
 }
 

@@ -86,7 +86,7 @@ TEST_F(TableAdminTest, GivesUpAtTheDeadlineAndGoesOnNextTime) {
 
 // At whatever call a creation is interrupted, the next one completes the table.
 TEST_F(TableAdminTest, ACallThatWasCutOffIsCompletedByTheNext) {
-  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
+  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostResponse}) {
     bool succeeded = false;
     for (std::uint64_t nth = 1; !succeeded; ++nth) {
       ASSERT_LT(nth, 20U);

@@ -35,7 +35,7 @@ struct CreateCall : std::enable_shared_from_this<CreateCall> {
   std::string by;
   Deadline deadline = Deadline::Never();
   Done<TableCreated> done;
-  TableCreated answer;
+  TableCreated result;
   milliseconds wait = kFirstWait;
 
   // Looks for the table.
@@ -58,9 +58,9 @@ struct CreateCall : std::enable_shared_from_this<CreateCall> {
   // Returns a Done that ends the creation on an error, and calls `next` with a value.
   template <class T, class Next>
   Done<T> OrEnd(Next next) {
-    return [self = shared_from_this(), next](Result<T> result) mutable {
-      if (!result) return self->done(Fail(std::move(result.error())));
-      next(*self, std::move(*result));
+    return [self = shared_from_this(), next](Result<T> outcome) mutable {
+      if (!outcome) return self->done(Fail(std::move(outcome.error())));
+      next(*self, std::move(*outcome));
     };
   }
 };
@@ -95,7 +95,7 @@ void CreateCall::SendCreation() {
     // Another process created the table first, or the response to an earlier attempt was lost.
     const bool exists = !reply && reply.error().code == "ResourceInUseException";
     if (!reply && !exists) return self->done(Fail(ToError(reply.error())));
-    self->answer.created = !exists;
+    self->result.created = !exists;
     self->AwaitActive();
   };
   table.CallForCode("CreateTable", CreateTableBody(table.name(), table.layout()), deadline,
@@ -128,7 +128,7 @@ void CreateCall::SetTimeToLive() {
   if (purpose.time_to_live.empty()) return SetRecovery();
   ReadTimeToLive(
       table, deadline, OrEnd<TimeToLive>([](CreateCall& self, const TimeToLive& found) {
-        self.answer.time_to_live = found.feature;
+        self.result.time_to_live = found.feature;
         if (found.feature == Feature::kNotOffered) return self.SetRecovery();
         if (found.feature == Feature::kOn && found.attribute == self.purpose.time_to_live) {
           return self.SetRecovery();
@@ -142,7 +142,7 @@ void CreateCall::SetTimeToLive() {
         }
         TurnOnTimeToLive(self.table, self.purpose.time_to_live, self.deadline,
                          self.OrEnd<Feature>([](CreateCall& call, Feature feature) {
-                           call.answer.time_to_live = feature;
+                           call.result.time_to_live = feature;
                            call.SetRecovery();
                          }));
       }));
@@ -152,7 +152,7 @@ void CreateCall::SetRecovery() {
   if (!purpose.recovery) return WriteVersion();
   wait = kFirstWait;
   ReadRecovery(table, deadline, OrEnd<Feature>([](CreateCall& self, Feature found) {
-                 self.answer.recovery = found;
+                 self.result.recovery = found;
                  if (found == Feature::kOff) return self.TryRecovery();
                  self.WriteVersion();
                }));
@@ -163,22 +163,22 @@ void CreateCall::TryRecovery() {
       table, deadline,
       OrEnd<std::optional<Feature>>([](CreateCall& self, std::optional<Feature> feature) {
         if (!feature) return self.RunLater("ready for recovery", &CreateCall::TryRecovery);
-        self.answer.recovery = *feature;
+        self.result.recovery = *feature;
         self.WriteVersion();
       }));
 }
 
 void CreateCall::WriteVersion() {
-  if (!purpose.version) return done(answer);
+  if (!purpose.version) return done(result);
   Write put{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
   put.item = NewVersionRecord(scheduler.clock().WallNow(), by);
   put.expression.RequireAbsent("PK");
   table.Apply(put, true, deadline,
-              [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> written) {
+              [self = shared_from_this()](tl::expected<WriteResponse, WriteFailure> written) {
                 const bool exists = !written && written.error().kind == FailureClass::kConditional;
                 if (!written && !exists) return self->done(Fail(written.error().error));
-                self->answer.wrote_version = !exists;
-                self->done(self->answer);
+                self->result.wrote_version = !exists;
+                self->done(self->result);
               });
 }
 

@@ -91,7 +91,7 @@ Result<DaemonEnd> RunToItsEnd(Context& context, const AggregateOptions& given,
   return end;
 }
 
-Result<Exit> AnswerAggregate(const AggregateOptions& options, Context& context,
+Result<Exit> ReportAggregate(const AggregateOptions& options, Context& context,
                              const DaemonEnd& end) {
   const bool is_stopped = !end.status && end.status.error().code == Code::kCancelled;
   if (!end.status && !is_stopped) return Fail(end.status.error());
@@ -101,7 +101,7 @@ Result<Exit> AnswerAggregate(const AggregateOptions& options, Context& context,
     text += '\n' + end.metrics;
     json["metrics"] = end.metrics;
   }
-  context.Answer(json, text);
+  context.WriteResult(json, text);
   if (!is_stopped) return Exit::kDone;
   context.Warn(
       "stopped before all positions were stored: the next run reads some records again, and counts "
@@ -114,7 +114,7 @@ Result<Exit> AnswerAggregate(const AggregateOptions& options, Context& context,
 Result<Exit> RunDaemon(const AggregateOptions& given, Context& context,
                        const dynamo::DaemonParts& parts, const dynamo::DaemonOptions& options) {
   WEIR_ASSIGN_OR_RETURN(const DaemonEnd end, RunToItsEnd(context, given, parts, options));
-  return AnswerAggregate(given, context, end);
+  return ReportAggregate(given, context, end);
 }
 
 Result<Exit> RunReplay(const AggregateOptions& given, Context& context,
@@ -140,7 +140,7 @@ Result<Exit> RunReplay(const AggregateOptions& given, Context& context,
     WEIR_RETURN_IF_ERROR(SleepUntil(process.scheduler, process.clock.Now() + kSignalPollInterval));
   }
   if (!status && status.error().code != Code::kCancelled) return Fail(status.error());
-  context.Answer(ToJson(replay.stats()), TextOf(replay.stats()));
+  context.WriteResult(ToJson(replay.stats()), TextOf(replay.stats()));
   if (status) return Exit::kDone;
   context.Warn(status.error().message);
   return context.Interrupted();

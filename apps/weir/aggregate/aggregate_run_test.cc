@@ -104,8 +104,8 @@ TEST_F(AggregateRunTest, ASignalDrainsAndTheMetricsArePrinted) {
   const auto exit = Run(given);
   ASSERT_TRUE(exit) << exit.error().message;
   EXPECT_EQ(*exit, Exit::kDone);
-  EXPECT_THAT(context_->answer(), HasSubstr("updates        2\n"));
-  EXPECT_THAT(context_->answer(), HasSubstr("weir_aggregator_updates_total 2\n"));
+  EXPECT_THAT(context_->result(), HasSubstr("updates        2\n"));
+  EXPECT_THAT(context_->result(), HasSubstr("weir_aggregator_updates_total 2\n"));
   EXPECT_THAT(*ReadFile(given.metrics_file), HasSubstr("weir_aggregator_updates_total 2\n"));
 }
 
@@ -163,7 +163,7 @@ TEST_F(AggregateRunTest, AReplayPrintsItsCountsAndEndsByItself) {
   const auto exit = Run(given);
   ASSERT_TRUE(exit) << exit.error().message;
   EXPECT_EQ(*exit, Exit::kDone);
-  EXPECT_THAT(context_->answer(), HasSubstr("updates        0\n"));
+  EXPECT_THAT(context_->result(), HasSubstr("updates        0\n"));
   given.replay.from = "1";
   EXPECT_EQ(Run(given).error().code, Code::kInvalidArgument);
   given.replay.shard = "none";

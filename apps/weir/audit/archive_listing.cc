@@ -66,7 +66,7 @@ Result<Exit> ListArchive(const ArchiveQuery& query, const ArchiveUrl& url, Conte
                                                       query));
   context.left_out() = page.unreadable;
   const Json json = JsonOf(query, page);
-  context.Answer(json, app::TextOf(EventsOf(std::move(page))));
+  context.WriteResult(json, app::TextOf(EventsOf(std::move(page))));
   return Exit::kDone;
 }
 

@@ -49,7 +49,7 @@ Result<Exit> ListAuditEvents(const AuditOptions& options, Context& context, Audi
   Json json = {{"subject", SubjectOf(options)}, {"events", Json::array()}};
   for (const AuditEvent& event : page.items) json["events"].push_back(app::ToJson(event));
   if (!page.next.empty()) json["next"] = page.next;
-  context.Answer(json, app::TextOf(page));
+  context.WriteResult(json, app::TextOf(page));
   return Exit::kDone;
 }
 
@@ -114,8 +114,8 @@ Status SetRetention(std::int64_t days, Context& context, const Records& records)
 Result<Exit> ShowRetention(const Days& days, Context& context, const Records& records) {
   if (days) WEIR_RETURN_IF_ERROR(SetRetention(*days, context, records));
   WEIR_ASSIGN_OR_RETURN(const std::int64_t now, RetentionOf(records.audit, context));
-  context.Answer({{"audit_retention_days", now}},
-                 fmt::format("audit events are kept for {} days\n", now));
+  context.WriteResult({{"audit_retention_days", now}},
+                      fmt::format("audit events are kept for {} days\n", now));
   return Exit::kDone;
 }
 

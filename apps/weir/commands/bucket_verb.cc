@@ -46,7 +46,7 @@ Result<Exit> GiveTokens(BucketCredit credit, Context& context, Backend& backend)
                                ? fmt::format(kNotStored, credit.entity, credit.resource)
                            : any ? table.Text()
                                  : kAllFull;
-  context.Answer(json, text);
+  context.WriteResult(json, text);
   return Exit::kDone;
 }
 

@@ -58,7 +58,7 @@ Result<Exit> ShowBuckets(const BucketsOptions& options, Context& context, Backen
   // A bucket that cannot be read may be empty.
   const bool is_complete = context.IsComplete(Context::Records::kBuckets);
   const bool is_none = table.empty() && is_complete;
-  context.Answer(
+  context.WriteResult(
       json, is_none ? "no buckets are stored: nothing was taken, or all limits are full again\n"
                     : TextOf(table));
   return is_complete ? Exit::kDone : Exit::kFailed;

@@ -83,14 +83,14 @@ Result<Exit> OfferWords(const CLI::App& root, const WordsOptions& options, Conte
         {{"word", candidate.word}, {"description", candidate.description}});
     text += candidate.word + ':' + candidate.description + '\n';
   }
-  context.Answer(json, text);
+  context.WriteResult(json, text);
   return Exit::kDone;
 }
 
 void AddScript(CLI::App& group, const std::string& shell, std::string_view script, Action& chosen) {
   AddVerb(group, shell, "Print the script for " + shell, std::make_shared<NoOptions>(), chosen,
           [shell, script](const NoOptions&, Context& context) -> Result<Exit> {
-            context.Answer({{"shell", shell}, {"script", script}}, script);
+            context.WriteResult({{"shell", shell}, {"script", script}}, script);
             return Exit::kDone;
           });
 }

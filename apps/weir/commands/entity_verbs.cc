@@ -34,7 +34,7 @@ Result<Exit> CreateIn(Backend& backend, const EntityRecord& record, Context& con
   WEIR_RETURN_IF_ERROR(
       ApplyChanges(backend.config(), {CreateEntity{record}}, context.StoreDeadline()));
   const EntityView view{record.entity.id, record, {}};
-  context.Answer(app::ToJson(record), "created\n" + TextOf(view));
+  context.WriteResult(app::ToJson(record), "created\n" + TextOf(view));
   return Exit::kDone;
 }
 
@@ -70,7 +70,7 @@ Result<Exit> ShowEntity(const EntityOptions& options, Context& context, Backend&
                 fmt::format("entity {} does not exist (run 'weir entity list' to see all entities)",
                             options.id));
   }
-  context.Answer(ToJson(view), TextOf(view));
+  context.WriteResult(ToJson(view), TextOf(view));
   return Exit::kDone;
 }
 
@@ -91,7 +91,7 @@ Result<Exit> RemoveEntity(const EntityOptions& options, Context& context, Backen
                     children.front().entity.id);
     if (children.size() > 1) text += ", ...";
   }
-  context.Answer(json, text);
+  context.WriteResult(json, text);
   return Exit::kDone;
 }
 
@@ -107,7 +107,7 @@ Result<Exit> ListChildren(const EntityOptions& options, Context& context, Backen
   }
   const bool is_complete = context.IsComplete(Context::Records::kConfig);
   const std::string none = is_complete ? options.id + " has no children\n" : "";
-  context.Answer(json, table.empty() ? none : table.Text());
+  context.WriteResult(json, table.empty() ? none : table.Text());
   return Exit::kDone;
 }
 
@@ -116,7 +116,7 @@ Result<Exit> PrintEntities(const EntityListOptions& options, Context& context, B
       const Declared declared,
       ReadDeclared(backend.config(), context.RequestDeadlines(), &context.left_out()));
   const EntityPage page = PageOf(ViewsOf(declared), options);
-  context.Answer(ToJson(page), TextOf(page));
+  context.WriteResult(ToJson(page), TextOf(page));
   return Exit::kDone;
 }
 
@@ -136,7 +136,7 @@ Result<Exit> PrintResources(const EntityOptions& options, Context& context, Back
   const bool is_complete = context.IsComplete(Context::Records::kConfig);
   const std::string subject = options.id.empty() ? "no entity has" : options.id + " does not have";
   const std::string none = is_complete ? subject + " limits of its own\n" : "";
-  context.Answer(json, table.empty() ? none : table.Text());
+  context.WriteResult(json, table.empty() ? none : table.Text());
   return Exit::kDone;
 }
 

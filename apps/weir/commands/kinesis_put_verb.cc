@@ -123,9 +123,9 @@ std::string NameOfEndpoint(const StreamOptions& stream) {
   return stream.region.empty() ? "Kinesis" : "Kinesis of " + stream.region;
 }
 
-Result<Exit> AnswerPut(const PutOptions& options, Context& context, const PutReport& report) {
+Result<Exit> RespondToPut(const PutOptions& options, Context& context, const PutReport& report) {
   const PutOutcome& outcome = report.outcome;
-  context.Answer(ToJson(report), TextOf(report));
+  context.WriteResult(ToJson(report), TextOf(report));
   if (!outcome.unreachable.empty()) {
     context.Warn(GivenUpOf(outcome, options.failed_to));
     return Exit::kFailed;
@@ -172,7 +172,7 @@ Result<Exit> PutFromInput(const PutOptions& options, Context& context,
   const Result<PutOutcome> outcome = PutLines(port, input, context.process());
   EndUpload(uploader.get(), context.process());
   if (!outcome) return Fail(outcome.error());
-  return AnswerPut(options, context, {*outcome, producer.stats()});
+  return RespondToPut(options, context, {*outcome, producer.stats()});
 }
 
 Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,

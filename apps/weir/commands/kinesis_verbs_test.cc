@@ -34,7 +34,7 @@ class KinesisVerbsTest : public testing::Test {
     });
     exit_ = end.exit;
     error_ = end.error;
-    return out_.str() + end.answer;
+    return out_.str() + end.result;
   }
 
   kinesis::FakeStream stream_;

@@ -86,7 +86,7 @@ Result<Exit> Set(const LevelOptions& options, Context& context, Backend& backend
   const LevelRecord record{LevelOf(options), std::move(limits)};
   WEIR_RETURN_IF_ERROR(ApplyChanges(backend.config(), {PutLimits{record.level, record.limits}},
                                     context.StoreDeadline()));
-  context.Answer(app::ToJson(record), "set " + TextOf(record));
+  context.WriteResult(app::ToJson(record), "set " + TextOf(record));
   return Exit::kDone;
 }
 
@@ -107,7 +107,7 @@ Result<Exit> ShowLevel(const LevelOptions& options, Context& context, Backend& b
                 fmt::format("no limits are set at {}: set-limits sets them", Describe(level)));
   }
   const LevelRecord record{level, *found};
-  context.Answer(app::ToJson(record), TextOf(record));
+  context.WriteResult(app::ToJson(record), TextOf(record));
   return Exit::kDone;
 }
 
@@ -115,7 +115,7 @@ Result<Exit> DeleteLevel(const LevelOptions& options, Context& context, Backend&
   const Level level = LevelOf(options);
   WEIR_RETURN_IF_ERROR(
       ApplyChanges(backend.config(), {DeleteLimits{level}}, context.StoreDeadline()));
-  context.Answer({{"deleted", Describe(level)}}, "deleted " + Describe(level));
+  context.WriteResult({{"deleted", Describe(level)}}, "deleted " + Describe(level));
   return Exit::kDone;
 }
 
@@ -137,7 +137,7 @@ Result<Exit> List(std::optional<Level::Kind> kind, Context& context, Backend& ba
     if (has_policy) row.emplace_back(policy ? app::NameOf(*policy) : "-");
     table.Row(std::move(row));
   }
-  context.Answer(json, table.empty() ? "nothing is set\n" : table.Text());
+  context.WriteResult(json, table.empty() ? "nothing is set\n" : table.Text());
   return Exit::kDone;
 }
 

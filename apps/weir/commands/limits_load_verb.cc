@@ -37,7 +37,7 @@ Result<Exit> LoadAccountLimits(const AccountLoadOptions& options, Context& conte
                         MakeLoadPlan(declared, live, options.service, options.prune));
   if (!options.plan) WEIR_RETURN_IF_ERROR(ApplyLoadPlan(plan, store, context.RequestDeadlines()));
   for (const auto& [key, why] : live.unreadable) context.left_out().push_back(why);
-  context.Answer(ToJson(plan), TextOf(plan));
+  context.WriteResult(ToJson(plan), TextOf(plan));
   return live.unreadable.empty() ? Exit::kDone : Exit::kFailed;
 }
 

@@ -86,12 +86,12 @@ bool SetsSystem(const LimitsFile& file) { return !file.system.empty() || file.on
 
 Result<Exit> CheckLimitsFile(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
-  context.Answer(app::ToJson(source.file),
-                 fmt::format("{} is valid: namespace {}, system {}, resources {}, "
-                             "entities {}\n",
-                             NameOfInput(options.file), source.file.namespace_name,
-                             SetsSystem(source.file) ? "set" : "not set",
-                             source.file.resources.size(), source.file.entities.size()));
+  context.WriteResult(app::ToJson(source.file),
+                      fmt::format("{} is valid: namespace {}, system {}, resources {}, "
+                                  "entities {}\n",
+                                  NameOfInput(options.file), source.file.namespace_name,
+                                  SetsSystem(source.file) ? "set" : "not set",
+                                  source.file.resources.size(), source.file.entities.size()));
   return Exit::kDone;
 }
 
@@ -101,7 +101,7 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
     WEIR_ASSIGN_OR_RETURN(const ScopedPlan planned,
                           MakeScopedPlan(options, source, context, backend));
     const auto& [scope, plan] = planned;
-    context.Answer(WithScope(scope, app::ToJson(plan)), TextOf(scope) + '\n' + TextOf(plan));
+    context.WriteResult(WithScope(scope, app::ToJson(plan)), TextOf(scope) + '\n' + TextOf(plan));
     if (!options.detailed_exitcode) return Exit::kDone;
     // A record that cannot be read may differ.
     if (!context.IsComplete(Context::Records::kConfig)) return Exit::kFailed;
@@ -123,9 +123,10 @@ Result<Exit> DiffLimits(const LimitsOptions& options, Context& context) {
     const std::vector<Difference> differences = Differences(source.file, content.live);
     const bool is_complete = context.IsComplete(Context::Records::kConfig);
     const bool are_equal = differences.empty() && is_complete;
-    context.Answer(WithScope(content.scope, app::ToJson(differences)),
-                   TextOf(content.scope) + '\n' +
-                       (are_equal ? "the store and the file are equal\n" : TextOf(differences)));
+    context.WriteResult(
+        WithScope(content.scope, app::ToJson(differences)),
+        TextOf(content.scope) + '\n' +
+            (are_equal ? "the store and the file are equal\n" : TextOf(differences)));
     if (!is_complete) return kDiffError;
     return are_equal ? kDiffEqual : kDiffDifferent;
   });
@@ -164,7 +165,7 @@ Result<Exit> ExportToFile(const LimitsFile& file, const LimitsOptions& options, 
   }
   WEIR_ASSIGN_OR_RETURN(const std::string text, ExportText(file, context));
   WEIR_RETURN_IF_ERROR(WriteFile(options.file, text));
-  context.Answer({{"wrote", options.file}}, "wrote " + options.file);
+  context.WriteResult({{"wrote", options.file}}, "wrote " + options.file);
   return Exit::kDone;
 }
 
@@ -178,7 +179,7 @@ Result<Exit> ExportLimits(const LimitsOptions& options, Context& context) {
     const LimitsFile file = FileOf(live, NamespaceOfExport(options, scope));
     const bool to_file = !options.file.empty() && options.file != kStandardStream;
     if (to_file) return ExportToFile(file, options, context);
-    context.Answer(app::ToJson(file), FormatLimitsFile(file));
+    context.WriteResult(app::ToJson(file), FormatLimitsFile(file));
     return context.IsComplete(Context::Records::kConfig) ? Exit::kDone : Exit::kFailed;
   });
 }

@@ -83,7 +83,7 @@ Result<Exit> MeasureLoad(const LoadOptions& options, Context& context, Backend& 
     text += '\n' + metrics;
     json["metrics"] = std::move(metrics);
   }
-  context.Answer(json, text);
+  context.WriteResult(json, text);
   context.print_output_if_close_fails = true;
   std::string warning;
   if (report.interrupted) {

@@ -62,7 +62,7 @@ Result<Exit> RegisterNamespaces(const NamespaceRequest& call) {
     json["namespaces"].push_back(ToJson(*space));
     text += fmt::format("{}: {}\n", space->name, space->id);
   }
-  call.context.Answer(json, text);
+  call.context.WriteResult(json, text);
   return Exit::kDone;
 }
 
@@ -78,7 +78,7 @@ Result<Exit> ShowNamespace(const NamespaceRequest& call) {
             "namespace {} is not registered (run 'weir namespace list' to see all namespaces)",
             call.options.name));
   }
-  call.context.Answer(
+  call.context.WriteResult(
       ToJson(*found),
       fmt::format("namespace  {}\nid         {}\nstatus     {}\ncreated    {}\n", found->name,
                   found->id, Name(found->status), FormatTime(found->created_at)));
@@ -115,7 +115,7 @@ Result<Exit> PrintNamespaces(const NamespaceRequest& call) {
   for (const Namespace& space : spaces) {
     table.Row({space.name, space.id, FormatTime(space.created_at)});
   }
-  call.context.Answer(ToJson(spaces), table.empty() ? "no namespaces\n" : table.Text());
+  call.context.WriteResult(ToJson(spaces), table.empty() ? "no namespaces\n" : table.Text());
   return Exit::kDone;
 }
 
@@ -126,7 +126,7 @@ Result<Exit> PrintOrphans(const NamespaceRequest& call) {
     table.Row({space.id, space.name, std::string(Name(space.status)),
                space.deleted_at ? FormatTime(*space.deleted_at) : "-"});
   }
-  call.context.Answer(ToJson(spaces), table.empty() ? "no orphans\n" : table.Text());
+  call.context.WriteResult(ToJson(spaces), table.empty() ? "no orphans\n" : table.Text());
   return Exit::kDone;
 }
 
@@ -135,7 +135,7 @@ Result<Exit> DeleteNamespace(const NamespaceRequest& call) {
                           call.spaces.Delete(call.options.name, call.context.StoreDeadline(),
                                              std::move(done));
                         }));
-  call.context.Answer(
+  call.context.WriteResult(
       ToJson(space),
       fmt::format("deleted namespace {}; its data stay under the id {}\n", space.name, space.id));
   return Exit::kDone;
@@ -146,7 +146,7 @@ Result<Exit> RecoverNamespace(const NamespaceRequest& call) {
                           call.spaces.Recover(call.options.id, call.context.StoreDeadline(),
                                               std::move(done));
                         }));
-  call.context.Answer(ToJson(space), fmt::format("recovered namespace {}\n", space.name));
+  call.context.WriteResult(ToJson(space), fmt::format("recovered namespace {}\n", space.name));
   return Exit::kDone;
 }
 
@@ -176,8 +176,8 @@ Result<Exit> PurgeNamespace(const NamespaceRequest& call) {
                           call.spaces.Purge(id, call.context.StoreDeadline(kPurgeWait),
                                             std::move(done));
                         }));
-  call.context.Answer({{"purged", id}, {"items", items}},
-                      fmt::format("purged {}: {} items\n", id, items));
+  call.context.WriteResult({{"purged", id}, {"items", items}},
+                           fmt::format("purged {}: {} items\n", id, items));
   return Exit::kDone;
 }
 

@@ -101,12 +101,12 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
     WEIR_RETURN_IF_ERROR(WriteFile(options.log, FormatLog(report.log)));
   }
   const auto violation = FindViolation(report.log, report.limits);
-  const ReplayAnswer answer{std::move(report), violation};
+  const ReplayResult result{std::move(report), violation};
   std::string text;
-  if (options.plot && !answer.report.charged.empty()) {
-    text = Plot(answer.report.charged, answer.report.root_refill_per_minute) + '\n';
+  if (options.plot && !result.report.charged.empty()) {
+    text = Plot(result.report.charged, result.report.root_refill_per_minute) + '\n';
   }
-  context.Answer(ToJson(answer), text + TextOf(answer));
+  context.WriteResult(ToJson(result), text + TextOf(result));
   if (!violation) return Exit::kDone;
   context.Warn("the replay charged more than a limit allows: " + TextOf(*violation));
   return Exit::kFailed;

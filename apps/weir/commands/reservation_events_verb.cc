@@ -83,7 +83,7 @@ Result<Exit> ReadUntilEnd(const EventOptions& given, const EventReleaser& releas
   WaitForEnd(context.process(), reports);
   WEIR_RETURN_IF_ERROR(Await<void>([&](auto done) { source.Stop(std::move(done)); }));
   const EventReading reading{.releaser = releaser, .source = &source, .metrics = given.metrics};
-  WEIR_ASSIGN_OR_RETURN(const Exit exit, AnswerEvents(context, reading, reports.failures()));
+  WEIR_ASSIGN_OR_RETURN(const Exit exit, ReportEvents(context, reading, reports.failures()));
   if (!reports.end()) return exit;
   return Fail(reports.end()->code, fmt::format("{}: {}", given.queue->url, reports.end()->message));
 }

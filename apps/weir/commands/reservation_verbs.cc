@@ -62,8 +62,8 @@ Result<Exit> ListHeldSlots(const SlotOptions& options, Context& context,
     table.Row({slot.id, slot.bound() ? slot.resource_id : "-",
                slot.claimed.value == 0 ? "-" : FormatTime(slot.claimed), FormatTime(slot.expires)});
   }
-  context.Answer({{"held", slots.size()}, {"slots", json}},
-                 table.empty() ? "no slot is held\n" : table.Text());
+  context.WriteResult({{"held", slots.size()}, {"slots", json}},
+                      table.empty() ? "no slot is held\n" : table.Text());
   return Exit::kDone;
 }
 
@@ -103,8 +103,8 @@ Result<Exit> BindNamedSlot(const SlotOptions& options, Context& context,
                                      opened.backend.Now(context.process().clock),
                                      context.StoreDeadline(), std::move(done));
                         }));
-  context.Answer(ToJson(bound), fmt::format("bound {} to {} until {}", bound.id, bound.resource_id,
-                                            FormatTime(bound.expires)));
+  context.WriteResult(ToJson(bound), fmt::format("bound {} to {} until {}", bound.id,
+                                                 bound.resource_id, FormatTime(bound.expires)));
   return Exit::kDone;
 }
 
@@ -128,7 +128,7 @@ Result<Exit> ReleaseNamedSlots(const SlotOptions& options, Context& context,
     ids.push_back(slot.id);
     text += fmt::format("released {}\n", slot.id);
   }
-  context.Answer({{"released", slots.front().id}, {"slots", ids}}, text);
+  context.WriteResult({{"released", slots.front().id}, {"slots", ids}}, text);
   return Exit::kDone;
 }
 

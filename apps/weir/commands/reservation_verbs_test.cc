@@ -74,7 +74,7 @@ class ReservationVerbsTest : public testing::Test {
     });
     exit_ = end.exit;
     error_ = end.error;
-    return out_.str() + end.answer;
+    return out_.str() + end.result;
   }
   json RunJson(std::vector<std::string> args) {
     args.emplace_back("--json");

@@ -56,14 +56,14 @@ Json ToJson(const Reservation& reservation) {
           {"expires", FormatTime(reservation.expires())}};
 }
 
-Result<Exit> AnswerRefusal(const ReserveOptions& options, Context& context,
-                           const SlotRefusal& refusal) {
+Result<Exit> RespondRefusal(const ReserveOptions& options, Context& context,
+                            const SlotRefusal& refusal) {
   // The account is blocked by a row, or because there is no limit at all.
   const char* const hint =
       refusal.blocked && !options.limit ? "; --slots N sets a limit if none is loaded" : "";
   // stdout belongs to the command.
   if (options.command.empty() || context.common().json) {
-    context.Answer(ToJson(refusal), TextOf(refusal) + hint);
+    context.WriteResult(ToJson(refusal), TextOf(refusal) + hint);
   } else {
     context.Warn(fmt::format("{}: {}{}", Describe(options.key), TextOf(refusal), hint));
   }
@@ -143,7 +143,7 @@ Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options,
 
 /// Without a command the slot is held until it expires.
 Result<Exit> HandOver(Reservation reservation, Context& context) {
-  context.Answer(ToJson(reservation), reservation.id());
+  context.WriteResult(ToJson(reservation), reservation.id());
   std::move(reservation).Keep();
   return Exit::kDone;
 }
@@ -158,7 +158,7 @@ Result<Exit> ReserveFrom(ReservationLimiter& limiter, const ReserveOptions& opti
   request.wait_until = Deadline::After(context.process().clock, wait);
   WEIR_ASSIGN_OR_RETURN(ReserveOutcome outcome,
                         limiter.Reserve(request, context.StoreDeadline(wait)));
-  if (!outcome.reserved()) return AnswerRefusal(options, context, outcome.refusal());
+  if (!outcome.reserved()) return RespondRefusal(options, context, outcome.refusal());
   Reservation reservation = std::move(outcome).reservation();
   if (!options.bind.empty()) {
     WEIR_RETURN_IF_ERROR(reservation.Bind(options.bind, TtlOf(options)));

@@ -109,8 +109,9 @@ Result<Exit> CheckOnly(const ServeOptions& options, Context& context) {
   WEIR_RETURN_IF_ERROR(CheckListeners(options, context.process(), transport::CheckServerOptions));
   WEIR_ASSIGN_OR_RETURN(const std::string url, UrlOfStore(options, context));
   WEIR_RETURN_IF_ERROR(CheckLimits(options, url, context));
-  context.Answer({{"rules", rules.rules().size()}},
-                 fmt::format("the options are valid; {}\n", CountOfRules(rules.rules().size())));
+  context.WriteResult(
+      {{"rules", rules.rules().size()}},
+      fmt::format("the options are valid; {}\n", CountOfRules(rules.rules().size())));
   return Exit::kDone;
 }
 

@@ -98,7 +98,7 @@ Result<Exit> CheckStore(const StoreCall& call) {
     AppendCheck(file, check, text);
     sound = sound && check.sound();
   }
-  call.context.Answer(json, text);
+  call.context.WriteResult(json, text);
   if (sound) return Exit::kDone;
   call.context.Warn(fmt::format("sqlite:{} is damaged; {} saves the readable rows", call.path,
                                 call.context.QuotedCommand("store repair")));
@@ -155,7 +155,7 @@ Result<Exit> BackUpStore(const StoreCall& call) {
     json["files"].push_back({{"file", file.path}, {"copy", to}});
     text += fmt::format("{} -> {}\n", file.path, to);
   }
-  call.context.Answer(json, text);
+  call.context.WriteResult(json, text);
   return Exit::kDone;
 }
 
@@ -231,14 +231,14 @@ Result<Exit> RepairStore(const StoreCall& call) {
         file, {.clock = call.clock(), .lock_wait = {.longest = call.context.common().lock_wait}});
     if (!repair) {
       // The files before it are repaired already: their losses are reported only here.
-      if (!text.empty()) call.context.Answer(json, text);
+      if (!text.empty()) call.context.WriteResult(json, text);
       return Fail(repair.error());
     }
     json["files"].push_back(RepairJson(file, *repair));
     AppendRepair(file, *repair, text);
     lacks_records = lacks_records || repair->lacks_records();
   }
-  call.context.Answer(json, text);
+  call.context.WriteResult(json, text);
   if (!lacks_records) return Exit::kDone;
   call.context.Warn(fmt::format(
       "sqlite:{} is repaired, but lacks damaged records; where limits are missing, looser ones "

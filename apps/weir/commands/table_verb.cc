@@ -66,14 +66,14 @@ Result<Exit> CreateTable(Context& context, const OpenedTable& opened) {
                                        std::move(done));
                         }));
   const std::string& name = opened.table.name();
-  context.Answer({{"table", name},
-                  {"created", created.created},
-                  {"time_to_live", Name(created.time_to_live)},
-                  {"recovery", Name(created.recovery)},
-                  {"wrote_version", created.wrote_version}},
-                 fmt::format("{} table {}\ntime to live  {}\nrecovery      {}\n",
-                             created.created ? "created" : "completed", name,
-                             Name(created.time_to_live), Name(created.recovery)));
+  context.WriteResult({{"table", name},
+                       {"created", created.created},
+                       {"time_to_live", Name(created.time_to_live)},
+                       {"recovery", Name(created.recovery)},
+                       {"wrote_version", created.wrote_version}},
+                      fmt::format("{} table {}\ntime to live  {}\nrecovery      {}\n",
+                                  created.created ? "created" : "completed", name,
+                                  Name(created.time_to_live), Name(created.recovery)));
   return Exit::kDone;
 }
 
@@ -83,7 +83,7 @@ Result<Exit> ShowStatus(Context& context, const OpenedTable& opened) {
                           admin.ReadStatus(context.StoreDeadline(), std::move(done));
                         }));
   const std::string& name = opened.table.name();
-  context.Answer(ToJson(status, name), TextOf(status, name));
+  context.WriteResult(ToJson(status, name), TextOf(status, name));
   return Exit::kDone;
 }
 
@@ -92,7 +92,7 @@ Result<Exit> DeleteTable(Context& context, const OpenedTable& opened) {
   TableAdmin admin(opened.table, opened.scheduler);
   WEIR_RETURN_IF_ERROR(
       Await<void>([&](auto done) { admin.Delete(context.StoreDeadline(), std::move(done)); }));
-  context.Answer({{"deleted", name}}, "deleted table " + name);
+  context.WriteResult({{"deleted", name}}, "deleted table " + name);
   return Exit::kDone;
 }
 

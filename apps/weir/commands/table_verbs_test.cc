@@ -48,14 +48,14 @@ class TableVerbsTest : public testing::Test {
         RunVerb(process_, std::move(args), add, {.store = "dynamodb://limits", .json = json_});
     exit_ = end.exit;
     error_ = end.error;
-    return end.answer;
+    return end.result;
   }
   json RunJson(std::vector<std::string> args) {
     json_ = true;
-    const std::string answer = Run(std::move(args));
+    const std::string result = Run(std::move(args));
     json_ = false;
     EXPECT_EQ(error_, "");
-    return json::parse(answer);
+    return json::parse(result);
   }
 
   /// Changes an attribute of the version record.

@@ -64,7 +64,7 @@ Result<TokenOutcome> TakeInTime(const TokenOptions& options, const Context& cont
 Result<Exit> TakeAccountTokens(const TokenOptions& options, Context& context,
                                const OpenedReservations& opened) {
   WEIR_ASSIGN_OR_RETURN(const TokenOutcome outcome, TakeInTime(options, context, opened));
-  context.Answer(ToJson(outcome), TextOf(outcome));
+  context.WriteResult(ToJson(outcome), TextOf(outcome));
   if (outcome.blocked && options.limit == 0) {
     context.Warn(
         fmt::format("no tokens for {}: give --tokens N --window DURATION, or load its limit",

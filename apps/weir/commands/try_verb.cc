@@ -59,7 +59,8 @@ Result<Exit> AcquireOnce(const TryOptions& options, Context& context, Backend& b
   const Deadline deadline = context.StoreDeadline(options.wait.value_or(nanoseconds(0)));
   WEIR_ASSIGN_OR_RETURN(Outcome outcome, limiter.Acquire(request, deadline));
   const Decision& decision = outcome.decision();
-  context.Answer(app::ToJson(decision), outcome.unprotected() ? kUnprotected : TextOf(decision));
+  context.WriteResult(app::ToJson(decision),
+                      outcome.unprotected() ? kUnprotected : TextOf(decision));
   if (!outcome.admitted()) {
     attempt.retry_at = AddSaturated(process.clock.Now(), decision.retry_after);
     return Exit::kRefused;

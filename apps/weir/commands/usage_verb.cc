@@ -105,7 +105,7 @@ Result<Exit> PlotUsage(const UsageOptions& options, Context& context, UsageStore
   UsagePlot plot(*filter.window);
   WEIR_RETURN_IF_ERROR(ReadAll(filter, context, usage,
                                [&](const UsageSnapshot& snapshot) { return plot.Add(snapshot); }));
-  context.Answer(plot.ToJson(), plot.Text());
+  context.WriteResult(plot.ToJson(), plot.Text());
   return Exit::kDone;
 }
 
@@ -121,7 +121,7 @@ Result<Exit> ListUsage(const UsageOptions& options, Context& context, UsageStore
                             Quoted(options.after)));
   }
   if (!page) return Fail(page.error());
-  context.Answer(app::ToJson(*page), app::TextOf(*page));
+  context.WriteResult(app::ToJson(*page), app::TextOf(*page));
   return Exit::kDone;
 }
 
@@ -134,7 +134,7 @@ Result<Exit> SummarizeUsage(const UsageOptions& options, Context& context, Usage
         if (!filter.resource) Add(totals.by_resource[snapshot.resource], snapshot);
         return {};
       }));
-  context.Answer(app::ToJson(totals), app::TextOf(totals));
+  context.WriteResult(app::ToJson(totals), app::TextOf(totals));
   return Exit::kDone;
 }
 
@@ -149,7 +149,7 @@ Result<Exit> RankUsage(const UsageOptions& options, Context& context, UsageStore
         top.Add(snapshot);
         return {};
       }));
-  context.Answer(top.ToJson(window), top.Text(window));
+  context.WriteResult(top.ToJson(window), top.Text(window));
   return Exit::kDone;
 }
 

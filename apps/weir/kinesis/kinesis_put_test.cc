@@ -37,9 +37,9 @@ RecordResult Failed(const std::string& code, const std::string& message) {
 class OnOffEndpoint final : public JsonClient {
  public:
   void Call(JsonCall, Deadline, JsonDone done) override {
-    if (answers) done(JsonReply{});
+    if (results) done(JsonReply{});
   }
-  bool answers = true;
+  bool results = true;
 };
 
 // A run on a producer that completes records when it is flushed, or as the test configures it.
@@ -84,15 +84,15 @@ class PutLinesTest : public WorldTest {
       clock().Advance(deadline.Left(clock().Now()));
       return Fail(Code::kDeadlineExceeded, "not yet");
     }
-    AnswerAll();
+    RespondToAll();
     return {};
   }
   void Close(Deadline deadline) {
     ++closed_;
     patience_ = deadline.Left(clock().Now());
-    AnswerAll();
+    RespondToAll();
   }
-  void AnswerAll() {
+  void RespondToAll() {
     for (kinesis::PutDone& done : std::exchange(waiting_, {})) {
       done(results_.empty() ? Stored() : results_.front());
       if (!results_.empty()) results_.pop_front();
@@ -194,7 +194,7 @@ TEST_F(PutLinesTest, U4ALineThatAnInterruptionCutIsNotPut) {
 
 TEST_F(PutLinesTest, U9ASilentServiceIsReportedAndGivenUp) {
   OnOffEndpoint service;
-  service.answers = false;
+  service.results = false;
   EndpointWatch watch(service, clock(), "http://localhost:1");
   watch_ = &watch;
   watch.Call({}, Deadline::Never(), [](auto) {});
@@ -214,7 +214,7 @@ TEST_F(PutLinesTest, U9ASilentServiceIsReportedAndGivenUp) {
 // Q3. Fails if: a request that may have been applied counts as one that was not.
 TEST_F(PutLinesTest, Q3WhatMayBeStoredIsNotCalledLost) {
   OnOffEndpoint service;
-  service.answers = false;
+  service.results = false;
   EndpointWatch watch(service, clock(), "http://localhost:1");
   watch_ = &watch;
   watch.Call({}, Deadline::Never(), [](auto) {});
@@ -241,7 +241,7 @@ TEST_F(PutLinesTest, LinesThatWereStoredBeforeTheRunGaveUpAreCounted) {
 // Q4. Fails if: the endpoint is checked only when a line arrives.
 TEST_F(PutLinesTest, Q4SilenceIsSeenWhileTheInputWaits) {
   OnOffEndpoint service;
-  service.answers = false;
+  service.results = false;
   EndpointWatch watch(service, clock(), "http://localhost:1");
   watch_ = &watch;
   watch.Call({}, Deadline::Never(), [](auto) {});
@@ -286,7 +286,7 @@ TEST_F(PutLinesTest, U9AServiceThatAnsweredIsRetriedWithoutEnd) {
   EndpointWatch watch(service, clock(), "http://localhost:1");
   watch_ = &watch;
   watch.Call({}, Deadline::Never(), [](auto) {});
-  service.answers = false;
+  service.results = false;
   watch.Call({}, Deadline::Never(), [](auto) {});
   flushes_ = 100;
   EXPECT_EQ(Run("{\"k\":1}\n").failed, 0U);

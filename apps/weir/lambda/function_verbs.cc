@@ -33,9 +33,9 @@ Result<Exit> Package(const PackageOptions& options, Context& context) {
     bytes += file.content.size();
     names.push_back(file.name);
   }
-  context.Answer({{"package", options.out}, {"bytes_unpacked", bytes}, {"files", names}},
-                 fmt::format("{}: {} files, {:.1f} MB unpacked", options.out, files.size(),
-                             static_cast<double>(bytes) / 1e6));
+  context.WriteResult({{"package", options.out}, {"bytes_unpacked", bytes}, {"files", names}},
+                      fmt::format("{}: {} files, {:.1f} MB unpacked", options.out, files.size(),
+                                  static_cast<double>(bytes) / 1e6));
   return Exit::kDone;
 }
 

@@ -52,11 +52,12 @@ Result<RuntimeConnection> ConnectToRuntime(Context& context) {
   WEIR_ASSIGN_OR_RETURN(
       connection.network,
       CrtRuntime::Start({.ca_file = process.environment("AWS_CA_BUNDLE").value_or("")}));
-  WEIR_ASSIGN_OR_RETURN(connection.transport, MakeTransport(*connection.network, process.clock,
-                                                            {.host = endpoint.host,
-                                                             .port = endpoint.port,
-                                                             .tls = false,
-                                                             .max_answer_bytes = kMaxEventBytes}));
+  WEIR_ASSIGN_OR_RETURN(connection.transport,
+                        MakeTransport(*connection.network, process.clock,
+                                      {.host = endpoint.host,
+                                       .port = endpoint.port,
+                                       .tls = false,
+                                       .max_response_bytes = kMaxEventBytes}));
   return connection;
 }
 

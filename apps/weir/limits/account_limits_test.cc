@@ -93,7 +93,7 @@ TEST(RateLimiterPyDefects, L16_AFractionIsNoLimit) {
       R"({"limits": [{"accountId": "a", "resourceName": "r", "limit": 0.5}]})", "f", "jobs"));
 }
 
-// A store with a stale list of a service's rows. It completes requests in groups of `answers_at`,
+// A store with a stale list of a service's rows. It completes requests in groups of `responds_at`,
 // on a thread of its own.
 class LimitsWithALaggingIndex final : public AccountLimitStore {
  public:
@@ -119,19 +119,19 @@ class LimitsWithALaggingIndex final : public AccountLimitStore {
 
   std::vector<AccountKey> listed;
   std::optional<AccountKey> unreadable;
-  std::size_t answers_at = 1;  ///< the number of requests in flight at which they complete
+  std::size_t responds_at = 1;  ///< the number of requests in flight at which they complete
   std::atomic<std::size_t> max_in_flight = 0;
 
  private:
-  using Answer = std::move_only_function<void()>;
+  using WriteResult = std::move_only_function<void()>;
 
-  void Hold(Answer answer) {
-    if (answers_at == 1) return answer();
-    held_.push_back(std::move(answer));
+  void Hold(WriteResult result) {
+    if (responds_at == 1) return result();
+    held_.push_back(std::move(result));
     max_in_flight = std::max(max_in_flight.load(), ++in_flight_);
-    if (held_.size() < answers_at) return;
+    if (held_.size() < responds_at) return;
     loop_.Post([this, held = std::exchange(held_, {})]() mutable {
-      for (Answer& each : held) {
+      for (WriteResult& each : held) {
         --in_flight_;
         each();
       }
@@ -139,7 +139,7 @@ class LimitsWithALaggingIndex final : public AccountLimitStore {
   }
 
   AccountLimitStore& inner_;
-  std::vector<Answer> held_;
+  std::vector<WriteResult> held_;
   std::atomic<std::size_t> in_flight_ = 0;
   SystemClock clock_;
   Loop loop_{clock_};
@@ -189,7 +189,7 @@ TEST_F(AccountLimitsLoadTest, R6ALargeFileHasABoundedNumberOfRequestsInFlight) {
   Rows declared;
   for (int i = 0; i < 1000; ++i) declared.push_back(Row("a" + std::to_string(1000 + i), i));
   LimitsWithALaggingIndex slow(store());
-  slow.answers_at = kLoadInFlight;
+  slow.responds_at = kLoadInFlight;
   const Rows first(declared.begin(), declared.begin() + 960);  // a multiple of kLoadInFlight
   const auto live = ReadAccountLimits(slow, "jobs", first, Deadline::Never);
   ASSERT_TRUE(live) << live.error().message;

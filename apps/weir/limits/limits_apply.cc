@@ -42,8 +42,9 @@ Status ConfirmDeletes(const ScopedPlan& planned, const LimitsOptions& options, C
 Result<Exit> ApplyPlanned(const ScopedPlan& planned, Context& context, Backend& backend) {
   const Deadline deadline = context.ApplyDeadline(planned.plan.ToApply().size());
   WEIR_RETURN_IF_ERROR(ApplyPlan(planned.plan, backend.config(), deadline));
-  context.Answer(WithScope(planned.scope, app::ToJson(planned.plan)),
-                 fmt::format("applied to {}\n{}", TextOf(planned.scope), TextOf(planned.plan)));
+  context.WriteResult(
+      WithScope(planned.scope, app::ToJson(planned.plan)),
+      fmt::format("applied to {}\n{}", TextOf(planned.scope), TextOf(planned.plan)));
   return Exit::kDone;
 }
 

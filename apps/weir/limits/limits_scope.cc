@@ -47,10 +47,10 @@ Status CheckScope(const LimitsFile& file, const std::string& file_name, const Li
                           file_name, file.namespace_name, TextOf(scope), scope.namespace_name));
 }
 
-nlohmann::ordered_json WithScope(const LimitsScope& scope, const nlohmann::ordered_json& answer) {
+nlohmann::ordered_json WithScope(const LimitsScope& scope, const nlohmann::ordered_json& result) {
   nlohmann::ordered_json json{{"store", scope.store}, {"namespace", nullptr}};
   if (!scope.namespace_name.empty()) json["namespace"] = scope.namespace_name;
-  json.update(answer);
+  json.update(result);
   return json;
 }
 

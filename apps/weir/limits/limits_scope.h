@@ -23,8 +23,8 @@ struct LimitsScope {
 [[nodiscard]] Status CheckScope(const LimitsFile& file, const std::string& file_name,
                                 const LimitsScope& scope);
 
-/// Returns the JSON `answer` with "store" and "namespace" as its first members.
-nlohmann::ordered_json WithScope(const LimitsScope& scope, const nlohmann::ordered_json& answer);
+/// Returns the JSON `result` with "store" and "namespace" as its first members.
+nlohmann::ordered_json WithScope(const LimitsScope& scope, const nlohmann::ordered_json& result);
 /// Returns "sqlite:weir.db, namespace default".
 std::string TextOf(const LimitsScope& scope);
 

@@ -106,13 +106,13 @@ std::string AboveText(const ReplayReport& report) {
 
 }  // namespace
 
-Json ToJson(const ReplayAnswer& answer) {
-  const ReplayReport& report = answer.report;
+Json ToJson(const ReplayResult& result) {
+  const ReplayReport& report = result.report;
   Json json = ToJson(SumOf(report), report.limit_names);
   json.erase("entity");
   json.erase("resource");
-  json["bound"] = answer.breach ? "broken" : "held";
-  if (answer.breach) json["breach"] = TextOf(*answer.breach);
+  json["bound"] = result.breach ? "broken" : "held";
+  if (result.breach) json["breach"] = TextOf(*result.breach);
   // The ratio of nanoseconds to microseconds is that of millitokens to tokens.
   json["p50_us"] = TokensJson(report.latency.Quantile(0.5));
   json["p99_us"] = TokensJson(report.latency.Quantile(0.99));
@@ -129,12 +129,12 @@ Json ToJson(const ReplayAnswer& answer) {
   return json;
 }
 
-std::string TextOf(const ReplayAnswer& answer) {
-  const ReplayReport& report = answer.report;
+std::string TextOf(const ReplayResult& result) {
+  const ReplayReport& report = result.report;
   return fmt::format("{}{}\ndecision: p50 {} us, p99 {} us\nbound: {}\n", TenantsText(report),
                      AboveText(report), FormatTokens(report.latency.Quantile(0.5)),
                      FormatTokens(report.latency.Quantile(0.99)),
-                     answer.breach ? "broken" : "held");
+                     result.breach ? "broken" : "held");
 }
 
 }  // namespace weir::app

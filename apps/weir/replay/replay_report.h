@@ -11,14 +11,14 @@
 namespace weir::app {
 
 /// A replay and the result of the check of its log.
-struct ReplayAnswer {
+struct ReplayResult {
   ReplayReport report;
   std::optional<LimitViolation> breach;  ///< nothing: the log satisfies the bound
 };
 
-nlohmann::ordered_json ToJson(const ReplayAnswer& answer);
+nlohmann::ordered_json ToJson(const ReplayResult& result);
 /// Returns a table of the tenants, one of their parents, the latency of decisions, and the result
 /// of the check.
-std::string TextOf(const ReplayAnswer& answer);
+std::string TextOf(const ReplayResult& result);
 
 }  // namespace weir::app

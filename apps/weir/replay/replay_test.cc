@@ -250,8 +250,8 @@ TEST_F(ReplayTest, TheReportHasATableAndAVerdict) {
   SetLimits(kTree);
   Result<ReplayReport> report = Run({Row(0, 20, 15), Row(0, 30, 10), Row(1, 90, 10)});
   ASSERT_TRUE(report) << report.error().message;
-  const ReplayAnswer answer{*std::move(report), std::nullopt};
-  EXPECT_EQ(TextOf(answer),
+  const ReplayResult result{*std::move(report), std::nullopt};
+  EXPECT_EQ(TextOf(result),
             "tenant    asked  admitted  refused  by rpm  by "
             "tpm  parent rpm  parent tpm  impossible  "
             "tokens  debt\n"

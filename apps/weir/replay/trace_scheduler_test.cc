@@ -62,27 +62,27 @@ TEST(TraceScheduler, EachTaskRunsAtItsOwnInstantRoundedUpToMilliseconds) {
 
 TEST(TraceScheduler, AwaitReturnsWhatIsAnsweredAtOnce) {
   TraceScheduler time(kStart);
-  const Result<int> answer = time.Await<int>([](Done<int> done) { done(7); });
-  EXPECT_EQ(answer, Result<int>(7));
+  const Result<int> result = time.Await<int>([](Done<int> done) { done(7); });
+  EXPECT_EQ(result, Result<int>(7));
 }
 
 TEST(TraceScheduler, AwaitRunsWhatTheAnswerNeeds) {
   TraceScheduler time(kStart);
-  const Result<int> answer = time.Await<int>(
+  const Result<int> result = time.Await<int>(
       [&](Done<int> done) { time.Post([done = std::move(done)]() mutable { done(7); }); });
-  EXPECT_EQ(answer, Result<int>(7));
+  EXPECT_EQ(result, Result<int>(7));
   EXPECT_EQ(time.clock().WallNow(), kStart);
 }
 
 TEST(TraceScheduler, AwaitTakesTheAnswerOfAnotherThread) {
   TraceScheduler time(kStart);
   std::jthread other;
-  const Status answer = time.Await<void>([&](Done<void> done) {
+  const Status result = time.Await<void>([&](Done<void> done) {
     other = std::jthread(
         [done = std::move(done)]() mutable { done(Fail(Code::kUnavailable, "away")); });
   });
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().message, "away");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "away");
 }
 
 }  // namespace

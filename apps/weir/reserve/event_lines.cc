@@ -117,7 +117,7 @@ Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& sc
   const std::string_view unread = WhyUnread(lines, context);
   AwaitOpen(*open, scheduler, context);
   failures.Add(open->LostLines());
-  return AnswerEvents(context, {.releaser = releaser, .metrics = metrics, .unread = unread},
+  return ReportEvents(context, {.releaser = releaser, .metrics = metrics, .unread = unread},
                       failures);
 }
 

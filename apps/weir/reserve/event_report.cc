@@ -42,7 +42,7 @@ std::string WarningOf(const EventReading& reading, const FailureTally& failures)
 
 }  // namespace
 
-Result<Exit> AnswerEvents(Context& context, const EventReading& reading,
+Result<Exit> ReportEvents(Context& context, const EventReading& reading,
                           const FailureTally& failures) {
   const EventReleaserStats stats = reading.releaser.stats();
   Json json = NumbersOf(stats);
@@ -52,7 +52,7 @@ Result<Exit> AnswerEvents(Context& context, const EventReading& reading,
     text += '\n' + metrics;
     json["metrics"] = std::move(metrics);
   }
-  context.Answer(json, text);
+  context.WriteResult(json, text);
   const std::string warning = WarningOf(reading, failures);
   if (warning.empty()) return Exit::kDone;
   context.Warn(warning);

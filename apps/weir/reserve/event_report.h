@@ -36,7 +36,7 @@ struct EventReading {
 
 /// Prints the numbers, the metrics if wanted, and on standard error the failures and why lines are
 /// left unread, each of which fails the command.
-Result<Exit> AnswerEvents(Context& context, const EventReading& reading,
+Result<Exit> ReportEvents(Context& context, const EventReading& reading,
                           const FailureTally& failures);
 
 }  // namespace weir::app

@@ -15,7 +15,7 @@ class EndpointWatchTest : public testing::Test, public JsonClient {
   void Ask() {
     watch_.Call({}, Deadline::Never(), [this](auto) { ++done_; });
   }
-  void Answer(tl::expected<JsonReply, AwsFailure> reply) {
+  void WriteResult(tl::expected<JsonReply, AwsFailure> reply) {
     waiting_.front()(std::move(reply));
     waiting_.pop_front();
   }
@@ -34,27 +34,27 @@ TEST_F(EndpointWatchTest, U9SilenceLastsUntilTheServiceAnswers) {
   EXPECT_FALSE(watch_.CurrentOutage());
   Ask();
   clock_.Advance(milliseconds(700));
-  Answer(Failure(0, "connection refused"));
+  WriteResult(Failure(0, "connection refused"));
   Ask();
   clock_.Advance(milliseconds(800));
   ASSERT_TRUE(watch_.CurrentOutage());
   EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(1500));
   EXPECT_EQ(watch_.CurrentOutage()->cause, "connection refused");
   EXPECT_TRUE(watch_.CurrentOutage()->never_reached);
-  Answer(JsonReply{});
+  WriteResult(JsonReply{});
   EXPECT_FALSE(watch_.CurrentOutage());
   EXPECT_EQ(done_, 2);
 }
 
 TEST_F(EndpointWatchTest, U9ARefusalIsAnAnswer) {
   Ask();
-  Answer(Failure(400, "no such stream"));
+  WriteResult(Failure(400, "no such stream"));
   EXPECT_FALSE(watch_.CurrentOutage());
   Ask();
   clock_.Advance(milliseconds(10));
   ASSERT_TRUE(watch_.CurrentOutage());
   EXPECT_FALSE(watch_.CurrentOutage()->never_reached);
-  Answer(JsonReply{});
+  WriteResult(JsonReply{});
 }
 
 // Q4. Fails if: a service that only fails counts as one that responds, or as one that does not
@@ -62,7 +62,7 @@ TEST_F(EndpointWatchTest, U9ARefusalIsAnAnswer) {
 TEST_F(EndpointWatchTest, Q4AnErrorOfTheServerEndsNoSilence) {
   Ask();
   clock_.Advance(milliseconds(900));
-  Answer(Failure(503, "503 ServiceUnavailable"));
+  WriteResult(Failure(503, "503 ServiceUnavailable"));
   Ask();
   clock_.Advance(milliseconds(600));
   ASSERT_TRUE(watch_.CurrentOutage());
@@ -70,7 +70,7 @@ TEST_F(EndpointWatchTest, Q4AnErrorOfTheServerEndsNoSilence) {
   EXPECT_EQ(watch_.CurrentOutage()->cause, "503 ServiceUnavailable");
   EXPECT_TRUE(watch_.CurrentOutage()->server_error);
   EXPECT_FALSE(watch_.CurrentOutage()->never_reached);
-  Answer(Failure(429, "slow down"));
+  WriteResult(Failure(429, "slow down"));
   EXPECT_FALSE(watch_.CurrentOutage());
 }
 
@@ -78,7 +78,7 @@ TEST_F(EndpointWatchTest, Q4AnErrorOfTheServerEndsNoSilence) {
 TEST_F(EndpointWatchTest, ASilenceDoesNotGrowBeyondTheDelayOfARetry) {
   Ask();
   clock_.Advance(milliseconds(700));
-  Answer(Failure(0, "connection refused"));
+  WriteResult(Failure(0, "connection refused"));
   clock_.Advance(std::chrono::hours(1));
   ASSERT_TRUE(watch_.CurrentOutage());
   EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(700) + kLongestRetryDelay);
@@ -87,17 +87,17 @@ TEST_F(EndpointWatchTest, ASilenceDoesNotGrowBeyondTheDelayOfARetry) {
       << "the service was not asked for an hour";
   clock_.Advance(milliseconds(300));
   EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(300));
-  Answer(JsonReply{});
+  WriteResult(JsonReply{});
 }
 
 // A retry after a pause continues the silence.
 TEST_F(EndpointWatchTest, TheDelaysOfRetriesBelongToTheSilence) {
   Ask();
-  Answer(Failure(0, "connection refused"));
+  WriteResult(Failure(0, "connection refused"));
   clock_.Advance(milliseconds(900));
   EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(900));
   Ask();
-  Answer(Failure(0, "connection refused"));
+  WriteResult(Failure(0, "connection refused"));
   EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(900));
 }
 
@@ -106,11 +106,11 @@ TEST_F(EndpointWatchTest, OtherPendingCallsAreSilentSinceTheLastResponse) {
   Ask();
   Ask();
   clock_.Advance(milliseconds(500));
-  Answer(JsonReply{});
+  WriteResult(JsonReply{});
   clock_.Advance(milliseconds(1500));
   ASSERT_TRUE(watch_.CurrentOutage());
   EXPECT_EQ(watch_.CurrentOutage()->length, milliseconds(1500));
-  Answer(JsonReply{});
+  WriteResult(JsonReply{});
   EXPECT_FALSE(watch_.CurrentOutage());
 }
 

@@ -19,8 +19,8 @@ using rate_limiter_py::TablesUrl;
 
 constexpr std::chrono::minutes kPatience{10};
 
-void AnswerWith(Context& context, const rate_limiter_py::TableNames& names,
-                const TablesMade& made) {
+void RespondWith(Context& context, const rate_limiter_py::TableNames& names,
+                 const TablesMade& made) {
   Json json;
   std::string text;
   const auto add = [&](const char* key, const std::string& name,
@@ -31,7 +31,7 @@ void AnswerWith(Context& context, const rate_limiter_py::TableNames& names,
   add("tokens", names.tokens, made.tokens);
   add("limits", names.limits, made.limits);
   add("slots", names.slots, made.slots);
-  context.Answer(json, text);
+  context.WriteResult(json, text);
 }
 
 Result<std::unique_ptr<dynamo::Connection>> ConnectTo(Context& context, const TablesUrl& where) {
@@ -61,7 +61,7 @@ Result<Exit> CreateThreeTables(Context& context, const std::string& url) {
                           MakeTables(tables, scheduler, context.StoreDeadline(kPatience),
                                      std::move(done));
                         }));
-  AnswerWith(context, where->names, made);
+  RespondWith(context, where->names, made);
   return Exit::kDone;
 }
 

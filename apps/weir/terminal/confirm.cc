@@ -13,8 +13,8 @@ namespace weir::app {
 Status Confirm(Context& context, std::string_view question, std::string_view declined) {
   const ProcessContext& process = context.process();
   process.err << EscapeControls(question) << " [y/N] " << std::flush;
-  std::string answer;
-  std::getline(process.in, answer);
+  std::string result;
+  std::getline(process.in, result);
   if (process.interrupted && process.interrupted()) {
     context.failure = context.Interrupted();
     return Fail(Code::kCancelled, "interrupted: nothing is deleted");
@@ -22,7 +22,7 @@ Status Confirm(Context& context, std::string_view question, std::string_view dec
   // Reading installed the signal handlers. From here on signals must end the deletion, as without a
   // question.
   process.release_signals();
-  if (answer == "y" || answer == "Y" || answer == "yes") return {};
+  if (result == "y" || result == "Y" || result == "yes") return {};
   return Fail(Code::kFailedPrecondition, std::string(declined));
 }
 

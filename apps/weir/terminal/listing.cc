@@ -72,20 +72,20 @@ Result<Declared> ReadDeclared(ConfigStore& store, const NextDeadline& deadline, 
 
 Result<std::optional<LevelLimits>> GetLevel(ConfigStore& store, const Level& level,
                                             Deadline deadline) {
-  using Answer = std::vector<std::optional<LevelLimits>>;
-  WEIR_ASSIGN_OR_RETURN(Answer answer, Await<Answer>([&](Done<Answer> done) {
+  using WriteResult = std::vector<std::optional<LevelLimits>>;
+  WEIR_ASSIGN_OR_RETURN(WriteResult result, Await<WriteResult>([&](Done<WriteResult> done) {
                           store.GetLimits({&level, 1}, deadline, std::move(done));
                         }));
-  return std::move(answer.front());
+  return std::move(result.front());
 }
 
 Result<std::optional<EntityRecord>> GetEntity(ConfigStore& store, const std::string& id,
                                               Deadline deadline) {
-  using Answer = std::vector<std::optional<EntityRecord>>;
-  WEIR_ASSIGN_OR_RETURN(Answer answer, Await<Answer>([&](Done<Answer> done) {
+  using WriteResult = std::vector<std::optional<EntityRecord>>;
+  WEIR_ASSIGN_OR_RETURN(WriteResult result, Await<WriteResult>([&](Done<WriteResult> done) {
                           store.GetEntities({&id, 1}, deadline, std::move(done));
                         }));
-  return std::move(answer.front());
+  return std::move(result.front());
 }
 
 Status ApplyChanges(ConfigStore& store, std::vector<ConfigChange> changes, Deadline deadline) {

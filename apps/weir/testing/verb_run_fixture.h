@@ -13,7 +13,7 @@ namespace weir::app {
 
 struct VerbEnd {
   Exit exit = Exit::kDone;
-  std::string answer;  ///< without what the verb wrote itself
+  std::string result;  ///< without what the verb wrote itself
   std::string error;   ///< the error or the warning
 };
 
@@ -29,12 +29,12 @@ inline VerbEnd RunVerb(const ProcessContext& process, std::vector<std::string> a
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::ParseError& error) {
-    return {.exit = Exit::kUsage, .answer = "", .error = error.what()};
+    return {.exit = Exit::kUsage, .result = "", .error = error.what()};
   }
   Context context(process, common);
   const Result<Exit> done = chosen(context);
   return {.exit = done.value_or(context.failure),
-          .answer = context.answer(),
+          .result = context.result(),
           .error = done ? context.warning() : done.error().message};
 }
 

@@ -68,11 +68,11 @@ class Claimants {
   void Claim() {
     const SlotClaim claim{
         .slot = {key_, NewSlotId(SystemSeed(), SystemSeed())}, .limit = limit_, .ttl = kTtl};
-    const auto answer = Await<ClaimAnswer>([&](auto done) {
+    const auto result = Await<ClaimResult>([&](auto done) {
       store_.Claim(claim, clock_.WallNow(), Deadline::After(clock_, kWait), std::move(done));
     });
-    if (!answer) Give(answer.error().message);
-    if (!answer->slot) return;
+    if (!result) Give(result.error().message);
+    if (!result->slot) return;
     const MutexLock lock(mutex_);
     held_.push_back(claim.slot.id);
   }

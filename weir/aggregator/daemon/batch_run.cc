@@ -65,7 +65,7 @@ void BatchRun::Send(AggregatorRequest request) {
               return aggregator.OnArchived(id, std::move(outcome), moment);
             }));
   }
-  using Outcome = tl::expected<WriteAnswer, WriteFailure>;
+  using Outcome = tl::expected<WriteResponse, WriteFailure>;
   parts_.table.Apply(std::get<Write>(request.body), /*repeatable=*/false, deadline,
                      OnScheduler<Outcome>([id = request.id](Aggregator& aggregator, Outcome outcome,
                                                             const ProtocolTime& moment) {

@@ -37,7 +37,7 @@ void LeaseRun::CarryOut(AggregatorLease::Request request) {
   ++in_flight_;
   const Deadline deadline = Deadline::At(lease_.RequestDeadline(Now()));
   if (auto* write = std::get_if<Write>(&*request)) {
-    using Outcome = tl::expected<WriteAnswer, WriteFailure>;
+    using Outcome = tl::expected<WriteResponse, WriteFailure>;
     return parts_.table.Apply(
         *write, /*repeatable=*/false, deadline,
         OnScheduler<Outcome>([](AggregatorLease& lease, Outcome outcome, Instant now) {

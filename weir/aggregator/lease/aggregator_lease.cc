@@ -111,7 +111,7 @@ AggregatorLease::Request AggregatorLease::Send(Sent kind, Write write, Instant n
   return write;
 }
 
-AggregatorLease::Request AggregatorLease::OnWrite(tl::expected<WriteAnswer, WriteFailure> outcome,
+AggregatorLease::Request AggregatorLease::OnWrite(tl::expected<WriteResponse, WriteFailure> outcome,
                                                   Instant now) {
   const Sent kind = std::exchange(sent_, Sent::kNothing);
   if ((kind != Sent::kClaim && kind != Sent::kRenewal) || is_stopped_) return std::nullopt;

@@ -57,7 +57,7 @@ class AggregatorLease {
 
   Request Start(Instant now);
   Request OnRead(Result<std::optional<Item>> item, Instant now);
-  Request OnWrite(tl::expected<WriteAnswer, WriteFailure> outcome, Instant now);
+  Request OnWrite(tl::expected<WriteResponse, WriteFailure> outcome, Instant now);
   /// Must be called at wake().
   Request OnTime(Instant now);
   /// Ends the use of the lease without a write: other processes of the same owner may hold the

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 constexpr milliseconds kLifetime{30'000};
 
-enum class Fate { kAnswered, kSlowResponse, kLostResponse, kLate, kNever };
+enum class Fate { kCompleted, kSlowResponse, kLostResponse, kLate, kNever };
 
 // The leases of several processes on one table.
 class LeaseHolders {
@@ -28,7 +28,7 @@ class LeaseHolders {
     return leases_.back().lease;
   }
   // Carries out the request of one process, or its timer.
-  void Step(std::size_t index, Fate fate = Fate::kAnswered) {
+  void Step(std::size_t index, Fate fate = Fate::kCompleted) {
     auto& [lease, request, response] = leases_[index];
     if (response) {
       request = lease.OnWrite(*std::exchange(response, std::nullopt), now());
@@ -78,7 +78,7 @@ class LeaseHolders {
   RecordingLog log;
 
  private:
-  using Outcome = tl::expected<WriteAnswer, WriteFailure>;
+  using Outcome = tl::expected<WriteResponse, WriteFailure>;
   struct Holder {
     AggregatorLease lease;
     AggregatorLease::Request request;
@@ -86,7 +86,7 @@ class LeaseHolders {
   };
 
   Outcome OutcomeOf(const Write& write, Fate fate) {
-    if (fate == Fate::kAnswered) return Apply(write);
+    if (fate == Fate::kCompleted) return Apply(write);
     if (fate == Fate::kLostResponse) Apply(write);
     if (fate == Fate::kLate) late_.push_back(write);
     return tl::unexpected(WriteFailure{.kind = FailureClass::kAmbiguous,
@@ -190,7 +190,7 @@ RC_GTEST_PROP(AggregatorLease, TwoOwnersNeverHoldIt, ()) {
   bool was_held = false;
   for (int step = 0; step < 400; ++step) {
     const auto fate = *rc::gen::weightedElement<Fate>(
-        {{8, Fate::kAnswered}, {1, Fate::kLostResponse}, {1, Fate::kLate}, {1, Fate::kNever}});
+        {{8, Fate::kCompleted}, {1, Fate::kLostResponse}, {1, Fate::kLate}, {1, Fate::kNever}});
     holders.Step(*rc::gen::inRange<std::size_t>(0, 3), fate);
     if (*rc::gen::inRange(0, 8) == 0) holders.RunLate();
     RC_ASSERT(holders.Holders().size() <= 1);

@@ -65,7 +65,7 @@ class ShardReplay::State : public std::enable_shared_from_this<State> {
   /// Delivers the next batch, or sends the next request, or waits until one is due.
   void Continue();
   void Send(ConsumerStep::Request request);
-  void OnReply(const ShardReading::Answer& answer);
+  void OnReply(const ShardReading::Response& response);
   void Deliver(ChangeBatch batch);
   void OnApplied(bool is_last);
   void Wait(Instant until);
@@ -171,26 +171,26 @@ void ShardReplay::State::Wait(Instant until) {
 
 void ShardReplay::State::Send(ConsumerStep::Request request) {
   auto done =
-      Later([](State& state, const ShardReading::Answer& answer) { state.OnReply(answer); });
+      Later([](State& state, const ShardReading::Response& response) { state.OnReply(response); });
   parts_.streams.Call(
       {std::move(request.operation), std::move(request.body), true},
       Deadline::After(parts_.scheduler.clock(), kReplayRequestTime),
       [done](tl::expected<JsonReply, AwsFailure> reply) {
         if (!reply) {
-          return done(ShardReading::Answer(tl::unexpected(std::move(reply.error()))));
+          return done(ShardReading::Response(tl::unexpected(std::move(reply.error()))));
         }
-        done(ShardReading::Answer(std::move(reply->body)));
+        done(ShardReading::Response(std::move(reply->body)));
       });
 }
 
-void ShardReplay::State::OnReply(const ShardReading::Answer& answer) {
+void ShardReplay::State::OnReply(const ShardReading::Response& response) {
   // ValidationException means that the shard has no record with the sequence number `from`, for
-  // which OnAnswer would begin at the trim horizon instead. Once the range was reached, `from`
+  // which OnResponse would begin at the trim horizon instead. Once the range was reached, `from`
   // exists.
-  const bool is_refused = !answer && answer.error().code == "ValidationException";
+  const bool is_refused = !response && response.error().code == "ValidationException";
   if (is_refused && !has_seen_) return EndWithoutBeginning();
   std::vector<ConsumerEvent> failing;
-  Status handled = reading_.OnAnswer(answer, Now(), rng_, failing);
+  Status handled = reading_.OnResponse(response, Now(), rng_, failing);
   for (const ConsumerEvent& event : failing) WriteEvent(parts_.log, event);
   if (!handled) return End(std::move(handled));
   Continue();

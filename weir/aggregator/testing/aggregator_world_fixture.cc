@@ -81,7 +81,7 @@ class AggregatorWorld::Process {
     if (std::holds_alternative<AggregatorLease::Read>(request)) {
       lease_request_ = lease_.OnRead(world_.sim_.Get(LeaseKey()), world_.now());
     } else {
-      lease_request_ = lease_.OnWrite(Outcome(std::get<Write>(request)), world_.now());
+      lease_request_ = lease_.OnWrite(OutcomeOf(std::get<Write>(request)), world_.now());
     }
     if (held || !is_owner()) return;
     const auto former = std::exchange(world_.holder_, number_);
@@ -89,7 +89,7 @@ class AggregatorWorld::Process {
   }
 
   // Carries a write out, or not, and returns the outcome that the process sees.
-  tl::expected<WriteAnswer, WriteFailure> Outcome(const Write& write) {
+  tl::expected<WriteResponse, WriteFailure> OutcomeOf(const Write& write) {
     const WorldFaults& faults = world_.faults_;
     const auto failed = [](FailureClass kind) {
       return tl::unexpected(WriteFailure{.kind = kind, .error = {Code::kUnavailable, "fault"}});
@@ -162,7 +162,7 @@ class AggregatorWorld::Process {
       if (!fails && !world_.archive_.contains(object->key)) outcome = Fail(Code::kUnavailable, "");
       return Take(name, reader, reader.machine->OnArchived(request.id, outcome, world_.moment()));
     }
-    auto outcome = Outcome(std::get<Write>(request.body));
+    auto outcome = OutcomeOf(std::get<Write>(request.body));
     Take(name, reader, reader.machine->OnWrite(request.id, std::move(outcome), world_.moment()));
   }
 
@@ -317,8 +317,8 @@ void AggregatorWorld::Audit() {
   audited_.push_back(id);
 }
 
-tl::expected<WriteAnswer, WriteFailure> AggregatorWorld::Apply(const Write& write) {
-  std::optional<tl::expected<WriteAnswer, WriteFailure>> result;
+tl::expected<WriteResponse, WriteFailure> AggregatorWorld::Apply(const Write& write) {
+  std::optional<tl::expected<WriteResponse, WriteFailure>> result;
   sim_.table.Apply(write, false, kNever, [&](auto outcome) { result = std::move(outcome); });
   return *std::move(result);
 }

@@ -65,7 +65,7 @@ class AggregatorWorld {
   void Audit();    // writes an event that expires soon
   void StepProcess(std::size_t index);
   void RunLate();
-  tl::expected<WriteAnswer, WriteFailure> Apply(const Write& write);
+  tl::expected<WriteResponse, WriteFailure> Apply(const Write& write);
   void PutObject(const ArchiveObject& object) { archive_[object.key] = object.body; }
   std::vector<std::string> UsageFindings();
   std::vector<std::string> ArchiveFindings();

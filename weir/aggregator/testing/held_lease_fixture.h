@@ -10,7 +10,7 @@ inline AggregatorLease HeldLease(Instant now, milliseconds lifetime = std::chron
   AggregatorLease lease({.owner = "test", .lifetime = lifetime}, NoLog());
   lease.Start(now);
   lease.OnRead(std::optional<Item>(), now);
-  lease.OnWrite(WriteAnswer{}, now);
+  lease.OnWrite(WriteResponse{}, now);
   return lease;
 }
 

@@ -52,10 +52,10 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
   /// Stores the result of a fetch and completes all pending calls.
   void OnFetched(Result<Credentials> result) WEIR_EXCLUDES(mutex_);
   /// Writes the log event of a fetch.
-  void LogFetch(const Result<Credentials>& answer, const std::optional<Error>& failure);
+  void LogFetch(const Result<Credentials>& response, const std::optional<Error>& failure);
   /// Sets the timer to the time of the next refresh.
   void SetTimer() WEIR_REQUIRES(mutex_);
-  void CompleteAll(Waiters waiters, const Result<Credentials>& answer) WEIR_EXCLUDES(mutex_);
+  void CompleteAll(Waiters waiters, const Result<Credentials>& response) WEIR_EXCLUDES(mutex_);
 
   // Constant after construction.
   CredentialsProvider& source_;
@@ -88,16 +88,16 @@ void CachedState::SetServiceTime(UnixMillis now) {
 }
 
 void CachedState::Get(Deadline deadline, Done<Credentials> done) {
-  std::optional<Result<Credentials>> answer;
+  std::optional<Result<Credentials>> response;
   bool must_fetch = false;
   {
     const MutexLock lock(mutex_);
     // Callbacks and the source are called outside the lock.
-    answer = ResultWithoutFetch(deadline);
-    if (!answer) AddWaiter(deadline, std::exchange(done, nullptr));
+    response = ResultWithoutFetch(deadline);
+    if (!response) AddWaiter(deadline, std::exchange(done, nullptr));
     must_fetch = cache_.BeginFetch(Now());
   }
-  if (answer) done(*std::move(answer));
+  if (response) done(*std::move(response));
   if (must_fetch) StartFetch();
 }
 
@@ -162,18 +162,19 @@ void CachedState::StartFetch() {
   if (--calls_of_source_ == 0) source_returned_.notify_all();
 }
 
-void CachedState::LogFetch(const Result<Credentials>& answer, const std::optional<Error>& failure) {
+void CachedState::LogFetch(const Result<Credentials>& response,
+                           const std::optional<Error>& failure) {
   if (failure) {
     const std::int64_t wait = failure->retry_after.value_or(milliseconds(0)).count();
     const std::array<LogField, 3> fields = {LogField{"message", std::string_view(failure->message)},
                                             {"retry_after_ms", wait},
-                                            {"usable", answer.has_value()}};
+                                            {"usable", response.has_value()}};
     return log_.Write(LogLevel::kWarning, "credentials.failed", fields);
   }
-  if (!answer) return;
+  if (!response) return;
   std::vector<LogField> fields;
-  if (answer->expires) {
-    const milliseconds left = *answer->expires - scheduler_.clock().WallNow();
+  if (response->expires) {
+    const milliseconds left = *response->expires - scheduler_.clock().WallNow();
     fields.push_back({"expires_in_s", std::int64_t{left.count() / 1000}});
   }
   log_.Write(LogLevel::kInfo, "credentials.refreshed", fields);
@@ -181,7 +182,7 @@ void CachedState::LogFetch(const Result<Credentials>& answer, const std::optiona
 
 void CachedState::OnFetched(Result<Credentials> result) {
   Waiters waiters;
-  Result<Credentials> answer;
+  Result<Credentials> response;
   std::optional<Error> failure;
   {
     const MutexLock lock(mutex_);
@@ -190,16 +191,16 @@ void CachedState::OnFetched(Result<Credentials> result) {
     failure = cache_.Failure(at);
     const Credentials* const good = cache_.Valid(at);
     if (good != nullptr) {
-      answer = *good;
+      response = *good;
     } else {
       // A successful fetch has stored valid credentials, so this one has failed.
-      answer = Fail(failure.value());
+      response = Fail(failure.value());
     }
     waiters.swap(waiters_);
     SetTimer();
   }
-  LogFetch(answer, failure);
-  CompleteAll(std::move(waiters), answer);
+  LogFetch(response, failure);
+  CompleteAll(std::move(waiters), response);
 }
 
 void CachedState::SetTimer() {
@@ -229,10 +230,10 @@ void CachedState::CancelAll() {
   CompleteAll(std::move(waiters), Fail(Code::kCancelled, "the AWS credentials are being closed"));
 }
 
-void CachedState::CompleteAll(Waiters waiters, const Result<Credentials>& answer) {
+void CachedState::CompleteAll(Waiters waiters, const Result<Credentials>& response) {
   for (auto& [id, waiter] : waiters) {
     if (waiter.timer != TimerId{}) scheduler_.Cancel(waiter.timer);
-    waiter.done(answer);
+    waiter.done(response);
   }
 }
 

@@ -25,7 +25,7 @@ constexpr char kCaller[] =
 class CallerIdentityTest : public testing::Test {
  protected:
   Result<std::string> Arn(int status, std::string body) {
-    transport_.always.answer = HttpResponse{.status = status, .headers = {}, .body = body};
+    transport_.always.response = HttpResponse{.status = status, .headers = {}, .body = body};
     Result<std::string> result = Fail(Code::kInternal, "not called");
     GetCallerArn(*client_, Deadline::After(scheduler_.clock(), std::chrono::seconds(3)),
                  [&](Result<std::string> arn) { result = std::move(arn); });

@@ -42,16 +42,16 @@ class CachedCredentialsTest : public testing::Test {
         MakeCachedCredentials(std::make_unique<FakeSource>(asked_, fetches_), scheduler_, 4711);
   }
 
-  /// Starts a Get; its result is appended to answers_.
+  /// Starts a Get; its result is appended to responses_.
   void Get(nanoseconds wait = seconds(1)) {
     cached_->Get(Deadline::After(scheduler_.clock(), wait),
-                 [this](Result<Credentials> result) { answers_.push_back(std::move(result)); });
+                 [this](Result<Credentials> result) { responses_.push_back(std::move(result)); });
   }
   /// "key", or the name of the error code.
   std::string Last() const {
-    if (answers_.empty()) return "nothing";
-    return answers_.back() ? answers_.back()->access_key_id
-                           : std::string(CodeName(answers_.back().error().code));
+    if (responses_.empty()) return "nothing";
+    return responses_.back() ? responses_.back()->access_key_id
+                             : std::string(CodeName(responses_.back().error().code));
   }
   Result<Credentials> Lasting(std::string key, nanoseconds life) const {
     const auto whole = std::chrono::duration_cast<milliseconds>(life);
@@ -60,7 +60,7 @@ class CachedCredentialsTest : public testing::Test {
                        .session_token = "t",
                        .expires = scheduler_.clock().WallNow() + whole};
   }
-  void Answer(Result<Credentials> result) {
+  void Complete(Result<Credentials> result) {
     ASSERT_FALSE(asked_.empty());
     Done<Credentials> done = std::move(asked_.front());
     asked_.pop_front();
@@ -73,10 +73,10 @@ class CachedCredentialsTest : public testing::Test {
                        .expires = std::nullopt};
   }
   /// Rejects the credentials of the last result.
-  void Reject() { cached_->Rejected(answers_.back().value()); }
+  void Reject() { cached_->Rejected(responses_.back().value()); }
   void Start(nanoseconds life) {
     Get();
-    Answer(Lasting("first", life));
+    Complete(Lasting("first", life));
     ASSERT_EQ(Last(), "first");
   }
   /// Moves the clock by `d`, while every fetch fails. Returns the number of fetches.
@@ -84,7 +84,7 @@ class CachedCredentialsTest : public testing::Test {
     const int before = fetches_;
     for (nanoseconds passed{0}; passed < d; passed += seconds(1)) {
       scheduler_.Advance(seconds(1));
-      while (!asked_.empty()) Answer(Fail(Code::kUnavailable, "metadata: refused"));
+      while (!asked_.empty()) Complete(Fail(Code::kUnavailable, "metadata: refused"));
     }
     return fetches_ - before;
   }
@@ -92,17 +92,17 @@ class CachedCredentialsTest : public testing::Test {
   sim::SimScheduler scheduler_;
   std::deque<Done<Credentials>> asked_;
   int fetches_ = 0;
-  std::vector<Result<Credentials>> answers_;
+  std::vector<Result<Credentials>> responses_;
   std::unique_ptr<CredentialsProvider> cached_;
 };
 
 TEST_F(CachedCredentialsTest, OneFetchServesAllThatWait) {
   for (int i = 0; i < 10; ++i) Get();
   EXPECT_EQ(fetches_, 1);
-  EXPECT_TRUE(answers_.empty());
-  Answer(Lasting("key", hours(1)));
-  EXPECT_EQ(answers_.size(), 10U);
-  for (const auto& answer : answers_) EXPECT_EQ(answer.value().access_key_id, "key");
+  EXPECT_TRUE(responses_.empty());
+  Complete(Lasting("key", hours(1)));
+  EXPECT_EQ(responses_.size(), 10U);
+  for (const auto& response : responses_) EXPECT_EQ(response.value().access_key_id, "key");
 }
 
 TEST_F(CachedCredentialsTest, NothingIsFetchedFarFromExpiry) {
@@ -112,7 +112,7 @@ TEST_F(CachedCredentialsTest, NothingIsFetchedFarFromExpiry) {
     Get();
   }
   EXPECT_EQ(fetches_, 1);
-  EXPECT_EQ(answers_.size(), 51U);
+  EXPECT_EQ(responses_.size(), 51U);
 }
 
 TEST_F(CachedCredentialsTest, RefreshesInTheBackgroundWithoutBeingAsked) {
@@ -123,7 +123,7 @@ TEST_F(CachedCredentialsTest, RefreshesInTheBackgroundWithoutBeingAsked) {
   EXPECT_EQ(fetches_, 2);
   Get();
   EXPECT_EQ(Last(), "first") << "a refresh under way must not keep anybody waiting";
-  Answer(Lasting("second", hours(1)));
+  Complete(Lasting("second", hours(1)));
   Get();
   EXPECT_EQ(Last(), "second");
 }
@@ -150,16 +150,16 @@ TEST_F(CachedCredentialsTest, FailingToRefreshKeepsTheOldOnesUntilTheyExpire) {
   EXPECT_EQ(Last(), "first");
   FailEveryFetchFor(seconds(2));
   Get();
-  while (!asked_.empty()) Answer(Fail(Code::kUnavailable, "metadata: refused"));
+  while (!asked_.empty()) Complete(Fail(Code::kUnavailable, "metadata: refused"));
   EXPECT_EQ(Last(), "UNAUTHENTICATED");
-  EXPECT_THAT(answers_.back().error().message, testing::HasSubstr("metadata: refused"));
+  EXPECT_THAT(responses_.back().error().message, testing::HasSubstr("metadata: refused"));
 }
 
 TEST_F(CachedCredentialsTest, RecoversWithoutBeingAskedAfterExpiry) {
   Start(hours(1));
   FailEveryFetchFor(minutes(70));
   while (asked_.empty()) ASSERT_TRUE(scheduler_.RunNext());
-  Answer(Lasting("again", hours(1)));
+  Complete(Lasting("again", hours(1)));
   Get();
   EXPECT_EQ(Last(), "again");
 }
@@ -167,13 +167,13 @@ TEST_F(CachedCredentialsTest, RecoversWithoutBeingAskedAfterExpiry) {
 TEST_F(CachedCredentialsTest, AFailedFirstFetchAnswersAllAndSaysWhenToAskAgain) {
   Get();
   Get();
-  Answer(Fail(Code::kUnavailable, "environment: empty"));
-  ASSERT_EQ(answers_.size(), 2U);
-  for (const auto& answer : answers_) {
-    EXPECT_EQ(answer.error().code, Code::kUnauthenticated);
-    EXPECT_THAT(answer.error().message, testing::HasSubstr("environment: empty"));
+  Complete(Fail(Code::kUnavailable, "environment: empty"));
+  ASSERT_EQ(responses_.size(), 2U);
+  for (const auto& response : responses_) {
+    EXPECT_EQ(response.error().code, Code::kUnauthenticated);
+    EXPECT_THAT(response.error().message, testing::HasSubstr("environment: empty"));
   }
-  const auto wait = answers_.back().error().retry_after;
+  const auto wait = responses_.back().error().retry_after;
   ASSERT_TRUE(wait);
   EXPECT_LE(*wait, seconds(1));
   scheduler_.Advance(*wait);
@@ -183,12 +183,12 @@ TEST_F(CachedCredentialsTest, AFailedFirstFetchAnswersAllAndSaysWhenToAskAgain) 
 
 TEST_F(CachedCredentialsTest, WhileItIsForbiddenToFetchTheLastFailureAnswersAtOnce) {
   Get();
-  Answer(Fail(Code::kUnavailable, "no"));
-  const nanoseconds wait = answers_.back().error().retry_after.value();
+  Complete(Fail(Code::kUnavailable, "no"));
+  const nanoseconds wait = responses_.back().error().retry_after.value();
   ASSERT_GT(wait, nanoseconds(milliseconds(1)));
   scheduler_.Advance(wait - milliseconds(1));
   Get();
-  EXPECT_EQ(answers_.size(), 2U);
+  EXPECT_EQ(responses_.size(), 2U);
   EXPECT_EQ(Last(), "UNAUTHENTICATED");
   EXPECT_EQ(fetches_, 1);
 }
@@ -197,25 +197,25 @@ TEST_F(CachedCredentialsTest, WhoWaitsIsAnsweredByItsDeadlineThoughTheFetchIsNot
   Get(seconds(2));
   Get(seconds(5));
   scheduler_.Advance(seconds(2));
-  ASSERT_EQ(answers_.size(), 1U);
+  ASSERT_EQ(responses_.size(), 1U);
   EXPECT_EQ(Last(), "DEADLINE_EXCEEDED");
   EXPECT_EQ(fetches_, 1);
-  Answer(Lasting("late", hours(1)));
-  EXPECT_EQ(answers_.size(), 2U);
+  Complete(Lasting("late", hours(1)));
+  EXPECT_EQ(responses_.size(), 2U);
   EXPECT_EQ(Last(), "late");
 }
 
 TEST_F(CachedCredentialsTest, APassedDeadlineStillGetsWhatIsInMemory) {
   Get(nanoseconds(0));
   EXPECT_EQ(Last(), "DEADLINE_EXCEEDED");
-  Answer(Lasting("key", hours(1)));
+  Complete(Lasting("key", hours(1)));
   Get(nanoseconds(0));
   EXPECT_EQ(Last(), "key");
 }
 
 TEST_F(CachedCredentialsTest, CredentialsThatNeverExpireAreFetchedOnce) {
   Get();
-  Answer(Forever("forever"));
+  Complete(Forever("forever"));
   scheduler_.Advance(hours(1000));
   Get();
   EXPECT_EQ(Last(), "forever");
@@ -224,7 +224,7 @@ TEST_F(CachedCredentialsTest, CredentialsThatNeverExpireAreFetchedOnce) {
 
 TEST_F(CachedCredentialsTest, CredentialsThatHaveExpiredAreAFailure) {
   Get();
-  Answer(Lasting("stale", nanoseconds(0)));
+  Complete(Lasting("stale", nanoseconds(0)));
   EXPECT_EQ(Last(), "UNAUTHENTICATED");
 }
 
@@ -232,7 +232,7 @@ TEST_F(CachedCredentialsTest, ASourceThatKeepsGivingWhatIsAboutToExpireIsNotHamm
   Start(minutes(4));
   for (int i = 0; i < 200; ++i) {
     scheduler_.Advance(seconds(1));
-    while (!asked_.empty()) Answer(Lasting("short", minutes(4)));
+    while (!asked_.empty()) Complete(Lasting("short", minutes(4)));
   }
   EXPECT_GE(fetches_, 5);
   EXPECT_LE(fetches_, 60);
@@ -242,8 +242,8 @@ TEST_F(CachedCredentialsTest, AWallClockThatJumpsOverTheExpiryIsNoticed) {
   Start(hours(1));
   scheduler_.sim_clock().SetWall(scheduler_.clock().WallNow() + hours(2));
   Get();
-  EXPECT_EQ(answers_.size(), 1U) << "expired credentials must not be handed out";
-  Answer(Lasting("fresh", hours(1)));
+  EXPECT_EQ(responses_.size(), 1U) << "expired credentials must not be handed out";
+  Complete(Lasting("fresh", hours(1)));
   EXPECT_EQ(Last(), "fresh");
 }
 
@@ -255,7 +255,7 @@ TEST_F(CachedCredentialsTest, D15AWallClockThatIsAheadDoesNotExpireThem) {
   scheduler_.Advance(minutes(1));
   Get();
   EXPECT_EQ(Last(), "first");
-  EXPECT_EQ(answers_.size(), 2U);
+  EXPECT_EQ(responses_.size(), 2U);
   EXPECT_EQ(fetches_, 1);
 }
 
@@ -276,9 +276,9 @@ TEST_F(CachedCredentialsTest, D15AWrongServiceTimeDoesNotTakeThemAway) {
   cached_->SetServiceTime(scheduler_.clock().WallNow() + hours(24 * 365));
   for (int i = 0; i < 600; ++i) {
     scheduler_.Advance(seconds(1));
-    while (!asked_.empty()) Answer(Lasting("next", hours(1)));
+    while (!asked_.empty()) Complete(Lasting("next", hours(1)));
     Get();
-    ASSERT_TRUE(answers_.back());
+    ASSERT_TRUE(responses_.back());
   }
   EXPECT_LE(fetches_, 60) << "nor does it hammer the source";
 }
@@ -289,28 +289,28 @@ TEST_F(CachedCredentialsTest, WhatWasRefusedIsNotGivenAgainBeforeAFetch) {
   EXPECT_EQ(fetches_, 1) << "nobody has asked yet";
   Get();
   Get();
-  EXPECT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(responses_.size(), 1U);
   EXPECT_EQ(fetches_, 2);
-  Answer(Lasting("second", hours(1)));
-  EXPECT_EQ(answers_.size(), 3U);
+  Complete(Lasting("second", hours(1)));
+  EXPECT_EQ(responses_.size(), 3U);
   EXPECT_EQ(Last(), "second");
 }
 
 TEST_F(CachedCredentialsTest, CredentialsWithoutAnExpiryCanBeRefusedToo) {
   Get();
-  Answer(Forever("first"));
+  Complete(Forever("first"));
   Reject();
   Get();
-  Answer(Forever("second"));
+  Complete(Forever("second"));
   EXPECT_EQ(Last(), "second");
 }
 
 TEST_F(CachedCredentialsTest, WhoIsRefusedLateDoesNotTakeTheNewOnesAway) {
   Start(hours(1));
-  const Credentials first = *answers_.back();
+  const Credentials first = *responses_.back();
   Reject();
   Get();
-  Answer(Lasting("second", hours(1)));
+  Complete(Lasting("second", hours(1)));
   for (int i = 0; i < 100; ++i) {
     cached_->Rejected(first);
     Get();
@@ -325,14 +325,14 @@ TEST_F(CachedCredentialsTest, WhereTheSourceHasOnlyTheSameItIsNotHammered) {
     for (int calls = 0; calls < 5; ++calls) {
       Reject();
       Get();
-      while (!asked_.empty()) Answer(Lasting("first", hours(10)));
+      while (!asked_.empty()) Complete(Lasting("first", hours(10)));
       ASSERT_EQ(Last(), "first");
     }
     scheduler_.Advance(seconds(1));
   }
   EXPECT_GE(fetches_, 5);
   EXPECT_LE(fetches_, 60);
-  EXPECT_EQ(answers_.size(), 1001U) << "nobody waits for a fetch that is not allowed";
+  EXPECT_EQ(responses_.size(), 1001U) << "nobody waits for a fetch that is not allowed";
 }
 
 TEST_F(CachedCredentialsTest, AnotherSetIsFetchedAtOnceWhateverCameBefore) {
@@ -340,7 +340,7 @@ TEST_F(CachedCredentialsTest, AnotherSetIsFetchedAtOnceWhateverCameBefore) {
   for (const char* const key : {"second", "third", "fourth"}) {
     Reject();
     Get();
-    Answer(Lasting(key, hours(1)));
+    Complete(Lasting(key, hours(1)));
     EXPECT_EQ(Last(), key);
   }
 }
@@ -349,12 +349,12 @@ TEST_F(CachedCredentialsTest, WhereNoOthersCanBeFetchedThereAreNone) {
   Start(hours(1));
   Reject();
   Get();
-  Answer(Fail(Code::kUnavailable, "metadata: refused"));
+  Complete(Fail(Code::kUnavailable, "metadata: refused"));
   EXPECT_EQ(Last(), "UNAUTHENTICATED");
-  EXPECT_THAT(answers_.back().error().message, testing::HasSubstr("metadata: refused"));
-  scheduler_.Advance(answers_.back().error().retry_after.value());
+  EXPECT_THAT(responses_.back().error().message, testing::HasSubstr("metadata: refused"));
+  scheduler_.Advance(responses_.back().error().retry_after.value());
   Get();
-  Answer(Lasting("first", hours(1)));
+  Complete(Lasting("first", hours(1)));
   EXPECT_EQ(Last(), "first") << "the source insists";
 }
 
@@ -364,8 +364,8 @@ TEST_F(CachedCredentialsTest, ARefusalDuringARefreshIsAnsweredByThatRefresh) {
   ASSERT_EQ(fetches_, 2);
   Reject();
   Get();
-  EXPECT_EQ(answers_.size(), 1U);
-  Answer(Lasting("second", hours(1)));
+  EXPECT_EQ(responses_.size(), 1U);
+  Complete(Lasting("second", hours(1)));
   EXPECT_EQ(Last(), "second");
   EXPECT_EQ(fetches_, 2);
 }
@@ -374,10 +374,10 @@ TEST_F(CachedCredentialsTest, DestroyingItAnswersWhoWaits) {
   Get();
   cached_.reset();
   EXPECT_EQ(Last(), "CANCELLED");
-  Answer(Lasting("too late", hours(1)));
-  EXPECT_EQ(answers_.size(), 1U);
+  Complete(Lasting("too late", hours(1)));
+  EXPECT_EQ(responses_.size(), 1U);
   scheduler_.Advance(hours(2));
-  EXPECT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(responses_.size(), 1U);
 }
 
 /// Whatever the results of fetches, the times of calls and the refusals of AWS: the returned
@@ -392,16 +392,16 @@ TEST(CachedCredentialsPropertyTest, AnswersAreValidInTimeAndFromOneFetchAtATime)
     int fetches = 0;
     std::optional<Credentials> last;
     // Outlives the calls that are pending when an assertion returns early.
-    std::vector<int> answered;
+    std::vector<int> completed;
     const auto cached =
         MakeCachedCredentials(std::make_unique<FakeSource>(asked, fetches), scheduler, seed);
     for (int step = 0; step < 120; ++step) {
-      const std::size_t id = answered.size();
-      answered.push_back(0);
+      const std::size_t id = completed.size();
+      completed.push_back(0);
       const Deadline deadline =
           Deadline::After(scheduler.clock(), milliseconds(rng.Between(0, 20'000)));
       cached->Get(deadline, [&, id, deadline](Result<Credentials> result) {
-        ++answered[id];
+        ++completed[id];
         if (result) RC_ASSERT(*result->expires > scheduler.clock().WallNow());
         if (result) last = *result;
         RC_ASSERT(scheduler.clock().Now() <= deadline.at());
@@ -421,7 +421,7 @@ TEST(CachedCredentialsPropertyTest, AnswersAreValidInTimeAndFromOneFetchAtATime)
       }
     }
     scheduler.Advance(seconds(20));
-    for (const int count : answered) RC_ASSERT(count == 1);
+    for (const int count : completed) RC_ASSERT(count == 1);
   });
   EXPECT_TRUE(held);
 }

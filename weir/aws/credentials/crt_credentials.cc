@@ -54,7 +54,7 @@ class SourceCall {
   static std::optional<SourceResult> Run(aws_credentials_provider* provider, nanoseconds wait) {
     const auto call = std::make_shared<SourceCall>();
     auto* const for_callback = new std::shared_ptr<SourceCall>(call);
-    if (aws_credentials_provider_get_credentials(provider, &OnAnswer, for_callback) != 0) {
+    if (aws_credentials_provider_get_credentials(provider, &OnResponse, for_callback) != 0) {
       delete for_callback;
       return SourceResult{.credentials = std::nullopt, .error = aws_last_error()};
     }
@@ -62,28 +62,28 @@ class SourceCall {
   }
 
  private:
-  static void OnAnswer(aws_credentials* credentials, int error, void* call) {
+  static void OnResponse(aws_credentials* credentials, int error, void* call) {
     const std::unique_ptr<std::shared_ptr<SourceCall>> self(
         static_cast<std::shared_ptr<SourceCall>*>(call));
     const MutexLock lock((*self)->mutex_);
-    (*self)->answer_.emplace();
-    (*self)->answer_->error = error;
-    if (credentials != nullptr) (*self)->answer_->credentials = CopyCredentials(credentials);
-    (*self)->answered_.notify_all();
+    (*self)->response_.emplace();
+    (*self)->response_->error = error;
+    if (credentials != nullptr) (*self)->response_->credentials = CopyCredentials(credentials);
+    (*self)->completed_.notify_all();
   }
 
   std::optional<SourceResult> WaitForResult(nanoseconds wait) {
     const auto until = std::chrono::steady_clock::now() + wait;
     MutexLock lock(mutex_);
-    while (!answer_) {
-      if (answered_.wait_until(mutex_, until) == std::cv_status::timeout) break;
+    while (!response_) {
+      if (completed_.wait_until(mutex_, until) == std::cv_status::timeout) break;
     }
-    return std::exchange(answer_, std::nullopt);
+    return std::exchange(response_, std::nullopt);
   }
 
   Mutex mutex_;
-  std::condition_variable_any answered_;
-  std::optional<SourceResult> answer_ WEIR_GUARDED_BY(mutex_);
+  std::condition_variable_any completed_;
+  std::optional<SourceResult> response_ WEIR_GUARDED_BY(mutex_);
 };
 
 /// A longer wait is practically endless; the bound keeps the arithmetic of wait_until safe.
@@ -110,14 +110,14 @@ class CredentialSearch {
     const internal::ProviderHandle provider = source.open(runtime_, profile_);
     if (provider == nullptr) return AddNote(source, "not set up");
     const nanoseconds left = std::min(deadline.Left(clock_.Now()), kLongestWait);
-    std::optional<SourceResult> answer = SourceCall::Run(provider.get(), left);
-    if (!answer) {
+    std::optional<SourceResult> response = SourceCall::Run(provider.get(), left);
+    if (!response) {
       AddNote(source, "no response in time");
       return NotFound(Code::kDeadlineExceeded);
     }
-    if (answer->credentials) return *std::move(answer->credentials);
-    AddNote(source, internal::CrtError(answer->error));
-    if (IsNotSetUp(answer->error)) return std::nullopt;
+    if (response->credentials) return *std::move(response->credentials);
+    AddNote(source, internal::CrtError(response->error));
+    if (IsNotSetUp(response->error)) return std::nullopt;
     return NotFound(Code::kUnauthenticated);
   }
 

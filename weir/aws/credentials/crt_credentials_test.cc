@@ -52,12 +52,12 @@ class CrtCredentialsTest : public testing::Test {
                            nanoseconds wait = std::chrono::seconds(30)) {
     const auto provider = MakeCrtCredentials(*runtime_, clock_, {.profile = profile});
     std::promise<Result<Credentials>> promise;
-    std::future<Result<Credentials>> answer = promise.get_future();
+    std::future<Result<Credentials>> response = promise.get_future();
     provider->Get(Deadline::After(clock_, wait),
                   [promise = std::move(promise)](Result<Credentials> result) mutable {
                     promise.set_value(std::move(result));
                   });
-    return answer.get();
+    return response.get();
   }
 
   const std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
@@ -187,14 +187,14 @@ TEST_F(CrtCredentialsTest, ASilentPlaceIsWaitedForUntilTheDeadline) {
 TEST_F(CrtCredentialsTest, EverybodyWhoAskedIsAnsweredWhenItIsDestroyed) {
   Set("AWS_ACCESS_KEY_ID", "ENV");
   Set("AWS_SECRET_ACCESS_KEY", "secret");
-  std::atomic<int> answers = 0;
+  std::atomic<int> responses = 0;
   {
     const auto provider = MakeCrtCredentials(*runtime_, clock_, {});
     for (int i = 0; i < 20; ++i) {
-      provider->Get(Deadline::Never(), [&answers](Result<Credentials>) { ++answers; });
+      provider->Get(Deadline::Never(), [&responses](Result<Credentials>) { ++responses; });
     }
   }
-  EXPECT_EQ(answers, 20);
+  EXPECT_EQ(responses, 20);
 }
 
 }  // namespace

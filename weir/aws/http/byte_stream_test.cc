@@ -67,7 +67,7 @@ TEST_F(TlsStreamTest, TheCertificateMustNameTheHost) {
         Case{"DNS:a*.example.com", "ab.example.com", false},
         Case{"IP:127.0.0.1", "127.0.0.1", true}, Case{"IP:127.0.0.2", "127.0.0.1", false},
         Case{"DNS:127.0.0.1", "127.0.0.1", false}}) {
-    const SelfSignedServer server(&SelfSignedServer::AnswerOk, names);
+    const SelfSignedServer server(&SelfSignedServer::RespondOk, names);
     EXPECT_EQ(Shake(server, host), accepted ? StreamState::kOk : StreamState::kFailed)
         << names << ", " << host;
     EXPECT_TRUE(accepted || stream_->why().contains("mismatch")) << stream_->why();

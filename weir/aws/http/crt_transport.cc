@@ -20,7 +20,7 @@ class CrtTransport final : public HttpTransport {
   void Send(HttpRequest request, SendLimits limits, HttpDone done) override {
     const Instant now = clock_.Now();
     const internal::ExchangeTimes times = {.begin = limits.LatestBegin().Left(now),
-                                           .answer = limits.response_timeout,
+                                           .response = limits.response_timeout,
                                            .all = limits.deadline.Left(now)};
     internal::CrtExchange::Start(*pool_, std::move(request), times, std::move(done));
   }

@@ -33,7 +33,7 @@ struct TransportOptions {
   std::size_t max_waiting = 10'000;     ///< queued requests, at least 1; more fail at once, unsent
   milliseconds connect_timeout{3'000};  ///< for TCP, and again for the TLS handshake
   milliseconds idle_timeout{30'000};    ///< a connection without a request for this time is closed
-  std::size_t max_answer_bytes = std::size_t{16} << 20;  ///< a longer body is a failure
+  std::size_t max_response_bytes = std::size_t{16} << 20;  ///< a longer body is a failure
   /// Called on any thread at the start of each request, and ten times a second until its end. If it
   /// returns true, all requests time out. Empty: only SendLimits end them.
   std::function<bool()> gives_up{};

@@ -158,7 +158,7 @@ SocketConnection::Ending SocketConnection::FailedWrite() {
   HttpFailure failure = MakeFailure(stream_->SentSince(sent_before_), stream_->why());
   std::optional<Ending> read = ReadMore();
   if (!read) return EndExchange(tl::unexpected(std::move(failure)), false);
-  if (!read->answer) read->answer = tl::unexpected(std::move(failure));
+  if (!read->response) read->response = tl::unexpected(std::move(failure));
   return *std::move(read);
 }
 
@@ -205,9 +205,9 @@ HttpFailure SocketConnection::MakeFailure(bool maybe_sent, std::string_view why)
   return FailureOf(exchange_->request, settings_.endpoint, maybe_sent, why);
 }
 
-SocketConnection::Ending SocketConnection::EndExchange(HttpResult answer, bool reusable) {
+SocketConnection::Ending SocketConnection::EndExchange(HttpResult response, bool reusable) {
   response_.reset();
-  return {std::exchange(exchange_, nullptr), std::move(answer), reusable};
+  return {std::exchange(exchange_, nullptr), std::move(response), reusable};
 }
 
 bool SocketConnection::SetWatched(bool watched) {
@@ -220,7 +220,7 @@ bool SocketConnection::SetWatched(bool watched) {
 
 void SocketConnection::ReportEnding(std::optional<Ending> ending) {
   if (!ending) return;
-  owner_.OnEnded(shared_from_this(), std::move(ending->exchange), std::move(ending->answer),
+  owner_.OnEnded(shared_from_this(), std::move(ending->exchange), std::move(ending->response),
                  ending->reusable);
 }
 

@@ -37,7 +37,7 @@ class SocketConnection final : public IoHandler,
   class Owner {
    public:
     virtual ~Owner() = default;
-    virtual void OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpResult answer,
+    virtual void OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpResult response,
                          bool reusable) = 0;
     /// The server closed the connection or sent something while no exchange was in progress.
     virtual void OnBroken(ConnectionPtr connection) = 0;
@@ -73,7 +73,7 @@ class SocketConnection final : public IoHandler,
   class CallerRead;
   struct Ending {
     ExchangePtr exchange;
-    HttpResult answer;
+    HttpResult response;
     bool reusable = false;
   };
 
@@ -94,7 +94,7 @@ class SocketConnection final : public IoHandler,
   Ending EndFailed(bool maybe_sent, std::string_view why) WEIR_REQUIRES(mutex_);
   HttpFailure MakeFailure(bool maybe_sent, std::string_view why) const WEIR_REQUIRES(mutex_);
   /// Ends the exchange with this result.
-  Ending EndExchange(HttpResult answer, bool reusable) WEIR_REQUIRES(mutex_);
+  Ending EndExchange(HttpResult response, bool reusable) WEIR_REQUIRES(mutex_);
   bool IsWritten() const WEIR_REQUIRES(mutex_);
   /// Lets the loop watch the connection or not. Returns false if the system refuses.
   bool SetWatched(bool watched) WEIR_REQUIRES(mutex_);

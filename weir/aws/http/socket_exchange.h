@@ -35,7 +35,7 @@ struct Exchange {
   std::optional<std::multimap<Instant, std::shared_ptr<Exchange>>::iterator> limit{};
   std::optional<std::list<std::shared_ptr<Exchange>>::iterator> queued{};
   ConnectionPtr connection{};
-  bool answered = false;
+  bool completed = false;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 

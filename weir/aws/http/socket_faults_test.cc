@@ -24,9 +24,9 @@ class SocketFaultsTest : public TransportTest {
     Failures failures;
     for (int i = 0; i < requests; ++i) {
       const std::string body = std::to_string(i);
-      const Answer answer = Ask(transport, {.body = body});
-      EXPECT_EQ(answer ? answer->body : body, body);
-      failures.push_back(answer ? std::nullopt : std::optional(answer.error()));
+      const Response response = Ask(transport, {.body = body});
+      EXPECT_EQ(response ? response->body : body, body);
+      failures.push_back(response ? std::nullopt : std::optional(response.error()));
     }
     return failures;
   }
@@ -62,7 +62,7 @@ TEST_P(SocketFaultsTest, WhicheverCallFailsEachRequestHasOneHonestAnswer) {
       failures = Use(**transport, kRequests);
       was_reached = faults->failed();
       faults.reset();
-      const Answer later = Ask(**transport, {.body = "later"});
+      const Response later = Ask(**transport, {.body = "later"});
       EXPECT_TRUE(later) << later.error().message;
     }
     const auto failed = std::ranges::count_if(failures, [](const auto& each) { return !!each; });

@@ -33,10 +33,10 @@ TEST_P(HostileServerTest, AnAnswerWithoutEndEndsAtTheLimit) {
       [](const SeenRequest&) { return ScriptedReply{.bytes = "HTTP/1.1 200 OK\r\n\r\n"}; });
   const auto transport = Connect(server);
   const EndlessSockets endless;
-  const Answer answer = Ask(*transport, {.body = "x"}, kShort);
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().timed_out) << answer.error().message;
-  EXPECT_TRUE(answer.error().maybe_sent);
+  const Response response = Ask(*transport, {.body = "x"}, kShort);
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().timed_out) << response.error().message;
+  EXPECT_TRUE(response.error().maybe_sent);
 }
 
 // Fails if: the caller gets the failure of the connection instead of its cause.
@@ -53,24 +53,24 @@ TEST_P(HostileServerTest, AnEarlyAnswerIsReadAlthoughTheRequestCannotBeWritten) 
       },
       LoopbackServer::Reads::kHead);
   const auto transport = Connect(server);
-  std::future<Answer> first = Start(*transport, {.method = "PUT"});
+  std::future<Response> first = Start(*transport, {.method = "PUT"});
   ASSERT_TRUE(Start(*transport, {.method = "PUT"}).get());
   ASSERT_TRUE(first.get());
   // Blocks the loop's thread, so that it sees the other connection only after that is closed.
-  transport->Send({.method = "GET"}, Patient(), [&](const Answer&) {
+  transport->Send({.method = "GET"}, Patient(), [&](const Response&) {
     waits.count_down();
     closed.wait();
   });
   waits.wait();
-  std::future<Answer> early = Start(*transport, {.body = std::string(64 << 20, 'x')});
+  std::future<Response> early = Start(*transport, {.body = std::string(64 << 20, 'x')});
   while (SocketsTo(server.port()).size() > 1) {  // a socket that was reset has no peer
     std::this_thread::yield();
   }
   closed.count_down();
-  const Answer answer = early.get();
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->status, 413);
-  EXPECT_EQ(answer->body, "big");
+  const Response response = early.get();
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 413);
+  EXPECT_EQ(response->body, "big");
 }
 
 // Fails if: waiting requests open a new connection as soon as one is closed.
@@ -79,11 +79,11 @@ TEST_P(HostileServerTest, AServerThatClosesEachConnectionSeesFewOfThem) {
   TransportOptions options = Options(server);
   options.max_connections = 8;
   const auto transport = Connect(options);
-  std::vector<std::future<Answer>> answers;
+  std::vector<std::future<Response>> responses;
   for (int i = 0; i < 200; ++i) {
-    answers.push_back(Start(*transport, {.body = "x"}, milliseconds(300)));
+    responses.push_back(Start(*transport, {.body = "x"}, milliseconds(300)));
   }
-  for (std::future<Answer>& answer : answers) EXPECT_FALSE(answer.get());
+  for (std::future<Response>& response : responses) EXPECT_FALSE(response.get());
   EXPECT_LE(server.connections(), 8 + 5) << "one more after 50, 100, 200 ms";
 }
 
@@ -96,9 +96,9 @@ TEST_P(HostileServerTest, ACallbackOfAFailureMaySendAgain) {
   const auto transport = Connect({.host = "127.0.0.1", .port = ClosedPort(), .tls = false});
   send = [&](int times) {
     if (times == 0) return;
-    transport->Send({.body = "x"}, Patient(), [&, times](const Answer& answer) {
-      EXPECT_FALSE(answer);
-      EXPECT_FALSE(answer || answer.error().timed_out);
+    transport->Send({.body = "x"}, Patient(), [&, times](const Response& response) {
+      EXPECT_FALSE(response);
+      EXPECT_FALSE(response || response.error().timed_out);
       send(times - 1);
       failed.count_down();
     });
@@ -110,20 +110,20 @@ TEST_P(HostileServerTest, ACallbackOfAFailureMaySendAgain) {
 TEST_P(HostileServerTest, ARequestEndsAtItsLimitAlthoughTheResolverDoesNotAnswer) {
   const SilentResolver silent;
   const auto transport = Connect(NewName());
-  const Answer answer = Ask(*transport, {.body = "x"}, kShort);
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().timed_out);
-  EXPECT_FALSE(answer.error().maybe_sent);
+  const Response response = Ask(*transport, {.body = "x"}, kShort);
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().timed_out);
+  EXPECT_FALSE(response.error().maybe_sent);
 }
 
 // Fails if: the destructor waits for the resolver.
 TEST_P(HostileServerTest, ATransportIsDestroyedWhileTheResolverDoesNotAnswer) {
   const SilentResolver silent;
   auto transport = Connect(NewName());
-  std::future<Answer> answer = Start(*transport, {.body = "x"}, kShort);
+  std::future<Response> response = Start(*transport, {.body = "x"}, kShort);
   silent.WaitForQuestion();
   transport.reset();
-  EXPECT_FALSE(answer.get());
+  EXPECT_FALSE(response.get());
 }
 
 /// A clock that a test can move.
@@ -151,17 +151,17 @@ TEST_P(HostileServerTest, ARequestThatWaitedBeyondItsLimitIsNotSentIfTheLoopIsLa
   options.max_connections = 1;
   const auto transport = *GetParam().make(*runtime_, clock, options);
   const SendLimits endless;
-  std::future<Answer> holder = Start(*transport, {.body = "holds the connection"}, endless);
+  std::future<Response> holder = Start(*transport, {.body = "holds the connection"}, endless);
   asked.wait();
-  std::future<Answer> late = Start(*transport, {.body = "late"},
-                                   {.deadline = Deadline::After(clock, milliseconds(60'000))});
+  std::future<Response> late = Start(*transport, {.body = "late"},
+                                     {.deadline = Deadline::After(clock, milliseconds(60'000))});
   clock.Jump(milliseconds(61'000));
   go.count_down();
   ASSERT_TRUE(holder.get());
-  const Answer answer = late.get();
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().timed_out);
-  EXPECT_FALSE(answer.error().maybe_sent);
+  const Response response = late.get();
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().timed_out);
+  EXPECT_FALSE(response.error().maybe_sent);
   EXPECT_EQ(server.seen().size(), 1U);
 }
 

@@ -49,7 +49,7 @@ SocketTransport::SocketTransport(const Clock& clock, const TransportOptions& opt
       tls_(std::move(tls)),
       authority_(HostHeader({.tls = options.tls, .host = options.host, .port = options.port})),
       settings_{.endpoint = fmt::format("{}:{}", options.host, options.port),
-                .max_body_bytes = options.max_answer_bytes},
+                .max_body_bytes = options.max_response_bytes},
       idle_(options.idle_timeout) {}
 
 ConnectorOptions SocketTransport::connector_options() const {
@@ -152,7 +152,7 @@ void SocketTransport::StartOn(ExchangePtr exchange, ConnectionPtr connection, Re
 void SocketTransport::OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpResult result,
                               bool reusable) {
   const bool is_first = exchange->state.exchange(Exchange::State::kOver) != Exchange::State::kOver;
-  exchange->answered = result.has_value();
+  exchange->completed = result.has_value();
   // Before the callback: the caller's next request may use this connection.
   Release(std::move(connection), reusable, exchange.get());
   if (is_first) Complete(*exchange, std::move(result));
@@ -226,7 +226,7 @@ void SocketTransport::OpenMore() {
 }
 
 void SocketTransport::UpdatePace(const Exchange& exchange, SocketConnection& connection) {
-  if (exchange.answered) {
+  if (exchange.completed) {
     connection.SetProven();
     pace_.OnResponse();
   } else if (!connection.is_proven()) {

@@ -35,14 +35,14 @@ TEST_P(TransportTest, SendsTheRequestAndBringsTheAnswer) {
                              "content-length: 5\r\n\r\nwrong"};
   });
   const auto transport = Connect(server);
-  const Answer answer = Ask(*transport, {.method = "PUT",
-                                         .path = "/a%20b?c=d",
-                                         .headers = {{"x-amz-target", "T.Op"}},
-                                         .body = "hello"});
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->status, 400);
-  EXPECT_EQ(answer->body, "wrong");
-  EXPECT_EQ(answer->headers,
+  const Response response = Ask(*transport, {.method = "PUT",
+                                             .path = "/a%20b?c=d",
+                                             .headers = {{"x-amz-target", "T.Op"}},
+                                             .body = "hello"});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 400);
+  EXPECT_EQ(response->body, "wrong");
+  EXPECT_EQ(response->headers,
             (std::vector<HttpHeader>{{"x-amzn-errortype", "Oops"}, {"content-length", "5"}}));
   const auto seen = server.seen();
   ASSERT_EQ(seen.size(), 1U);
@@ -59,15 +59,15 @@ TEST_P(TransportTest, OneThatGivesUpEndsItsRequestsAndBeginsNone) {
   TransportOptions options = Options(server);
   options.gives_up = [&gives_up] { return gives_up.load(); };
   const auto transport = Connect(options);
-  std::future<Answer> waiting = Start(*transport, {.body = "x"});
+  std::future<Response> waiting = Start(*transport, {.body = "x"});
   EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
   gives_up = true;
   ASSERT_EQ(waiting.wait_for(kPatience / 3), std::future_status::ready);
-  const Answer ended = waiting.get();
+  const Response ended = waiting.get();
   ASSERT_FALSE(ended);
   EXPECT_TRUE(ended.error().timed_out);
   EXPECT_TRUE(ended.error().maybe_sent);
-  const Answer later = Ask(*transport, {.body = "y"});
+  const Response later = Ask(*transport, {.body = "y"});
   ASSERT_FALSE(later);
   EXPECT_FALSE(later.error().maybe_sent);
   EXPECT_EQ(server.seen().size(), 1U);
@@ -89,10 +89,10 @@ TEST_P(TransportTest, AnAnswerInChunksIsJoined) {
                              "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"};
   });
   const auto transport = Connect(server);
-  const Answer answer = Ask(*transport, {});
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->body, "abcde");
-  EXPECT_EQ(answer->Header("x-not"), nullptr);
+  const Response response = Ask(*transport, {});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "abcde");
+  EXPECT_EQ(response->Header("x-not"), nullptr);
 }
 
 TEST_P(TransportTest, ManyRequestsShareTheConnectionsAndEachGetsItsOwnAnswer) {
@@ -101,14 +101,14 @@ TEST_P(TransportTest, ManyRequestsShareTheConnectionsAndEachGetsItsOwnAnswer) {
   TransportOptions options = Options(server);
   options.max_connections = 8;
   const auto transport = Connect(options);
-  std::vector<std::future<Answer>> answers;
+  std::vector<std::future<Response>> responses;
   for (int i = 0; i < kRequests; ++i) {
-    answers.push_back(Start(*transport, {.body = std::to_string(i)}));
+    responses.push_back(Start(*transport, {.body = std::to_string(i)}));
   }
   for (int i = 0; i < kRequests; ++i) {
-    const Answer answer = answers[static_cast<std::size_t>(i)].get();
-    ASSERT_TRUE(answer) << answer.error().message;
-    EXPECT_EQ(answer->body, std::to_string(i));
+    const Response response = responses[static_cast<std::size_t>(i)].get();
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->body, std::to_string(i));
   }
   EXPECT_LE(server.connections(), 8);
   EXPECT_EQ(server.seen().size(), static_cast<std::size_t>(kRequests));
@@ -124,9 +124,9 @@ TEST_P(TransportTest, AResponseWithoutBodyWaitsForNone) {
   });
   const auto transport = Connect(server);
   for (const std::string method : {"HEAD", "POST", "HEAD"}) {
-    const Answer answer = Ask(*transport, {.method = method});
-    ASSERT_TRUE(answer) << answer.error().message;
-    EXPECT_EQ(answer->body, "");
+    const Response response = Ask(*transport, {.method = method});
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->body, "");
   }
   EXPECT_EQ(server.connections(), 1);
 }
@@ -144,12 +144,12 @@ TEST_P(TransportTest, AServerThatClosesBetweenRequestsNeverGetsOneTwice) {
   });
   const auto transport = Connect(server);
   std::set<std::string> unsent;
-  int answered = 0;
+  int completed = 0;
   for (int i = 0; i < 50; ++i) {
     const std::string id = std::to_string(i);
-    const Answer answer = Ask(*transport, {.body = id});
-    answered += answer.has_value() ? 1 : 0;
-    if (!answer && !answer.error().maybe_sent) unsent.insert(id);
+    const Response response = Ask(*transport, {.body = id});
+    completed += response.has_value() ? 1 : 0;
+    if (!response && !response.error().maybe_sent) unsent.insert(id);
   }
   std::set<std::string> seen;
   for (const SeenRequest& request : server.seen()) {
@@ -157,7 +157,7 @@ TEST_P(TransportTest, AServerThatClosesBetweenRequestsNeverGetsOneTwice) {
     EXPECT_FALSE(unsent.contains(request.body)) << request.body << " was said not to be sent";
   }
   // It is chance whether the close is noticed before the next request; no close precedes the first.
-  EXPECT_GE(answered, 1);
+  EXPECT_GE(completed, 1);
 }
 
 TEST_P(TransportTest, ARequestThatWasReadButNotAnsweredMayHaveBeenSentAndIsNotRepeated) {
@@ -166,7 +166,7 @@ TEST_P(TransportTest, ARequestThatWasReadButNotAnsweredMayHaveBeenSentAndIsNotRe
   });
   const auto transport = Connect(server);
   ASSERT_TRUE(Ask(*transport, {.body = "first"}));
-  const Answer second = Ask(*transport, {.body = "second"});
+  const Response second = Ask(*transport, {.body = "second"});
   ASSERT_FALSE(second);
   EXPECT_TRUE(second.error().maybe_sent);
   EXPECT_FALSE(second.error().timed_out);
@@ -177,12 +177,12 @@ TEST_P(TransportTest, ARequestThatWasReadButNotAnsweredMayHaveBeenSentAndIsNotRe
 TEST_P(TransportTest, NobodyListensSoNothingWasSent) {
   const std::uint16_t port = ClosedPort();
   const auto transport = Connect({.host = "127.0.0.1", .port = port, .tls = false});
-  const Answer answer = Ask(*transport, {.body = "x"});
-  ASSERT_FALSE(answer);
-  EXPECT_FALSE(answer.error().maybe_sent);
-  EXPECT_FALSE(answer.error().timed_out);
-  EXPECT_THAT(answer.error().message, HasSubstr("127.0.0.1:" + std::to_string(port)));
-  EXPECT_THAT(answer.error().message, Not(HasSubstr("\n")));
+  const Response response = Ask(*transport, {.body = "x"});
+  ASSERT_FALSE(response);
+  EXPECT_FALSE(response.error().maybe_sent);
+  EXPECT_FALSE(response.error().timed_out);
+  EXPECT_THAT(response.error().message, HasSubstr("127.0.0.1:" + std::to_string(port)));
+  EXPECT_THAT(response.error().message, Not(HasSubstr("\n")));
 }
 
 TEST_P(TransportTest, ASilentServerIsWaitedForUntilTheDeadline) {
@@ -192,10 +192,10 @@ TEST_P(TransportTest, ASilentServerIsWaitedForUntilTheDeadline) {
   const auto transport = Connect(server);
   // Makes a connection, so that the next request is sent although its time is short.
   ASSERT_TRUE(Ask(*transport, {.body = "loud"}));
-  const Answer answer = Ask(*transport, {.body = "x"}, kShort);
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().timed_out);
-  EXPECT_TRUE(answer.error().maybe_sent);
+  const Response response = Ask(*transport, {.body = "x"}, kShort);
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().timed_out);
+  EXPECT_TRUE(response.error().maybe_sent);
 }
 
 TEST_P(TransportTest, ARequestThatFoundNoConnectionByItsDeadlineWasNotSent) {
@@ -207,8 +207,8 @@ TEST_P(TransportTest, ARequestThatFoundNoConnectionByItsDeadlineWasNotSent) {
   TransportOptions options = Options(server);
   options.max_connections = 1;
   const auto transport = Connect(options);
-  std::future<Answer> first = Start(*transport, {.body = "first"});
-  const Answer second = Ask(*transport, {.body = "second"}, kShort);
+  std::future<Response> first = Start(*transport, {.body = "first"});
+  const Response second = Ask(*transport, {.body = "second"}, kShort);
   go.count_down();
   ASSERT_FALSE(second);
   EXPECT_TRUE(second.error().timed_out);
@@ -232,19 +232,19 @@ TEST_P(TransportTest, WhatWaitsForAConnectionHasItsTimeStillBeforeIt) {
   TransportOptions options = Options(server);
   options.max_connections = 1;
   const auto transport = Connect(options);
-  std::future<Answer> holder = Start(*transport, {.body = "holds the connection"});
-  std::vector<std::future<Answer>> waiting;
+  std::future<Response> holder = Start(*transport, {.body = "holds the connection"});
+  std::vector<std::future<Response>> waiting;
   for (int i = 0; i < kRequests; ++i) {
-    waiting.push_back(Start(*transport, {.body = std::to_string(i)}, AnsweredWithin(kWithin)));
+    waiting.push_back(Start(*transport, {.body = std::to_string(i)}, CompletedWithin(kWithin)));
   }
   // By then each request has waited longer than its response may take.
-  const Answer timer = Ask(*Connect(silent), {.body = "x"}, kWithin);
+  const Response timer = Ask(*Connect(silent), {.body = "x"}, kWithin);
   go.count_down();
   EXPECT_TRUE(timer.error().timed_out);
   EXPECT_TRUE(holder.get());
-  for (std::future<Answer>& late : waiting) {
-    const Answer answer = late.get();
-    EXPECT_TRUE(answer) << answer.error().message;
+  for (std::future<Response>& late : waiting) {
+    const Response response = late.get();
+    EXPECT_TRUE(response) << response.error().message;
   }
   EXPECT_EQ(server.seen().size(), kRequests + 1U);
 }
@@ -253,12 +253,12 @@ TEST_P(TransportTest, WhatHasAConnectionHasNoMoreThanItsTime) {
   LoopbackServer server(Silence);
   const auto transport = Connect(server);
   const Instant begin = clock_.Now();
-  const Answer answer = Start(*transport, {.body = "x"}, AnsweredWithin(kShort)).get();
+  const Response response = Start(*transport, {.body = "x"}, CompletedWithin(kShort)).get();
   EXPECT_LT(clock_.Now() - begin, kPatience / 2) << "the deadline ended it";
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().timed_out);
-  EXPECT_TRUE(answer.error().maybe_sent);
-  EXPECT_THAT(answer.error().message, HasSubstr("no response in time"));
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().timed_out);
+  EXPECT_TRUE(response.error().maybe_sent);
+  EXPECT_THAT(response.error().message, HasSubstr("no response in time"));
 }
 
 TEST_P(TransportTest, WhatCouldNotBeginInTimeIsNeverSent) {
@@ -270,15 +270,15 @@ TEST_P(TransportTest, WhatCouldNotBeginInTimeIsNeverSent) {
   TransportOptions options = Options(server);
   options.max_connections = 1;
   const auto transport = Connect(options);
-  std::future<Answer> holder = Start(*transport, {.body = "holds the connection"});
-  SendLimits limits = AnsweredWithin(kPatience);
+  std::future<Response> holder = Start(*transport, {.body = "holds the connection"});
+  SendLimits limits = CompletedWithin(kPatience);
   limits.begin_by = Deadline::After(clock_, kShort);
-  const Answer answer = Start(*transport, {.body = "x"}, limits).get();
+  const Response response = Start(*transport, {.body = "x"}, limits).get();
   go.count_down();
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().timed_out);
-  EXPECT_FALSE(answer.error().maybe_sent);
-  EXPECT_THAT(answer.error().message, HasSubstr("no connection in time"));
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().timed_out);
+  EXPECT_FALSE(response.error().maybe_sent);
+  EXPECT_THAT(response.error().message, HasSubstr("no connection in time"));
   EXPECT_TRUE(holder.get());
   EXPECT_TRUE(Ask(*transport, {.body = "last"}));
   EXPECT_EQ(server.seen().size(), 2U);
@@ -296,12 +296,12 @@ TEST_P(TransportTest, MoreWaitingThanTheBoundFailAtOnce) {
   options.max_connections = 1;
   options.max_waiting = 2;
   const auto transport = Connect(options);
-  std::vector<std::future<Answer>> answers;
-  answers.push_back(Start(*transport, {.body = "x"}));
+  std::vector<std::future<Response>> responses;
+  responses.push_back(Start(*transport, {.body = "x"}));
   // Until the connection is made, the first request waits as well.
   arrived.acquire();
-  for (int i = 0; i < 5; ++i) answers.push_back(Start(*transport, {.body = "x"}));
-  const Answer last = answers.back().get();
+  for (int i = 0; i < 5; ++i) responses.push_back(Start(*transport, {.body = "x"}));
+  const Response last = responses.back().get();
   ASSERT_FALSE(last);
   EXPECT_FALSE(last.error().maybe_sent);
   EXPECT_FALSE(last.error().timed_out);
@@ -311,9 +311,9 @@ TEST_P(TransportTest, MoreWaitingThanTheBoundFailAtOnce) {
 TEST_P(TransportTest, ADeadlineThatHasPassedAnswersBeforeSendReturns) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
-  std::future<Answer> answer = Start(*transport, {.body = "x"}, nanoseconds(0));
-  ASSERT_TRUE(IsReady(answer));
-  const Answer failed = answer.get();
+  std::future<Response> response = Start(*transport, {.body = "x"}, nanoseconds(0));
+  ASSERT_TRUE(IsReady(response));
+  const Response failed = response.get();
   ASSERT_FALSE(failed);
   EXPECT_TRUE(failed.error().timed_out);
   EXPECT_FALSE(failed.error().maybe_sent);
@@ -326,30 +326,30 @@ TEST_P(TransportTest, ATruncatedAnswerIsNone) {
                          .close = true};
   });
   const auto transport = Connect(server);
-  const Answer answer = Ask(*transport, {.body = "x"});
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().maybe_sent);
+  const Response response = Ask(*transport, {.body = "x"});
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().maybe_sent);
 }
 
 TEST_P(TransportTest, AnAnswerOverTheBoundIsRefused) {
   LoopbackServer server(Echo);
   TransportOptions options = Options(server);
-  options.max_answer_bytes = 10;
+  options.max_response_bytes = 10;
   const auto transport = Connect(options);
   EXPECT_TRUE(Ask(*transport, {.body = std::string(10, 'x')}));
-  const Answer answer = Ask(*transport, {.body = std::string(11, 'x')});
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().maybe_sent);
-  EXPECT_THAT(answer.error().message, HasSubstr("longer than 10 bytes"));
+  const Response response = Ask(*transport, {.body = std::string(11, 'x')});
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().maybe_sent);
+  EXPECT_THAT(response.error().message, HasSubstr("longer than 10 bytes"));
 }
 
 TEST_P(TransportTest, WhatIsNotHttpIsNoAnswer) {
   LoopbackServer server(
       [](const SeenRequest&) { return ScriptedReply{.bytes = "220 mail.example ready\r\n"}; });
   const auto transport = Connect(server);
-  const Answer answer = Ask(*transport, {.body = "x"});
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().maybe_sent);
+  const Response response = Ask(*transport, {.body = "x"});
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().maybe_sent);
 }
 
 TEST_P(TransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
@@ -358,10 +358,10 @@ TEST_P(TransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
   options.tls = true;
   options.connect_timeout = std::chrono::duration_cast<milliseconds>(kShort);
   const auto transport = Connect(options);
-  const Answer answer = Ask(*transport, {.body = "secret"});
-  ASSERT_FALSE(answer);
-  EXPECT_FALSE(answer.error().maybe_sent);
-  EXPECT_FALSE(answer.error().timed_out);
+  const Response response = Ask(*transport, {.body = "secret"});
+  ASSERT_FALSE(response);
+  EXPECT_FALSE(response.error().maybe_sent);
+  EXPECT_FALSE(response.error().timed_out);
   EXPECT_TRUE(server.seen().empty());
 }
 
@@ -374,9 +374,9 @@ TEST_P(TransportTest, ACertificateThatNobodyVouchesForIsBelievedIfToldTo) {
   ASSERT_TRUE(believing) << believing.error().message;
   const auto transport = Make(options, **believing);
   ASSERT_TRUE(transport) << transport.error().message;
-  const Answer answer = Ask(**transport, {.body = "hello"});
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->body, "ok");
+  const Response response = Ask(**transport, {.body = "hello"});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "ok");
 }
 
 TEST_P(TransportTest, ACertificateOfATrustedFileIsAccepted) {
@@ -388,9 +388,9 @@ TEST_P(TransportTest, ACertificateOfATrustedFileIsAccepted) {
   ASSERT_TRUE(trusting) << trusting.error().message;
   const auto transport = Make({.host = "localhost", .port = server.port()}, **trusting);
   ASSERT_TRUE(transport) << transport.error().message;
-  const Answer answer = Ask(**transport, {.body = "hello"});
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->body, "ok");
+  const Response response = Ask(**transport, {.body = "hello"});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "ok");
 }
 
 TEST_P(TransportTest, AProxyForwardsPlainRequests) {
@@ -399,9 +399,9 @@ TEST_P(TransportTest, AProxyForwardsPlainRequests) {
       .host = "127.0.0.1", .port = proxy.port(), .user = "user", .password = "pass"};
   const auto transport =
       Connect({.host = "service.invalid", .port = 4567, .tls = false, .proxy = login});
-  const Answer answer = Ask(*transport, {.method = "PUT", .path = "/a", .body = "hello"});
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->body, "hello");
+  const Response response = Ask(*transport, {.method = "PUT", .path = "/a", .body = "hello"});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "hello");
   ASSERT_EQ(proxy.seen().size(), 1U);
   EXPECT_THAT(proxy.seen()[0].head, HasSubstr("PUT http://service.invalid:4567/a HTTP/1.1\r\n"));
   EXPECT_THAT(proxy.seen()[0].head, HasSubstr("Basic dXNlcjpwYXNz")) << "user:pass in base64";
@@ -414,9 +414,9 @@ TEST_P(TransportTest, ATunnelThatTheProxyRefusesFailsTheRequestUnsent) {
   const auto transport = Connect(
       {.host = "service.invalid",
        .proxy = HttpProxy{.host = "127.0.0.1", .port = proxy.port(), .user = {}, .password = {}}});
-  const Answer answer = Ask(*transport, {.body = "secret"});
-  ASSERT_FALSE(answer);
-  EXPECT_FALSE(answer.error().maybe_sent);
+  const Response response = Ask(*transport, {.body = "secret"});
+  ASSERT_FALSE(response);
+  EXPECT_FALSE(response.error().maybe_sent);
   ASSERT_FALSE(proxy.seen().empty());
   EXPECT_THAT(proxy.seen()[0].head, HasSubstr("CONNECT service.invalid:443 HTTP/1.1\r\n"));
   EXPECT_THAT(proxy.seen()[0].body, Not(HasSubstr("secret")));
@@ -426,14 +426,14 @@ TEST_P(TransportTest, ATunnelThatTheProxyRefusesFailsTheRequestUnsent) {
 // limits.
 TEST_P(TransportTest, RequestsToANameThatIsNotFoundFailUnsent) {
   const auto transport = Connect({.host = "service.invalid", .port = 80, .tls = false});
-  std::vector<std::future<Answer>> answers;
+  std::vector<std::future<Response>> responses;
   for (int i = 0; i < 20; ++i) {
-    answers.push_back(Start(*transport, {}, i % 2 == 0 ? milliseconds(i) : kPatience));
+    responses.push_back(Start(*transport, {}, i % 2 == 0 ? milliseconds(i) : kPatience));
   }
-  for (std::future<Answer>& pending : answers) {
-    const Answer answer = pending.get();
-    ASSERT_FALSE(answer);
-    EXPECT_FALSE(answer.error().maybe_sent);
+  for (std::future<Response>& pending : responses) {
+    const Response response = pending.get();
+    ASSERT_FALSE(response);
+    EXPECT_FALSE(response.error().maybe_sent);
   }
 }
 
@@ -494,8 +494,8 @@ TEST_P(SocketTransportTest, AConnectionThatWasClosedWhileIdleFailsNoRequest) {
   });
   const auto transport = Connect(server);
   for (int i = 0; i < 30; ++i) {
-    const Answer answer = Ask(*transport, {.body = "x"});
-    ASSERT_TRUE(answer) << answer.error().message;
+    const Response response = Ask(*transport, {.body = "x"});
+    ASSERT_TRUE(response) << response.error().message;
     while (!std::ranges::all_of(SocketsTo(server.port()), IsClosedByServer)) {
       std::this_thread::yield();
     }
@@ -540,19 +540,20 @@ TEST_P(TransportTest, D15IdleConnectionsAreProbed) {
 TEST_P(TransportTest, AHeaderThatWouldSmuggleAnotherIsRefusedUnsent) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
-  const Answer answer = Ask(*transport, {.headers = {{"x-name", "a\r\nx-other: b"}}, .body = "x"});
-  ASSERT_FALSE(answer);
-  EXPECT_FALSE(answer.error().maybe_sent);
+  const Response response =
+      Ask(*transport, {.headers = {{"x-name", "a\r\nx-other: b"}}, .body = "x"});
+  ASSERT_FALSE(response);
+  EXPECT_FALSE(response.error().maybe_sent);
   EXPECT_TRUE(server.seen().empty());
 }
 
 TEST_P(TransportTest, DestroyingATransportWaitsForItsRequests) {
   LoopbackServer server(Silence);
   auto transport = Connect(server);
-  std::vector<std::future<Answer>> answers;
-  for (int i = 0; i < 5; ++i) answers.push_back(Start(*transport, {.body = "x"}, kShort));
+  std::vector<std::future<Response>> responses;
+  for (int i = 0; i < 5; ++i) responses.push_back(Start(*transport, {.body = "x"}, kShort));
   transport.reset();
-  for (const auto& answer : answers) EXPECT_TRUE(IsReady(answer));
+  for (const auto& response : responses) EXPECT_TRUE(IsReady(response));
 }
 
 TEST_P(TransportTest, DestroyingATransportWithARequestBehindItsDeadlineInTheQueue) {
@@ -560,7 +561,7 @@ TEST_P(TransportTest, DestroyingATransportWithARequestBehindItsDeadlineInTheQueu
   TransportOptions options = Options(server);
   options.max_connections = 1;
   auto transport = Connect(options);
-  std::future<Answer> holder = Start(*transport, {.body = "x"}, 3 * kShort);
+  std::future<Response> holder = Start(*transport, {.body = "x"}, 3 * kShort);
   EXPECT_TRUE(Ask(*transport, {.body = "y"}, kShort).error().timed_out);
   transport.reset();
   EXPECT_TRUE(IsReady(holder));

@@ -27,14 +27,14 @@ TEST_P(WaitingCallerTest, OnSocketsTheCallersThreadRunsTheCallback) {
   // The first request waits until the connection is made.
   ASSERT_TRUE(Await(*transport, {.body = "x"}, Patient()));
   std::thread::id ran_on;
-  const auto answer = weir::Await<Answer>([&](Done<Answer> done) {
-    transport->Send({.body = "y"}, Patient(), [&, done = std::move(done)](Answer result) mutable {
+  const auto response = weir::Await<Response>([&](Done<Response> done) {
+    transport->Send({.body = "y"}, Patient(), [&, done = std::move(done)](Response result) mutable {
       ran_on = std::this_thread::get_id();
       done(std::move(result));
     });
   });
-  ASSERT_TRUE(*answer);
-  EXPECT_EQ((*answer)->body, "y");
+  ASSERT_TRUE(*response);
+  EXPECT_EQ((*response)->body, "y");
   EXPECT_EQ(ran_on == std::this_thread::get_id(), GetParam().make == &MakeTransport);
   EXPECT_EQ(server.connections(), 1);
 }
@@ -49,7 +49,7 @@ TEST_P(WaitingCallerTest, AResultFromElsewhereEndsTheWaitAndTheExchangeGoesOn) {
   });
   const auto transport = Connect(server);
   ASSERT_TRUE(Await(*transport, {.body = "x"}, Patient()));
-  std::future<Answer> stalled;
+  std::future<Response> stalled;
   std::jthread other;
   const Result<int> result = weir::Await<int>([&](Done<int> done) {
     stalled = Start(*transport, {.body = "stalls"}, Patient());
@@ -59,9 +59,9 @@ TEST_P(WaitingCallerTest, AResultFromElsewhereEndsTheWaitAndTheExchangeGoesOn) {
   EXPECT_FALSE(IsReady(stalled));
   go.count_down();
   ASSERT_EQ(stalled.wait_for(kPatience), std::future_status::ready);
-  const Answer answer = stalled.get();
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->body, "stalls");
+  const Response response = stalled.get();
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "stalls");
   EXPECT_TRUE(Await(*transport, {.body = "y"}, Patient()));
   EXPECT_EQ(server.connections(), 1);
 }
@@ -70,7 +70,7 @@ TEST_P(WaitingCallerTest, ARequestWhoseResultIsThereAtOnceGoesOn) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
   ASSERT_TRUE(Await(*transport, {.body = "x"}, Patient()));
-  std::future<Answer> late;
+  std::future<Response> late;
   EXPECT_TRUE(weir::Await<void>([&](Done<void> done) {
     late = Start(*transport, {.body = "late"}, Patient());
     done({});
@@ -84,7 +84,7 @@ TEST_P(WaitingCallerTest, ANestedWaitDoesNotHoldUpTheOuterRequest) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
   ASSERT_TRUE(Await(*transport, {.body = "x"}, Patient()));
-  std::future<Answer> outer;
+  std::future<Response> outer;
   EXPECT_TRUE(weir::Await<void>([&](Done<void> done) {
     outer = Start(*transport, {.body = "outer"}, Patient());
     EXPECT_TRUE(Await(*transport, {.body = "inner"}, Patient()));
@@ -97,13 +97,15 @@ TEST_P(WaitingCallerTest, ANestedWaitDoesNotHoldUpTheOuterRequest) {
 TEST_P(WaitingCallerTest, ASecondRequestFollowsTheFirstWithinOneWait) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
-  std::optional<Answer> first;
-  const auto second = weir::Await<Answer>([&](Done<Answer> done) {
-    transport->Send({.body = "1"}, Patient(), [&, done = std::move(done)](Answer answer) mutable {
-      first = std::move(answer);
-      transport->Send({.body = "2"}, Patient(),
-                      [done = std::move(done)](Answer last) mutable { done(std::move(last)); });
-    });
+  std::optional<Response> first;
+  const auto second = weir::Await<Response>([&](Done<Response> done) {
+    transport->Send(
+        {.body = "1"}, Patient(), [&, done = std::move(done)](Response response) mutable {
+          first = std::move(response);
+          transport->Send(
+              {.body = "2"}, Patient(),
+              [done = std::move(done)](Response last) mutable { done(std::move(last)); });
+        });
   });
   ASSERT_TRUE(first && *first);
   ASSERT_TRUE(*second);
@@ -117,11 +119,11 @@ TEST_P(WaitingCallerTest, ItsLimitEndsTheRequest) {
   });
   const auto transport = Connect(server);
   ASSERT_TRUE(Await(*transport, {.body = "x"}, Patient()));
-  const Answer answer = Await(*transport, {.body = "no answer"}, AnsweredWithin(kShort));
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().timed_out);
-  EXPECT_TRUE(answer.error().maybe_sent);
-  EXPECT_THAT(answer.error().message, HasSubstr("no response in time"));
+  const Response response = Await(*transport, {.body = "no answer"}, CompletedWithin(kShort));
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().timed_out);
+  EXPECT_TRUE(response.error().maybe_sent);
+  EXPECT_THAT(response.error().message, HasSubstr("no response in time"));
   EXPECT_TRUE(Await(*transport, {.body = "x"}, Patient()));
 }
 
@@ -131,10 +133,10 @@ TEST_P(WaitingCallerTest, AServerThatClosesEndsTheRequest) {
   });
   const auto transport = Connect(server);
   ASSERT_TRUE(Await(*transport, {.body = "x"}, Patient()));
-  const Answer answer = Await(*transport, {.body = "closes"}, Patient());
-  ASSERT_FALSE(answer);
-  EXPECT_TRUE(answer.error().maybe_sent);
-  EXPECT_FALSE(answer.error().timed_out);
+  const Response response = Await(*transport, {.body = "closes"}, Patient());
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(response.error().maybe_sent);
+  EXPECT_FALSE(response.error().timed_out);
   EXPECT_TRUE(Await(*transport, {.body = "x"}, Patient()));
 }
 
@@ -145,9 +147,9 @@ TEST_P(WaitingCallerTest, LongBodiesPassBothWays) {
        {std::size_t{16 * 1024}, std::size_t{16 * 1024 + 1}, std::size_t{9 << 20}}) {
     std::string body(size, 'x');
     body.back() = 'y';
-    const Answer answer = Await(*transport, {.body = body}, Patient());
-    ASSERT_TRUE(answer) << answer.error().message;
-    EXPECT_TRUE(answer->body == body) << size << " bytes";
+    const Response response = Await(*transport, {.body = body}, Patient());
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_TRUE(response->body == body) << size << " bytes";
   }
   EXPECT_EQ(server.connections(), 1);
 }
@@ -165,10 +167,10 @@ TEST_P(WaitingCallerTest, WaitingAndCallbackCallersShareTheConnections) {
       threads.emplace_back([&, thread] {
         for (int i = 0; i < kCalls; ++i) {
           const std::string body = std::to_string(thread * kCalls + i);
-          const Answer answer = thread % 2 == 0
-                                    ? Await(*transport, {.body = body}, Patient())
-                                    : Start(*transport, {.body = body}, Patient()).get();
-          if (answer && answer->body == body) ++good;
+          const Response response = thread % 2 == 0
+                                        ? Await(*transport, {.body = body}, Patient())
+                                        : Start(*transport, {.body = body}, Patient()).get();
+          if (response && response->body == body) ++good;
         }
       });
     }

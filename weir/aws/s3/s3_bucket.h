@@ -41,7 +41,7 @@ class S3Bucket {
 
   void Put(S3Object object, Deadline deadline, S3Done<void> done);
   /// Gets the bytes of an object as they were put. A longer object than the transport's
-  /// max_answer_bytes is a failure.
+  /// max_response_bytes is a failure.
   void Get(std::string_view key, Deadline deadline, S3Done<std::string> done);
   /// A response that cannot be parsed is a failure of kPermanent.
   void List(const S3ListRequest& request, Deadline deadline, S3Done<S3Listing> done);

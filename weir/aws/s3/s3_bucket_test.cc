@@ -24,8 +24,8 @@ constexpr char kEmpty[] =
 class S3BucketTest : public testing::Test {
  protected:
   Deadline Soon() { return Deadline::After(scheduler_.clock(), std::chrono::seconds(30)); }
-  void AnswerWith(int status, std::string body, std::vector<HttpHeader> headers = {}) {
-    transport_.always.answer =
+  void RespondWith(int status, std::string body, std::vector<HttpHeader> headers = {}) {
+    transport_.always.response =
         HttpResponse{.status = status, .headers = std::move(headers), .body = std::move(body)};
   }
   tl::expected<void, AwsFailure> Put(S3Object object) {
@@ -58,7 +58,7 @@ class S3BucketTest : public testing::Test {
 
 // Fails if: the request has the headers of a JSON service, or a part of the key is not encoded.
 TEST_F(S3BucketTest, PutsAnObject) {
-  AnswerWith(200, "");
+  RespondWith(200, "");
   ASSERT_TRUE(Put({.key = "audit/day=31/\xC3\xA9 +~.gz",
                    .body = "bytes",
                    .content_type = "application/x-ndjson",
@@ -82,14 +82,14 @@ TEST_F(S3BucketTest, AnObjectWithoutAnEncodingSaysNone) {
 
 TEST_F(S3BucketTest, GetsTheBytesOfAnObject) {
   const std::string bytes("\x1f\x8b\0{", 4);
-  AnswerWith(200, bytes);
+  RespondWith(200, bytes);
   EXPECT_EQ(Get("a/b").value_or(""), bytes);
   EXPECT_EQ(transport_.requests[0].method, "GET");
   EXPECT_EQ(transport_.requests[0].path, "/archive/a/b");
 }
 
 TEST_F(S3BucketTest, ListsAPage) {
-  AnswerWith(200, kEmpty);
+  RespondWith(200, kEmpty);
   ASSERT_TRUE(List({.prefix = "audit/", .delimiter = "/", .token = "a+b/=", .most = 7}));
   EXPECT_EQ(transport_.requests[0].path,
             "/archive/?continuation-token=a%2Bb%2F%3D&delimiter=%2F&encoding-type=url&list-type=2&"
@@ -98,7 +98,7 @@ TEST_F(S3BucketTest, ListsAPage) {
 }
 
 TEST_F(S3BucketTest, AListingThatDoesNotReadIsAFailure) {
-  AnswerWith(200, "<html/>");
+  RespondWith(200, "<html/>");
   const auto failed = List({});
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().kind, FailureClass::kPermanent);
@@ -107,7 +107,7 @@ TEST_F(S3BucketTest, AListingThatDoesNotReadIsAFailure) {
 
 // Fails if: the code, the message or the request id of an error is lost.
 TEST_F(S3BucketTest, AnErrorHasItsCodeMessageAndRequest) {
-  AnswerWith(
+  RespondWith(
       404,
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>NoSuchKey</Code><Message>The "
       "specified key does not exist.</Message><Key>k</Key><RequestId>4442587FB7D0A2F9"
@@ -124,12 +124,12 @@ TEST_F(S3BucketTest, AnErrorHasItsCodeMessageAndRequest) {
 
 // Fails if: a put in doubt is not repeated, which does no harm.
 TEST_F(S3BucketTest, CallsAreRepeated) {
-  transport_.script.push_back({.answer = tl::unexpected(HttpFailure{true, false, "broken"})});
+  transport_.script.push_back({.response = tl::unexpected(HttpFailure{true, false, "broken"})});
   transport_.script.push_back(
-      {.answer = HttpResponse{.status = 503,
-                              .body = "<Error><Code>SlowDown</Code><Message>Please reduce "
-                                      "your request rate.</Message></Error>"}});
-  AnswerWith(200, "");
+      {.response = HttpResponse{.status = 503,
+                                .body = "<Error><Code>SlowDown</Code><Message>Please reduce "
+                                        "your request rate.</Message></Error>"}});
+  RespondWith(200, "");
   EXPECT_TRUE(Put({.key = "k", .body = "b"}));
   EXPECT_EQ(transport_.requests.size(), 3U);
 }

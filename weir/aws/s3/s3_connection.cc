@@ -10,7 +10,7 @@ namespace weir {
 namespace {
 
 // A response may have max_bytes, so it may take longer than that of other services.
-constexpr std::chrono::seconds kAnswerWithin{30};
+constexpr std::chrono::seconds kResponseWithin{30};
 
 bool IsLowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -53,8 +53,8 @@ Result<std::unique_ptr<S3Connection>> S3Connection::Open(const S3Options& option
   S3Address address = AddressOf(options.bucket, location.endpoint, options.addressing);
   how.service.region = location.region;
   how.service.endpoint_url = std::move(address.endpoint_url);
-  how.client.attempt_timeout = kAnswerWithin;
-  how.transport.max_answer_bytes = options.max_bytes;
+  how.client.attempt_timeout = kResponseWithin;
+  how.transport.max_response_bytes = options.max_bytes;
   how.log = options.log;
   WEIR_ASSIGN_OR_RETURN(auto service, ServiceConnection::Open(std::move(how), clock, environment));
   return std::unique_ptr<S3Connection>(

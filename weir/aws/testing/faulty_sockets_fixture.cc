@@ -19,8 +19,8 @@ std::atomic<std::size_t> calls_left = 0;
 
 std::atomic<bool> has_no_room = false;
 
-enum class Resolver { kAnswers, kSilent, kAsked };
-std::atomic<Resolver> resolver = Resolver::kAnswers;
+enum class Resolver { kResponses, kSilent, kAsked };
+std::atomic<Resolver> resolver = Resolver::kResponses;
 
 enum class Endless { kNo, kSoon, kYes };
 std::atomic<Endless> endless = Endless::kNo;
@@ -71,7 +71,7 @@ FullSockets::~FullSockets() { has_no_room = false; }
 
 SilentResolver::SilentResolver() { resolver = Resolver::kSilent; }
 SilentResolver::~SilentResolver() {
-  resolver = Resolver::kAnswers;
+  resolver = Resolver::kResponses;
   resolver.notify_all();
 }
 void SilentResolver::WaitForQuestion() const { resolver.wait(Resolver::kSilent); }

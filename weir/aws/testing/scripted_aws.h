@@ -20,7 +20,7 @@ using HttpResult = tl::expected<HttpResponse, HttpFailure>;
 class ScriptedTransport final : public HttpTransport {
  public:
   struct Line {
-    HttpResult answer;
+    HttpResult response;
     /// The time to the response from when the request has a connection. Nothing: it has a
     /// connection at once, and completes before Send returns.
     std::optional<nanoseconds> after = std::nullopt;
@@ -33,10 +33,10 @@ class ScriptedTransport final : public HttpTransport {
     all_limits.push_back(limits);
     Line line = script.empty() ? always : std::exchange(script.front(), {});
     if (!script.empty()) script.pop_front();
-    if (!line.after) return done(std::move(line.answer));
+    if (!line.after) return done(std::move(line.response));
     const Instant at = EndOf(line, limits);
-    scheduler_.At(at, [done = std::move(done), answer = std::move(line.answer)]() mutable {
-      done(std::move(answer));
+    scheduler_.At(at, [done = std::move(done), response = std::move(line.response)]() mutable {
+      done(std::move(response));
     });
   }
 
@@ -50,13 +50,13 @@ class ScriptedTransport final : public HttpTransport {
   Instant EndOf(Line& line, const SendLimits& limits) const {
     const Instant begun = scheduler_.clock().Now() + line.waits;
     if (limits.LatestBegin().ExpiredAt(begun)) {
-      line.answer = tl::unexpected(HttpFailure{false, true, "no connection in time: h"});
+      line.response = tl::unexpected(HttpFailure{false, true, "no connection in time: h"});
       return limits.LatestBegin().at();
     }
     const Instant at = begun + *line.after;
     const Deadline end = limits.DeadlineFrom(begun);
     if (at <= end.at()) return at;
-    line.answer = tl::unexpected(HttpFailure{true, true, "timed out: h"});
+    line.response = tl::unexpected(HttpFailure{true, true, "timed out: h"});
     return end.at();
   }
 
@@ -76,19 +76,20 @@ class ScriptedCredentials final : public CredentialsProvider {
     } else {
       ++key_;
     }
-    Result<Credentials> answer = Credentials{"key-" + std::to_string(key_), "SECRET", "TOKEN", {}};
+    Result<Credentials> response =
+        Credentials{"key-" + std::to_string(key_), "SECRET", "TOKEN", {}};
     if (!errors.empty()) {
-      answer = Fail(std::move(errors.front()));
+      response = Fail(std::move(errors.front()));
       errors.pop_front();
     }
-    if (!after) return done(std::move(answer));
+    if (!after) return done(std::move(response));
     Instant at = scheduler_.clock().Now() + *after;
     if (at > deadline.at()) {
       at = deadline.at();
-      answer = Fail(Code::kDeadlineExceeded, "no credentials in time");
+      response = Fail(Code::kDeadlineExceeded, "no credentials in time");
     }
-    scheduler_.At(at, [done = std::move(done), answer = std::move(answer)]() mutable {
-      done(std::move(answer));
+    scheduler_.At(at, [done = std::move(done), response = std::move(response)]() mutable {
+      done(std::move(response));
     });
   }
 

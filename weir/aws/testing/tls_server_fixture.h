@@ -30,7 +30,7 @@ class SelfSignedServer {
 
   /// `alternative_name` has the form of OpenSSL's configuration, such as "DNS:a.example"; the
   /// common name is "localhost".
-  explicit SelfSignedServer(Serve serve = &AnswerOk, const char* alternative_name = nullptr,
+  explicit SelfSignedServer(Serve serve = &RespondOk, const char* alternative_name = nullptr,
                             int latest_version = TLS1_3_VERSION)
       : serve_(std::move(serve)) {
     SSL_CTX_set_max_proto_version(context_.get(), latest_version);
@@ -55,7 +55,7 @@ class SelfSignedServer {
   SelfSignedServer& operator=(const SelfSignedServer&) = delete;
 
   /// Responds "200 OK" to the first request.
-  static void AnswerOk(SSL& tls) {
+  static void RespondOk(SSL& tls) {
     std::array<char, 4096> request{};
     if (SSL_read(&tls, request.data(), static_cast<int>(request.size())) <= 0) return;
     Write(tls, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok");

@@ -15,7 +15,7 @@
 
 namespace weir {
 
-using Answer = tl::expected<HttpResponse, HttpFailure>;
+using Response = tl::expected<HttpResponse, HttpFailure>;
 
 /// Long enough that it passes only if there is a defect.
 inline constexpr nanoseconds kPatience = std::chrono::seconds(30);
@@ -52,32 +52,33 @@ class TransportTest : public testing::TestWithParam<Kind> {
     return {.host = "127.0.0.1", .port = server.port(), .tls = false};
   }
 
-  std::future<Answer> Start(HttpTransport& transport, HttpRequest request,
-                            nanoseconds wait = kPatience) {
+  std::future<Response> Start(HttpTransport& transport, HttpRequest request,
+                              nanoseconds wait = kPatience) {
     return Start(transport, std::move(request), {.deadline = Deadline::After(clock_, wait)});
   }
-  static std::future<Answer> Start(HttpTransport& transport, HttpRequest request,
-                                   const SendLimits& limits) {
-    std::promise<Answer> promise;
-    std::future<Answer> answer = promise.get_future();
+  static std::future<Response> Start(HttpTransport& transport, HttpRequest request,
+                                     const SendLimits& limits) {
+    std::promise<Response> promise;
+    std::future<Response> response = promise.get_future();
     transport.Send(std::move(request), limits,
-                   [promise = std::move(promise)](Answer result) mutable {
+                   [promise = std::move(promise)](Response result) mutable {
                      promise.set_value(std::move(result));
                    });
-    return answer;
+    return response;
   }
-  SendLimits AnsweredWithin(nanoseconds time) const {
+  SendLimits CompletedWithin(nanoseconds time) const {
     return {.deadline = Deadline::After(clock_, kPatience), .response_timeout = time};
   }
-  Answer Ask(HttpTransport& transport, HttpRequest request, nanoseconds wait = kPatience) {
+  Response Ask(HttpTransport& transport, HttpRequest request, nanoseconds wait = kPatience) {
     if (!GetParam().awaits) return Start(transport, std::move(request), wait).get();
     const SendLimits limits{.deadline = Deadline::After(clock_, wait)};
     return Await(transport, std::move(request), limits);
   }
-  static Answer Await(HttpTransport& transport, HttpRequest request, const SendLimits& limits) {
-    return *weir::Await<Answer>([&](Done<Answer> done) {
-      transport.Send(std::move(request), limits,
-                     [done = std::move(done)](Answer answer) mutable { done(std::move(answer)); });
+  static Response Await(HttpTransport& transport, HttpRequest request, const SendLimits& limits) {
+    return *weir::Await<Response>([&](Done<Response> done) {
+      transport.Send(
+          std::move(request), limits,
+          [done = std::move(done)](Response response) mutable { done(std::move(response)); });
     });
   }
 
@@ -95,8 +96,8 @@ inline std::string KindName(const testing::TestParamInfo<Kind>& kind) { return k
 inline ScriptedReply Echo(const SeenRequest& request) { return {.bytes = Ok(request.body)}; }
 inline ScriptedReply Silence(const SeenRequest&) { return {}; }
 
-inline bool IsReady(const std::future<Answer>& answer) {
-  return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+inline bool IsReady(const std::future<Response>& response) {
+  return response.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 }  // namespace weir

@@ -28,10 +28,10 @@ struct Keeper {
     for (int round = 0; round < 10; ++round) {
       const auto requests = keeper.MakeRequests({now, {}}, next_id);
       if (requests.empty()) return;
-      for (const auto& request : requests) Answer(request, now, loses);
+      for (const auto& request : requests) Respond(request, now, loses);
     }
   }
-  void Answer(const ConsumerStep::LeaseRequest& request, Instant now, bool loses) {
+  void Respond(const ConsumerStep::LeaseRequest& request, Instant now, bool loses) {
     if (!request.write) {
       return Note(keeper.OnRead(request.id, Read(), now, rng, events));
     }

@@ -37,9 +37,9 @@ void LeaseKeeper::PlanHandoverRequest(RequestPlan& plan) {
     // A write in flight may take a shard.
     if (entry.write_id != 0 && entry.sent.lease.owner == options_.owner) return;
     const auto owner = counts.find(entry.lease.owner);
-    const bool is_free_to_ask = entry.write_id == 0 && entry.retry_at <= plan.now &&
-                                entry.lease.wanted_by.empty() && !entry.is_held;
-    if (!is_free_to_ask || owner == counts.end()) continue;
+    const bool may_request = entry.write_id == 0 && entry.retry_at <= plan.now &&
+                             entry.lease.wanted_by.empty() && !entry.is_held;
+    if (!may_request || owner == counts.end()) continue;
     if (owner->second <= most || owner->second <= share) continue;
     most = owner->second;
     wanted = &entry;

@@ -149,10 +149,10 @@ void LeaseTable::Write(const LeaseWrite& write, Deadline deadline, Done<LeaseRes
     request.expression.RequireEqual(kVersion, Of(static_cast<std::int64_t>(write.expected)));
   }
   table_.Apply(request, false, deadline,
-               [shard = write.lease.shard,
-                done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
-                 if (answer) return done(LeaseResult{.applied = true});
-                 done(ReadLeaseFailure(shard, std::move(answer.error())));
+               [shard = write.lease.shard, done = std::move(done)](
+                   tl::expected<WriteResponse, WriteFailure> response) mutable {
+                 if (response) return done(LeaseResult{.applied = true});
+                 done(ReadLeaseFailure(shard, std::move(response.error())));
                });
 }
 

@@ -30,20 +30,20 @@ ConsumerStep::Request ShardListing::MakeRequest(Instant now) {
   return {0, "DescribeStream", DescribeStreamBody(options_.stream_arn, token_)};
 }
 
-Result<std::optional<ShardListing::Listed>> ShardListing::OnAnswer(
-    const Answer& answer, Instant now, Rng& rng, std::vector<ConsumerEvent>& events) {
+Result<std::optional<ShardListing::Listed>> ShardListing::OnResponse(
+    const Response& response, Instant now, Rng& rng, std::vector<ConsumerEvent>& events) {
   in_flight_ = false;
-  if (answer) {
-    auto page = ReadDescribeStream(*answer);
+  if (response) {
+    auto page = ReadDescribeStream(*response);
     if (page) return OnPage(*std::move(page), now);
     TryAgain(page.error(), false, now, rng, events);
     return std::nullopt;
   }
-  const FailureClass kind = answer.error().kind;
+  const FailureClass kind = response.error().kind;
   if (kind == FailureClass::kPermanent || kind == FailureClass::kAuth) {
-    return Fail(ToError(answer.error()));
+    return Fail(ToError(response.error()));
   }
-  TryAgain(ToError(answer.error()), kind == FailureClass::kThrottle, now, rng, events);
+  TryAgain(ToError(response.error()), kind == FailureClass::kThrottle, now, rng, events);
   return std::nullopt;
 }
 

@@ -16,7 +16,7 @@ namespace weir::dynamo {
 /// Not thread-safe.
 class ShardListing {
  public:
-  using Answer = tl::expected<std::string, AwsFailure>;
+  using Response = tl::expected<std::string, AwsFailure>;
   /// A complete listing.
   struct Listed {
     std::vector<StreamShard> shards;
@@ -32,8 +32,8 @@ class ShardListing {
   ConsumerStep::Request MakeRequest(Instant now);
   /// Handles the response. Returns the shards if this was the last page. An error ends the
   /// consumer: the stream does not exist, permission is missing, or the stream has too many shards.
-  Result<std::optional<Listed>> OnAnswer(const Answer& answer, Instant now, Rng& rng,
-                                         std::vector<ConsumerEvent>& events);
+  Result<std::optional<Listed>> OnResponse(const Response& response, Instant now, Rng& rng,
+                                           std::vector<ConsumerEvent>& events);
   /// Makes another listing begin soon after this call.
   void Want(Instant now);
 

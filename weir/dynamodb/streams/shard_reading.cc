@@ -70,15 +70,15 @@ ConsumerStep::Request ShardReading::MakeRequest(Moment at) {
   return {0, "GetRecords", GetRecordsBody(iterator_, options_.batch_records)};
 }
 
-Status ShardReading::OnAnswer(const Answer& answer, Moment at, Rng& rng,
-                              std::vector<ConsumerEvent>& events) {
+Status ShardReading::OnResponse(const Response& response, Moment at, Rng& rng,
+                                std::vector<ConsumerEvent>& events) {
   in_flight_ = false;
-  if (!answer) return OnFailure(answer.error(), at, rng, events);
+  if (!response) return OnFailure(response.error(), at, rng, events);
   if (stage_ == Stage::kReads) {
-    OnPage(*answer, at, rng, events);
+    OnPage(*response, at, rng, events);
     return {};
   }
-  const Status read = OnIterator(*answer);
+  const Status read = OnIterator(*response);
   if (!read) TryAgain(read.error(), false, at.now, rng, events);
   return {};
 }

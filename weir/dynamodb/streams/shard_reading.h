@@ -28,7 +28,7 @@ namespace weir::dynamo {
 /// At most one request and one batch are in flight, and never both. Not thread-safe.
 class ShardReading {
  public:
-  using Answer = tl::expected<std::string, AwsFailure>;
+  using Response = tl::expected<std::string, AwsFailure>;
 
   /// `options` must outlive it. If `from` is kLatest or kTrimHorizon and has a time, records that
   /// are more than a minute older (by the clock of another process) are not delivered. A kLatest
@@ -40,7 +40,8 @@ class ShardReading {
   /// Returns the next request, without an id. REQUIRES: it is due.
   ConsumerStep::Request MakeRequest(Moment at);
   /// Handles the response to the request. An error ends the consumer.
-  Status OnAnswer(const Answer& answer, Moment at, Rng& rng, std::vector<ConsumerEvent>& events);
+  Status OnResponse(const Response& response, Moment at, Rng& rng,
+                    std::vector<ConsumerEvent>& events);
 
   /// Returns the next gap or records, without an id and an epoch; nothing if there are none or a
   /// batch is in flight.

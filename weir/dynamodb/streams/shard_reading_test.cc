@@ -40,20 +40,20 @@ struct OneShard {
     now = std::max(now, reading.due().value_or(now));
     return reading.MakeRequest(Now());
   }
-  Status Answer(const ShardReading::Answer& answer) {
-    return reading.OnAnswer(answer, Now(), rng, events);
+  Status Respond(const ShardReading::Response& response) {
+    return reading.OnResponse(response, Now(), rng, events);
   }
   Status FailWith(const std::string& code, FailureClass kind = FailureClass::kPermanent) {
-    return Answer(tl::unexpected(AwsFailure{.kind = kind, .code = code, .message = code}));
+    return Respond(tl::unexpected(AwsFailure{.kind = kind, .code = code, .message = code}));
   }
   void Begin() {
     EXPECT_EQ(Next().operation, "GetShardIterator");
-    EXPECT_TRUE(Answer(R"({"ShardIterator":"first"})"));
+    EXPECT_TRUE(Respond(R"({"ShardIterator":"first"})"));
   }
   /// Reads a page and returns the numbers of the batch.
   std::vector<std::string> Read(const std::string& page) {
     EXPECT_EQ(Next().operation, "GetRecords");
-    EXPECT_TRUE(Answer(page));
+    EXPECT_TRUE(Respond(page));
     return Take();
   }
   std::vector<std::string> Take() {
@@ -142,7 +142,7 @@ TEST(ShardReading, AnExpiredIteratorIsReplacedAfterTheLastRecord) {
 TEST(ShardReading, AnExpiredIteratorAtTheEndIsReplacedAtTheHorizon) {
   OneShard shard({At::kLatest, {}, UnixMillis{1'000'000}});
   EXPECT_THAT(shard.Next().body, HasSubstr("LATEST"));
-  EXPECT_TRUE(shard.Answer(R"({"ShardIterator":"first"})"));
+  EXPECT_TRUE(shard.Respond(R"({"ShardIterator":"first"})"));
   shard.Next();
   EXPECT_TRUE(shard.FailWith("ExpiredIteratorException"));
   EXPECT_THAT(shard.Next().body, HasSubstr("TRIM_HORIZON"));
@@ -261,7 +261,7 @@ TEST(ShardReading, OlderRecordsThanTheBeginningAreDroppedAtTheHorizon) {
 TEST(ShardReading, NoRecordAfterTheNewestEndIsDropped) {
   OneShard shard({At::kLatest, {}, UnixMillis{100'000'000}});
   EXPECT_EQ(shard.Next().operation, "GetShardIterator");
-  EXPECT_TRUE(shard.Answer(R"({"ShardIterator":"first"})"));
+  EXPECT_TRUE(shard.Respond(R"({"ShardIterator":"first"})"));
   EXPECT_THAT(shard.Read(PageOf({1, 2})), ElementsAre("1", "2"));
 }
 
@@ -269,7 +269,7 @@ TEST(ShardReading, NoRecordAfterTheNewestEndIsDropped) {
 TEST(ShardReading, ALateReaderOfTheNewestEndReadsFromTheBeginning) {
   OneShard shard({At::kLatest, {}, UnixMillis{989'999}});
   EXPECT_THAT(shard.Next().body, HasSubstr("TRIM_HORIZON"));
-  EXPECT_TRUE(shard.Answer(R"({"ShardIterator":"first"})"));
+  EXPECT_TRUE(shard.Respond(R"({"ShardIterator":"first"})"));
   EXPECT_THAT(shard.Read(PageOf({929, 930, 990})), ElementsAre("930", "990"));
 }
 

@@ -39,9 +39,9 @@ StreamConsumer::StreamConsumer(ConsumerOptions options, std::uint64_t seed)
 
 ConsumerStep StreamConsumer::OnWake(Moment at) { return Finish({}, at); }
 
-ConsumerStep StreamConsumer::OnAnswer(std::uint64_t id, const Answer& answer, Moment at) {
+ConsumerStep StreamConsumer::OnResponse(std::uint64_t id, const Response& response, Moment at) {
   ConsumerStep step;
-  Status status = HandleAnswer(id, answer, at, step);
+  Status status = HandleResponse(id, response, at, step);
   if (status) return Finish(std::move(step), at);
   step.done = true;
   step.error = std::move(status.error());
@@ -84,14 +84,14 @@ ConsumerStep StreamConsumer::Drain(Moment at) {
   return Finish({}, at);
 }
 
-Status StreamConsumer::HandleAnswer(std::uint64_t id, const Answer& answer, Moment at,
-                                    ConsumerStep& step) {
+Status StreamConsumer::HandleResponse(std::uint64_t id, const Response& response, Moment at,
+                                      ConsumerStep& step) {
   if (id == 0) return {};
-  if (id == listing_request_) return HandleListing(answer, at, step);
+  if (id == listing_request_) return HandleListing(response, at, step);
   for (auto& [shard, owned] : owned_) {
     if (owned.request != id) continue;
     owned.request = 0;
-    WEIR_RETURN_IF_ERROR(owned.reading.OnAnswer(answer, at, rng_, step.events));
+    WEIR_RETURN_IF_ERROR(owned.reading.OnResponse(response, at, rng_, step.events));
     leases_.SetPosition(shard, owned.reading.position());
     if (owned.reading.is_missing()) listing_.Want(at.now);
     return {};
@@ -99,9 +99,9 @@ Status StreamConsumer::HandleAnswer(std::uint64_t id, const Answer& answer, Mome
   return {};
 }
 
-Status StreamConsumer::HandleListing(const Answer& answer, Moment at, ConsumerStep& step) {
+Status StreamConsumer::HandleListing(const Response& response, Moment at, ConsumerStep& step) {
   listing_request_ = 0;
-  WEIR_ASSIGN_OR_RETURN(auto listed, listing_.OnAnswer(answer, at.now, rng_, step.events));
+  WEIR_ASSIGN_OR_RETURN(auto listed, listing_.OnResponse(response, at.now, rng_, step.events));
   if (!listed) return {};
   for (auto& [shard, owned] : owned_) {
     const bool is_listed =

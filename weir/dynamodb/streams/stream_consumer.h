@@ -25,7 +25,7 @@ namespace weir::dynamo {
 /// before its position was stored. Not thread-safe.
 class StreamConsumer {
  public:
-  using Answer = ShardReading::Answer;
+  using Response = ShardReading::Response;
 
   StreamConsumer(ConsumerOptions options, std::uint64_t seed);
   StreamConsumer(const StreamConsumer&) = delete;
@@ -34,7 +34,7 @@ class StreamConsumer {
   /// Performs the work that is due. The first call begins the reading.
   ConsumerStep OnWake(Moment at);
   /// Handle the results of requests. Unknown ids are ignored, and so are unknown batches below.
-  ConsumerStep OnAnswer(std::uint64_t id, const Answer& answer, Moment at);
+  ConsumerStep OnResponse(std::uint64_t id, const Response& response, Moment at);
   ConsumerStep OnLeases(std::uint64_t id, LeasesRead leases, Moment at);
   ConsumerStep OnLeaseWritten(std::uint64_t id, const LeaseOutcome& outcome, Moment at);
   /// The caller is done with a batch: its records are not delivered again once the position is
@@ -59,8 +59,8 @@ class StreamConsumer {
   };
   using OwnedShards = std::map<std::string, Owned, std::less<>>;
 
-  Status HandleAnswer(std::uint64_t id, const Answer& answer, Moment at, ConsumerStep& step);
-  Status HandleListing(const Answer& answer, Moment at, ConsumerStep& step);
+  Status HandleResponse(std::uint64_t id, const Response& response, Moment at, ConsumerStep& step);
+  Status HandleListing(const Response& response, Moment at, ConsumerStep& step);
   void ApplyChanges(LeaseChanges changes, ConsumerStep& step);
   /// Adds the actions that are due at `at` to the step, and returns it.
   ConsumerStep Finish(ConsumerStep step, Moment at);

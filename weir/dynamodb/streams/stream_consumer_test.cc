@@ -367,11 +367,11 @@ TEST(StreamConsumer, AMissingStreamEndsIt) {
   ASSERT_EQ(first.requests.size(), 1U);
   EXPECT_EQ(first.requests[0].operation, "DescribeStream");
   const ConsumerStep last =
-      consumer.OnAnswer(first.requests[0].id,
-                        tl::unexpected(AwsFailure{.kind = FailureClass::kPermanent,
-                                                  .code = "ResourceNotFoundException",
-                                                  .message = "DescribeStream: no such stream"}),
-                        now);
+      consumer.OnResponse(first.requests[0].id,
+                          tl::unexpected(AwsFailure{.kind = FailureClass::kPermanent,
+                                                    .code = "ResourceNotFoundException",
+                                                    .message = "DescribeStream: no such stream"}),
+                          now);
   EXPECT_TRUE(last.done);
   ASSERT_TRUE(last.error);
   EXPECT_EQ(last.error->code, Code::kNotFound);

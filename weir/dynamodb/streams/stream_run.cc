@@ -48,9 +48,9 @@ void FindStream(Table& table, Deadline deadline, Done<std::string> done) {
   std::string body = R"({"TableName":)";
   AppendJson(body, table.name());
   auto described = [name = table.name(),
-                    done = std::move(done)](Result<std::string> answer) mutable {
-    if (!answer) return done(Fail(std::move(answer.error())));
-    auto description = ReadDescription(*answer);
+                    done = std::move(done)](Result<std::string> response) mutable {
+    if (!response) return done(Fail(std::move(response.error())));
+    auto description = ReadDescription(*response);
     if (!description) return done(Fail(std::move(description.error())));
     done(ReadableStreamOf(name, *std::move(description)));
   };
@@ -136,14 +136,14 @@ void StreamRun::State::Send(ConsumerStep::Request request) {
   parts_.client.Call(
       {std::move(request.operation), std::move(request.body), true}, After(kRequestLimit),
       [self = shared_from_this(), id = request.id](tl::expected<JsonReply, AwsFailure> reply) {
-        StreamConsumer::Answer answer;
+        StreamConsumer::Response response;
         if (reply) {
-          answer = std::move(reply->body);
+          response = std::move(reply->body);
         } else {
-          answer = tl::unexpected(std::move(reply.error()));
+          response = tl::unexpected(std::move(reply.error()));
         }
-        self->PostResult([id, answer](StreamConsumer& consumer, Moment at) {
-          return consumer.OnAnswer(id, answer, at);
+        self->PostResult([id, response](StreamConsumer& consumer, Moment at) {
+          return consumer.OnResponse(id, response, at);
         });
       });
 }

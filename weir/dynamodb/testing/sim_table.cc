@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kTableName[] = "limits";
 
-AwsFailure NoAnswer(const JsonCall& call, DirectClient::Fault fault) {
+AwsFailure NoResponse(const JsonCall& call, DirectClient::Fault fault) {
   const bool unsent = fault == DirectClient::Fault::kUnsent;
   return {.kind = unsent ? FailureClass::kTransient : FailureClass::kAmbiguous,
           .message = call.operation + ": no answer",
@@ -59,7 +59,7 @@ void DirectClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
         AwsFailure{.kind = FailureClass::kDeadline, .message = "the deadline has passed"}));
   }
   if (FailsNow() && fault_at_->second == Fault::kUnsent) {
-    return done(tl::unexpected(NoAnswer(call, Fault::kUnsent)));
+    return done(tl::unexpected(NoResponse(call, Fault::kUnsent)));
   }
   if (!refusal.empty()) {
     const std::string body = fmt::format(R"({{"__type":"com.amazonaws#{}"}})", refusal);
@@ -72,7 +72,7 @@ void DirectClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
     return done(ReplyTo(call.operation, {.status = 400, .body = body}));
   }
   HttpResponse response = server_.Handle(RequestOf(call));
-  if (FailsNow()) return done(tl::unexpected(NoAnswer(call, Fault::kLostAnswer)));
+  if (FailsNow()) return done(tl::unexpected(NoResponse(call, Fault::kLostResponse)));
   done(ReplyTo(call.operation, std::move(response)));
 }
 
@@ -98,7 +98,7 @@ SimTable::SimTable(const TableLayout& layout, bool empty, std::uint64_t seed)
 void SimTable::Put(Item item) {
   const Write put{.kind = Write::Kind::kPut, .key = {}, .item = std::move(item), .expression = {}};
   bool is_done = false;
-  table.Apply(put, false, Deadline::Never(), [&](const auto& answer) { is_done = !!answer; });
+  table.Apply(put, false, Deadline::Never(), [&](const auto& response) { is_done = !!response; });
   if (!is_done) std::abort();
 }
 

@@ -36,8 +36,8 @@ class DirectClient final : public JsonClient {
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
 
   enum class Fault {
-    kUnsent,      ///< the call fails; the server never received it
-    kLostAnswer,  ///< the call fails; the server executed it
+    kUnsent,        ///< the call fails; the server never received it
+    kLostResponse,  ///< the call fails; the server executed it
   };
   /// The nth call from now on (the first is 1) and all later ones have this fault, until Heal.
   void FailFrom(std::uint64_t nth, Fault fault) { fault_at_ = {calls_ + nth, fault}; }
@@ -78,14 +78,14 @@ struct SimTable {
   /// result. The simulated time does not advance beyond that.
   template <class T, class Start>
   Result<T> Ask(Start&& start) {
-    const auto answer = std::make_shared<std::optional<Result<T>>>();
+    const auto response = std::make_shared<std::optional<Result<T>>>();
     std::forward<Start>(start)(
-        Done<T>([answer](Result<T> result) { answer->emplace(std::move(result)); }));
-    while (!*answer && scheduler.RunNext()) {
+        Done<T>([response](Result<T> result) { response->emplace(std::move(result)); }));
+    while (!*response && scheduler.RunNext()) {
     }
     scheduler.RunReady();
-    if (!*answer) return Fail(Code::kInternal, "no answer came");
-    return std::move(**answer);
+    if (!*response) return Fail(Code::kInternal, "no answer came");
+    return std::move(**response);
   }
 
   /// For preparation and inspection. They abort the test program if they fail.

@@ -25,7 +25,7 @@ struct QueuedCall {
   Deadline deadline;
   bool is_waiter;
   int commits_begun;  // before the call was added
-  int answers = 0;
+  int results = 0;
   int runs = 0;      // how often a job ran
   int followed = 0;  // runs of the task that follows a late commit
   std::optional<CommitQueue::State> expired{};
@@ -73,8 +73,8 @@ class QueueSimulation {
     if (rng_.Below(4) == 0) return Deadline::Never();
     return Deadline::At(now_ + nanoseconds(static_cast<std::int64_t>(1 + rng_.Below(60))));
   }
-  Done<void> AnswerOf(std::size_t number) {
-    return [this, number](const Status&) { ++calls_[number].answers; };
+  Done<void> ResponseOf(std::size_t number) {
+    return [this, number](const Status&) { ++calls_[number].results; };
   }
   std::size_t NewCall(Deadline deadline, bool is_waiter) {
     calls_.push_back({.deadline = deadline, .is_waiter = is_waiter, .commits_begun = commits_});
@@ -83,7 +83,7 @@ class QueueSimulation {
   void AddWaiter() {
     const Deadline deadline = AnyDeadline();
     const std::size_t number = NewCall(deadline, true);
-    queue_.Add(CommitQueue::Waiter{deadline, AnswerOf(number),
+    queue_.Add(CommitQueue::Waiter{deadline, ResponseOf(number),
                                    [this, number] { ++calls_[number].followed; }});
   }
   void AddRequest() {
@@ -94,7 +94,7 @@ class QueueSimulation {
       running_ = number;
       return Status();
     };
-    queue_.Add(CommitQueue::Request{deadline, std::move(job), AnswerOf(number)});
+    queue_.Add(CommitQueue::Request{deadline, std::move(job), ResponseOf(number)});
   }
 
   // Does the next step of a run of the committer.
@@ -106,7 +106,7 @@ class QueueSimulation {
         phase_ = Phase::kCommitting;
         return;
       case Phase::kCommitting:
-        AnswerCommitted();
+        CompleteCommitted();
         phase_ = Phase::kRequests;
         return;
       case Phase::kRequests:
@@ -117,7 +117,7 @@ class QueueSimulation {
         return;
     }
   }
-  void AnswerCommitted() {
+  void CompleteCommitted() {
     const bool succeeds = rng_.Below(4) != 0;
     for (CommitQueue::Waiter& waiter : queue_.TakeCommitted()) {
       if (waiter.done) {
@@ -131,9 +131,9 @@ class QueueSimulation {
       if (call.commits_begun < commits_) {
         call.committed = commits_;
         const int follows = succeeds && call.expired ? 1 : 0;
-        if (call.answers == 0) Break("a waiter of this commit has no answer");
+        if (call.results == 0) Break("a waiter of this commit has no answer");
         if (call.followed != follows) Break("what follows a late commit did not happen once");
-      } else if (call.answers > 0 && !call.expired) {
+      } else if (call.results > 0 && !call.expired) {
         Break("a waiter is answered by a commit that began before it came");
       }
     }
@@ -157,17 +157,17 @@ class QueueSimulation {
   void Expire() {
     if (!queue_.NextDeadline().ExpiredAt(now_)) return;
     for (CommitQueue::Expired& call : queue_.TakeExpired(now_)) {
-      const std::vector<int> before = Answers();
+      const std::vector<int> before = Results();
       call.done(Fail(Code::kDeadlineExceeded, "late"));
       for (std::size_t i = 0; i < calls_.size(); ++i) {
-        if (calls_[i].answers > before[i]) NoteExpired(calls_[i], call.state);
+        if (calls_[i].results > before[i]) NoteExpired(calls_[i], call.state);
       }
     }
   }
-  std::vector<int> Answers() const {
-    std::vector<int> answers;
-    for (const QueuedCall& call : calls_) answers.push_back(call.answers);
-    return answers;
+  std::vector<int> Results() const {
+    std::vector<int> results;
+    for (const QueuedCall& call : calls_) results.push_back(call.results);
+    return results;
   }
   void NoteExpired(QueuedCall& call, CommitQueue::State state) {
     call.expired = state;
@@ -181,11 +181,11 @@ class QueueSimulation {
   void CheckNow() {
     std::size_t known = 0;
     for (const QueuedCall& call : calls_) {
-      if (call.answers > 1) Break("answered twice");
-      if (call.answers == 0 && call.deadline.ExpiredAt(now_)) Break("not answered in time");
+      if (call.results > 1) Break("answered twice");
+      if (call.results == 0 && call.deadline.ExpiredAt(now_)) Break("not answered in time");
       const bool is_running = phase_ == Phase::kRunning && &call == &calls_[running_];
       const bool stays = call.is_waiter && call.expired && !call.committed;
-      if (call.answers == 0 || is_running || stays) ++known;
+      if (call.results == 0 || is_running || stays) ++known;
     }
     if (queue_.size() != known) Break(fmt::format("{} calls, not {}", queue_.size(), known));
   }
@@ -199,7 +199,7 @@ class QueueSimulation {
       if (waiter.done) waiter.done({});
     }
     for (const QueuedCall& call : calls_) {
-      if (call.answers != 1) Break("not answered once in the end");
+      if (call.results != 1) Break("not answered once in the end");
       const bool is_late = call.is_waiter && call.expired && !call.committed;
       if (is_late && call.followed != 1) Break("what follows a late call is lost on closing");
     }
@@ -247,10 +247,10 @@ TEST_F(CommitQueueSimulation, EachPlantedBugIsFound) {
         {"loses what expires while it runs", QueueBug::kLosesWhatExpiresWhileItRuns},
         {"hides the deadline of the running", QueueBug::kHidesTheDeadlineOfTheRunning},
         {"forgets what follows a late commit", QueueBug::kForgetsWhatFollowsALateCommit},
-        {"answers too early", QueueBug::kAnswersWhatCameAfterTheCommitBegan},
+        {"answers too early", QueueBug::kCompletesWhatCameAfterTheCommitBegan},
         {"leaves the last waiter", QueueBug::kLeavesTheLastWaiterToTheNextCommit},
         {"runs what was not begun", QueueBug::kRunsWhatWasNotBegun},
-        {"answers the expired again", QueueBug::kAnswersTheExpiredAgain},
+        {"answers the expired again", QueueBug::kCompletesTheExpiredAgain},
         {"reverses requests", QueueBug::kReversesRequests},
         {"does not count the running", QueueBug::kDoesNotCountTheRunning},
         {"forgets late waiters on closing", QueueBug::kForgetsLateWaitersOnClosing}}) {

@@ -18,16 +18,16 @@ class CommitQueueTest : public testing::Test {
 
   void AddWaiter(const std::string& name, Deadline deadline) {
     queue_.Add(
-        CommitQueue::Waiter{deadline, Answer(name), [this, name] { log_ += name + " late;"; }});
+        CommitQueue::Waiter{deadline, ResultOf(name), [this, name] { log_ += name + " late;"; }});
   }
   void AddRequest(const std::string& name, Deadline deadline) {
     auto job = [this, name](StateFile&) {
       log_ += name + " runs;";
       return Status();
     };
-    queue_.Add(CommitQueue::Request{deadline, job, Answer(name)});
+    queue_.Add(CommitQueue::Request{deadline, job, ResultOf(name)});
   }
-  Done<void> Answer(const std::string& name) {
+  Done<void> ResultOf(const std::string& name) {
     return [this, name](const Status& status) { log_ += name + (status ? " done;" : " failed;"); };
   }
   // Expires calls, completes them, and returns their states.
@@ -39,7 +39,7 @@ class CommitQueueTest : public testing::Test {
     }
     return states;
   }
-  void AnswerCommitted() {
+  void CompleteCommitted() {
     for (CommitQueue::Waiter& waiter : queue_.TakeCommitted()) {
       if (waiter.done) {
         waiter.done({});
@@ -59,11 +59,11 @@ TEST_F(CommitQueueTest, ACommitHoldsWhatWasAddedBeforeItBegan) {
   queue_.BeginCommit();
   EXPECT_FALSE(queue_.has_new());
   AddWaiter("b", At(10));
-  AnswerCommitted();
+  CompleteCommitted();
   EXPECT_EQ(log_, "a done;");
   EXPECT_EQ(queue_.size(), 1U);
   queue_.BeginCommit();
-  AnswerCommitted();
+  CompleteCommitted();
   EXPECT_EQ(log_, "a done;b done;");
   EXPECT_EQ(queue_.size(), 0U);
 }
@@ -79,7 +79,7 @@ TEST_F(CommitQueueTest, AWaiterThatExpiresIsAnsweredOnceAndStaysForItsCommit) {
   EXPECT_THAT(Expire(10), IsEmpty());
   EXPECT_EQ(queue_.NextDeadline(), At(20));
   EXPECT_EQ(queue_.size(), 2U);
-  AnswerCommitted();
+  CompleteCommitted();
   EXPECT_EQ(log_, "new failed;new late;");
 }
 

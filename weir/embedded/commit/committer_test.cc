@@ -30,11 +30,12 @@ class CommitterTest : public EmbeddedTest {
   // Begins an acquire. Returns an object that will have its result.
   std::shared_ptr<std::optional<Result<Decision>>> Begin(const TargetPtr& target,
                                                          std::int64_t tokens) {
-    auto answer = std::make_shared<std::optional<Result<Decision>>>();
+    auto received = std::make_shared<std::optional<Result<Decision>>>();
     const std::vector<Charge> charges = {Take(target, tokens)};
-    client_.backend().buckets().Acquire(charges, client_.now(), Deadline::Never(),
-                                        [answer](Result<Decision> result) { *answer = result; });
-    return answer;
+    client_.backend().buckets().Acquire(
+        charges, client_.now(), Deadline::Never(),
+        [received](Result<Decision> result) { *received = result; });
+    return received;
   }
   EmbeddedStats stats() { return client_.backend().stats(); }
   std::size_t LogBytes() {
@@ -93,20 +94,20 @@ TEST_F(CommitterTest, C2ALookOrARefusedOverrideWritesNothing) {
 
 TEST_F(CommitterTest, StrictAnswersAfterTheCommit) {
   ASSERT_TRUE(client_.Open(kStrict));
-  const auto answer = Begin(acme_, 1);
-  EXPECT_FALSE(*answer);
+  const auto received = Begin(acme_, 1);
+  EXPECT_FALSE(*received);
   EXPECT_EQ(client_.scheduler().RunReady(), 1U) << "at once, not an interval later";
-  ASSERT_TRUE(*answer);
-  EXPECT_TRUE((*answer)->value().admitted);
+  ASSERT_TRUE(*received);
+  EXPECT_TRUE((*received)->value().admitted);
   EXPECT_EQ(stats().commits, 1U);
 }
 
 TEST_F(CommitterTest, StrictAnswersShareACommit) {
   ASSERT_TRUE(client_.Open(kStrict));
-  std::vector<std::shared_ptr<std::optional<Result<Decision>>>> answers;
-  for (int i = 0; i < 10; ++i) answers.push_back(Begin(acme_, 1));
+  std::vector<std::shared_ptr<std::optional<Result<Decision>>>> results;
+  for (int i = 0; i < 10; ++i) results.push_back(Begin(acme_, 1));
   client_.scheduler().RunReady();
-  for (const auto& answer : answers) EXPECT_TRUE(*answer);
+  for (const auto& received : results) EXPECT_TRUE(*received);
   EXPECT_EQ(stats().commits, 1U);
 }
 
@@ -121,15 +122,15 @@ TEST_F(CommitterTest, ARefusalWaitsForNothing) {
 // Fails if: a repeated adjust completes before the first one is committed.
 TEST_F(CommitterTest, ARepeatedAdjustWaitsForTheCommitOfTheFirst) {
   ASSERT_TRUE(client_.Open(kStrict));
-  int answers = 0;
+  int results = 0;
   const std::vector<Charge> charges = {Take(acme_, 1)};
   for (int i = 0; i < 2; ++i) {
     client_.backend().buckets().Adjust(charges, {1, 2}, client_.now(), Deadline::Never(),
-                                       [&](Status status) { answers += status ? 1 : 100; });
+                                       [&](Status status) { results += status ? 1 : 100; });
   }
-  EXPECT_EQ(answers, 0);
+  EXPECT_EQ(results, 0);
   client_.scheduler().RunReady();
-  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(results, 2);
   EXPECT_EQ(client_.Balance(acme_), 9000);
 }
 
@@ -202,13 +203,13 @@ TEST_F(CommitterTest, TheWriteAheadLogStaysBounded) {
 
 TEST_F(CommitterTest, ClosingAnswersThoseWhoWait) {
   ASSERT_TRUE(client_.Open(kStrict));
-  const auto answer = Begin(acme_, 1);
+  const auto received = Begin(acme_, 1);
   std::optional<Status> config;
   client_.backend().config().Apply({CreateEntity{{.entity = {.id = "acme"}}}}, Deadline::Never(),
                                    [&](Status status) { config = status; });
   EXPECT_TRUE(client_.Close());
-  ASSERT_TRUE(*answer);
-  EXPECT_TRUE((*answer)->value().admitted);
+  ASSERT_TRUE(*received);
+  EXPECT_TRUE((*received)->value().admitted);
   ASSERT_TRUE(config);
   ASSERT_FALSE(*config);
   EXPECT_EQ(config->error().code, Code::kUnavailable);
@@ -226,14 +227,14 @@ TEST_F(CommitterTest, TasksThatAreLeftOverTouchNothing) {
 
 TEST_F(CommitterTest, ChangesOfLimitsThatComeTooLateAreNotMade) {
   ASSERT_TRUE(client_.Open());
-  std::optional<Status> answer;
+  std::optional<Status> received;
   client_.backend().config().Apply({CreateEntity{{.entity = {.id = "acme"}}}},
                                    Deadline::After(client_.scheduler().clock(), milliseconds(10)),
-                                   [&](Status status) { answer = status; });
+                                   [&](Status status) { received = status; });
   client_.scheduler().sim_clock().Advance(milliseconds(10));
   client_.scheduler().RunReady();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->error().code, Code::kDeadlineExceeded);
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->error().code, Code::kDeadlineExceeded);
   EXPECT_TRUE(client_.Apply({CreateEntity{{.entity = {.id = "acme"}}}})) << "it did not exist";
 }
 
@@ -404,13 +405,13 @@ TEST_F(FailingTest, ACallWhoseChangeIsStoredByClosingSucceeds) {
     if (has_log) {
       ASSERT_TRUE(client_.Acquire({Take(acme_, 1)})->admitted);
     }
-    const auto answer = Begin(has_log ? acme_ : globex_, 3);
-    ASSERT_FALSE(*answer);
+    const auto received = Begin(has_log ? acme_ : globex_, 3);
+    ASSERT_FALSE(*received);
     disk_.FailAt(1, FaultyVfs::Fault::kError);
     EXPECT_FALSE(client_.Close()) << "the disk failed";
-    ASSERT_TRUE(*answer);
-    ASSERT_TRUE(**answer) << (*answer)->error().message;
-    EXPECT_TRUE((*answer)->value().admitted);
+    ASSERT_TRUE(*received);
+    ASSERT_TRUE(**received) << (*received)->error().message;
+    EXPECT_TRUE((*received)->value().admitted);
   }
   ASSERT_TRUE(client_.Open());
   EXPECT_EQ(client_.Balance(acme_), 6000);

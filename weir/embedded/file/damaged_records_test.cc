@@ -352,11 +352,12 @@ TEST_F(DamagedReservationsTest, U11AfterALostPageNoAccountHasTokens) {
   const auto take = [&](const char* account, std::int64_t count, std::int64_t limit) {
     const auto opened = OpenFileReservations(path_, clock_);
     EXPECT_TRUE(opened) << opened.error().message;
-    TokenAnswer answer;
-    (*opened)->tokens().Take(
-        {.resource = "api", .account = account}, {.limit = limit, .window = std::chrono::hours(1)},
-        count, (*opened)->Now(clock_), Deadline::Never(), [&](auto result) { answer = *result; });
-    return answer;
+    TokenResult result;
+    (*opened)->tokens().Take({.resource = "api", .account = account},
+                             {.limit = limit, .window = std::chrono::hours(1)}, count,
+                             (*opened)->Now(clock_), Deadline::Never(),
+                             [&](auto received) { result = *received; });
+    return result;
   };
   EXPECT_TRUE(take("ann", 4, 10).taken);
   EXPECT_TRUE(take("bob", 100, 100).taken);

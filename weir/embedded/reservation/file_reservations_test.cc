@@ -435,10 +435,10 @@ TEST_F(DisplacedReservations, AFileIsCreatedOnce) {
   ClockWithHook clock;
   const auto backend = *OpenFileReservations(path_, clock, {.longest_wait = 1ms});
   const auto claim = [&](const std::string& id) {
-    Result<ClaimAnswer> result = Fail(Code::kInternal, "no result");
+    Result<ClaimResult> result = Fail(Code::kInternal, "no result");
     backend->slots().Claim({.slot = {.key = kAccount, .id = id}, .limit = 1, .ttl = 60s},
                            clock.WallNow(), Deadline::Never(),
-                           [&](auto answer) { result = std::move(answer); });
+                           [&](auto received) { result = std::move(received); });
     return result;
   };
   ASSERT_TRUE(claim("w-1")->slot);
@@ -467,7 +467,7 @@ TEST_F(FileReservations, ADeadlineNearTheEndOfTimeIsAwaited) {
     bool held = false;
     backend->slots().Claim({.slot = {.key = {"emr", "globex"}, .id = id}, .limit = 2, .ttl = 60s},
                            kStart, deadline,
-                           [&](const auto& answer) { held = answer && answer->slot.has_value(); });
+                           [&](const auto& result) { held = result && result->slot.has_value(); });
     return held;
   };
   ASSERT_TRUE(claim("0", Deadline::Never()));
@@ -517,8 +517,8 @@ TEST_F(FileReservations, C12ThreadsHaveTheirTurnsInTheOrderInWhichTheyCame) {
     threads.emplace_back([&, i] {
       const SlotClaim claim{
           .slot = {.key = {"emr", "globex"}, .id = std::to_string(i)}, .limit = 2, .ttl = 60s};
-      backend->slots().Claim(claim, kStart, deadline, [&, i](const auto& answer) {
-        held[i] = answer && answer->slot.has_value();
+      backend->slots().Claim(claim, kStart, deadline, [&, i](const auto& result) {
+        held[i] = result && result->slot.has_value();
       });
     });
     clock.AwaitLooks(looks += 2);

@@ -23,8 +23,8 @@ class QueuedSlots final : public ReservationStore {
   QueuedSlots(ReservationStore& inner, BlockingCalls& calls) : inner_(inner), calls_(calls) {}
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-             Done<ClaimAnswer> done) override {
-    Run<ClaimAnswer>(deadline, std::move(done), [this, claim, now, deadline](auto on_done) {
+             Done<ClaimResult> done) override {
+    Run<ClaimResult>(deadline, std::move(done), [this, claim, now, deadline](auto on_done) {
       inner_.Claim(claim, now, deadline, std::move(on_done));
     });
   }
@@ -113,12 +113,12 @@ class QueuedTokens final : public TokenStore {
   QueuedTokens(TokenStore& inner, BlockingCalls& calls) : inner_(inner), calls_(calls) {}
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
-            Deadline deadline, Done<TokenAnswer> done) override {
-    const auto take = [this, key, limit, count, now, deadline](Done<TokenAnswer> on_done) {
+            Deadline deadline, Done<TokenResult> done) override {
+    const auto take = [this, key, limit, count, now, deadline](Done<TokenResult> on_done) {
       inner_.Take(key, limit, count, now, deadline, std::move(on_done));
     };
-    calls_.Run<TokenAnswer>(
-        deadline, [take] { return ResultOf<TokenAnswer>(take); }, std::move(done));
+    calls_.Run<TokenResult>(
+        deadline, [take] { return ResultOf<TokenResult>(take); }, std::move(done));
   }
 
  private:

@@ -22,7 +22,7 @@ constexpr int kReservationSteps = 150;
 // The history of one claim.
 struct QueuedClaim {
   Deadline deadline;
-  int answers = 0;
+  int results = 0;
   int made = 0;
   std::optional<Code> error{};
   bool not_begun = false;  // as its error reports
@@ -74,19 +74,19 @@ class ReservationSimulation {
     const bool is_full = worker_.posted() >= kMaxQueued;
     in_caller_ = true;
     queue_.Claim(number, deadline,
-                 [this, number](const Result<ClaimAnswer>& answer) { Answered(number, answer); });
+                 [this, number](const Result<ClaimResult>& result) { OnResult(number, result); });
     in_caller_ = false;
     const bool is_refused = claims_[number].error == Code::kUnavailable;
     if (is_refused != is_full) Break(fmt::format("{} wait, refused: {}", kMaxQueued, is_refused));
   }
 
-  void Answered(std::size_t number, const Result<ClaimAnswer>& answer) {
+  void OnResult(std::size_t number, const Result<ClaimResult>& result) {
     QueuedClaim& claim = claims_[number];
-    ++claim.answers;
-    if (answer) return;
-    claim.error = answer.error().code;
+    ++claim.results;
+    if (result) return;
+    claim.error = result.error().code;
     if (claim.error != Code::kDeadlineExceeded) return;
-    claim.not_begun = answer.error().message.ends_with(kNotBegun);
+    claim.not_begun = result.error().message.ends_with(kNotBegun);
     if (!claim.deadline.ExpiredAt(now())) Break("answered as late before its deadline");
     if (claim.made > 0 && claim.not_begun) Break("it was begun, and its caller is not told so");
     if (claim.made == 0 && !claim.not_begun) Break("it was not begun, and may count");
@@ -96,7 +96,7 @@ class ReservationSimulation {
   void Made(std::size_t number) {
     QueuedClaim& claim = claims_[number];
     if (in_caller_) Break("the caller waits for the file");
-    if (claim.answers > 0) Break("made after its answer");
+    if (claim.results > 0) Break("made after its answer");
     if (last_made_ && number <= *last_made_) Break("made twice, or out of order");
     last_made_ = number;
     ++claim.made;
@@ -106,12 +106,12 @@ class ReservationSimulation {
 
   void CheckDeadlines() {
     for (const QueuedClaim& claim : claims_) {
-      if (claim.answers == 0 && claim.deadline.ExpiredAt(now())) Break("not answered in time");
+      if (claim.results == 0 && claim.deadline.ExpiredAt(now())) Break("not answered in time");
     }
   }
 
   void CheckEnd(const QueuedClaim& claim) {
-    if (claim.answers != 1) Break(fmt::format("answered {} times", claim.answers));
+    if (claim.results != 1) Break(fmt::format("answered {} times", claim.results));
     const bool is_made =
         !claim.error || (claim.error == Code::kDeadlineExceeded && !claim.not_begun);
     if (claim.made != (is_made ? 1 : 0)) Break(fmt::format("made {} times", claim.made));
@@ -144,14 +144,14 @@ TEST(QueuedReservationsSimulation, EachPlantedBugIsFound) {
   for (const auto& [name, bug] :
        {Named{"runs in the caller", ReservationBug::kRunsInTheCaller},
         {"overtakes", ReservationBug::kOvertakes},
-        {"answers late", ReservationBug::kAnswersLate},
-        {"answers early", ReservationBug::kAnswersEarly},
+        {"answers late", ReservationBug::kCompletesLate},
+        {"answers early", ReservationBug::kCompletesEarly},
         {"loses the deadline", ReservationBug::kLosesTheDeadline},
         {"makes what is too late", ReservationBug::kMakesWhatIsTooLate},
         {"makes twice", ReservationBug::kMakesTwice},
-        {"answers twice", ReservationBug::kAnswersTwice},
+        {"answers twice", ReservationBug::kCompletesTwice},
         {"says that nothing was done", ReservationBug::kSaysNothingWasDone},
-        {"answers without making", ReservationBug::kAnswersWithoutMaking},
+        {"answers without making", ReservationBug::kCompletesWithoutMaking},
         {"takes one too many", ReservationBug::kTakesOneTooMany}}) {
     EXPECT_TRUE(FirstBrokenReservation(bug)) << "not found: a queue that " << name;
   }

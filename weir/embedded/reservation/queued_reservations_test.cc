@@ -33,9 +33,9 @@ SlotClaim ClaimOf(const std::string& id) {
 class QueuedReservationsTest : public testing::Test {
  protected:
   void Claim(const std::string& id, Deadline deadline) {
-    queued_->slots().Claim(ClaimOf(id), kFirst, deadline, [this, id](auto answer) {
-      log_.push_back(id + (answer ? answer->slot ? " held" : " refused" : " late"));
-      if (!answer) messages_.push_back(answer.error().message);
+    queued_->slots().Claim(ClaimOf(id), kFirst, deadline, [this, id](auto result) {
+      log_.push_back(id + (result ? result->slot ? " held" : " refused" : " late"));
+      if (!result) messages_.push_back(result.error().message);
     });
   }
   Deadline In(milliseconds wait) const { return Deadline::After(timers_.clock(), wait); }
@@ -108,14 +108,14 @@ TEST_F(HangingReservationsTest, C12ADiskThatHangsBlocksNoCallerAndKeepsNoDeadlin
   queued_ = QueueReservations(
       *OpenFileReservations(folder_ / "weir.db", timers_.clock(), {.vfs = disk_.name()}), worker,
       timers_);
-  const auto claim = [&](const std::string& id, Deadline deadline, Done<ClaimAnswer> done) {
+  const auto claim = [&](const std::string& id, Deadline deadline, Done<ClaimResult> done) {
     queued_->slots().Claim(ClaimOf(id), kFirst, deadline, std::move(done));
   };
   ASSERT_TRUE(
-      Await<ClaimAnswer>([&](auto done) { claim("w-1", Deadline::Never(), std::move(done)); }));
+      Await<ClaimResult>([&](auto done) { claim("w-1", Deadline::Never(), std::move(done)); }));
   disk_.HoldSyncs();
   std::vector<std::string> messages;
-  const auto note = [&](const auto& answer) { messages.push_back(answer.error().message); };
+  const auto note = [&](const auto& result) { messages.push_back(result.error().message); };
   claim("w-2", In(100ms), note);
   disk_.AwaitHeldSync();
   claim("w-3", In(100ms), note);

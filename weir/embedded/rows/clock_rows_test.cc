@@ -186,9 +186,9 @@ TEST(FileReservationClock, NoLiveSlotIsGivenAwayWithinABoot) {
     const SlotClaim wanted{.slot = {.key = key, .id = "w-" + std::to_string(++claims)},
                            .limit = 1,
                            .ttl = std::chrono::minutes(10)};
-    const auto answer = client.Claim(wanted, (*backend)->Now(clock));
-    EXPECT_TRUE(answer) << answer.error().message;
-    return answer && answer->slot.has_value();
+    const auto result = client.Claim(wanted, (*backend)->Now(clock));
+    EXPECT_TRUE(result) << result.error().message;
+    return result && result->slot.has_value();
   };
   EXPECT_TRUE(claim(hours(-1)));
   EXPECT_FALSE(claim({}));

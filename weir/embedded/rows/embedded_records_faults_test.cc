@@ -40,7 +40,7 @@ class RecordsLife {
   }
 
   std::uint64_t failures() const { return disk_.failures(); }
-  const Kept& answered() const { return answered_; }
+  const Kept& completed() const { return completed_; }
   const Kept& asked() const { return asked_; }
 
  private:
@@ -54,7 +54,8 @@ class RecordsLife {
   }
   void Create(const std::string& id) {
     asked_.entities.insert(id);
-    if (Count(client_.Apply({CreateEntity{{.entity = {.id = id}}}}))) answered_.entities.insert(id);
+    if (Count(client_.Apply({CreateEntity{{.entity = {.id = id}}}})))
+      completed_.entities.insert(id);
   }
   void Append(const std::string& subject) {
     asked_.audited.insert(subject);
@@ -65,7 +66,7 @@ class RecordsLife {
                            .principal = {},
                            .resource = {},
                            .details = {}};
-    if (Count(store_.Append(event))) answered_.audited.insert(subject);
+    if (Count(store_.Append(event))) completed_.audited.insert(subject);
   }
   void Use() {
     asked_.used += 5;
@@ -76,7 +77,7 @@ class RecordsLife {
                               .used = {{"rpm", 5}},
                               .overdrawn = {},
                               .events = 5};
-    if (Count(store_.AddUsage(added))) answered_.used += 5;
+    if (Count(store_.AddUsage(added))) completed_.used += 5;
   }
 
   FaultyVfs disk_{"disk"};
@@ -84,7 +85,7 @@ class RecordsLife {
   ClientHarness harness_{client_};
   ContractClient store_;
   UlidMaker ids_;
-  Kept answered_;
+  Kept completed_;
   Kept asked_;
 };
 
@@ -119,12 +120,12 @@ TEST_P(RecordsNthFailure, LeavesNothingHalfDone) {
     const Names entities = ReadNames(path, "SELECT id FROM entity");
     const Names audited = ReadNames(path, "SELECT subject FROM audit");
     EXPECT_EQ(Of(audited, "entity-"), entities) << "each change and its event";
-    EXPECT_THAT(life.answered().entities, IsSubsetOf(entities));
+    EXPECT_THAT(life.completed().entities, IsSubsetOf(entities));
     EXPECT_THAT(entities, IsSubsetOf(life.asked().entities));
-    EXPECT_THAT(life.answered().audited, IsSubsetOf(Of(audited, "event-")));
+    EXPECT_THAT(life.completed().audited, IsSubsetOf(Of(audited, "event-")));
     const auto usage = RunSql(path, "SELECT used ->> 'rpm', events FROM usage");
     const std::int64_t used = usage.empty() ? 0 : std::stoll(usage.front());
-    EXPECT_GE(used, life.answered().used);
+    EXPECT_GE(used, life.completed().used);
     EXPECT_LE(used, life.asked().used);
     if (!usage.empty()) {
       EXPECT_EQ(usage.front(), fmt::format("{}|{}", used, used));

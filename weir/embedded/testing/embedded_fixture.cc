@@ -16,15 +16,15 @@ constexpr Deadline kNever = Deadline::Never();
 
 // Runs scheduled tasks until the call has completed.
 template <class T, class Start>
-Result<T> RunUntilAnswered(sim::SimScheduler& scheduler, Start&& start) {
-  auto answer = std::make_shared<std::optional<Result<T>>>();
-  start(Done<T>([answer](Result<T> result) {
-    EXPECT_FALSE(*answer) << "answered twice";
-    answer->emplace(std::move(result));
+Result<T> RunUntilCompleted(sim::SimScheduler& scheduler, Start&& start) {
+  auto received = std::make_shared<std::optional<Result<T>>>();
+  start(Done<T>([received](Result<T> result) {
+    EXPECT_FALSE(*received) << "answered twice";
+    received->emplace(std::move(result));
   }));
-  while (!*answer && scheduler.RunNext()) continue;
-  if (!*answer) return Fail(Code::kInternal, "the call was never answered");
-  return **std::move(answer);
+  while (!*received && scheduler.RunNext()) continue;
+  if (!*received) return Fail(Code::kInternal, "the call was never answered");
+  return **std::move(received);
 }
 
 }  // namespace
@@ -44,20 +44,20 @@ Status EmbeddedClient::Close() {
 }
 
 Result<Decision> EmbeddedClient::Acquire(const std::vector<Charge>& charges) {
-  return RunUntilAnswered<Decision>(scheduler_, [&](Done<Decision> done) {
+  return RunUntilCompleted<Decision>(scheduler_, [&](Done<Decision> done) {
     backend_->buckets().Acquire(charges, now(), kNever, std::move(done));
   });
 }
 
 Status EmbeddedClient::Adjust(const std::vector<Charge>& charges) {
-  return RunUntilAnswered<void>(scheduler_, [&](Done<void> done) {
+  return RunUntilCompleted<void>(scheduler_, [&](Done<void> done) {
     backend_->buckets().Adjust(charges, {.high = 1, .low = ++adjusts_}, now(), kNever,
                                std::move(done));
   });
 }
 
 Status EmbeddedClient::Apply(std::vector<ConfigChange> changes) {
-  return RunUntilAnswered<void>(scheduler_, [&](Done<void> done) {
+  return RunUntilCompleted<void>(scheduler_, [&](Done<void> done) {
     backend_->config().Apply(std::move(changes), kNever, std::move(done));
   });
 }
@@ -65,7 +65,7 @@ Status EmbeddedClient::Apply(std::vector<ConfigChange> changes) {
 std::optional<BucketRecord> EmbeddedClient::Read(const BucketKey& key) {
   using Records = std::vector<std::optional<BucketRecord>>;
   const std::vector<BucketKey> keys = {key};
-  auto read = RunUntilAnswered<Records>(scheduler_, [&](Done<Records> done) {
+  auto read = RunUntilCompleted<Records>(scheduler_, [&](Done<Records> done) {
     backend_->buckets().Read(keys, kNever, std::move(done));
   });
   EXPECT_TRUE(read) << read.error().message;
@@ -73,7 +73,7 @@ std::optional<BucketRecord> EmbeddedClient::Read(const BucketKey& key) {
 }
 
 std::vector<BucketRecord> EmbeddedClient::List() {
-  auto page = RunUntilAnswered<Page<BucketRecord>>(scheduler_, [&](Done<Page<BucketRecord>> done) {
+  auto page = RunUntilCompleted<Page<BucketRecord>>(scheduler_, [&](Done<Page<BucketRecord>> done) {
     backend_->buckets().List({}, {.cursor = {}, .limit = SIZE_MAX}, kNever, std::move(done));
   });
   EXPECT_TRUE(page) << page.error().message;
@@ -84,7 +84,7 @@ std::vector<UsageSnapshot> EmbeddedClient::Usage(const std::string& entity, Usag
   UsageFilter filter;
   filter.entity = entity;
   filter.window = window;
-  auto page = RunUntilAnswered<Page<UsageSnapshot>>(scheduler_, [&](auto done) {
+  auto page = RunUntilCompleted<Page<UsageSnapshot>>(scheduler_, [&](auto done) {
     backend_->usage().List(filter, {.cursor = {}, .limit = 1000}, kNever, std::move(done));
   });
   EXPECT_TRUE(page) << page.error().message;

@@ -25,7 +25,7 @@ class NotedSlots final : public ReservationBackend, public ReservationStore {
   std::optional<UnixMillis> OwnTime() const override { return memory_->OwnTime(); }
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-             Done<ClaimAnswer> done) override {
+             Done<ClaimResult> done) override {
     on_claim_(claim.slot.id);
     memory_->slots().Claim(claim, now, deadline, std::move(done));
   }

@@ -17,10 +17,10 @@ enum class QueueBug {
   kLosesWhatExpiresWhileItRuns,
   kHidesTheDeadlineOfTheRunning,
   kForgetsWhatFollowsALateCommit,
-  kAnswersWhatCameAfterTheCommitBegan,
+  kCompletesWhatCameAfterTheCommitBegan,
   kLeavesTheLastWaiterToTheNextCommit,
   kRunsWhatWasNotBegun,
-  kAnswersTheExpiredAgain,
+  kCompletesTheExpiredAgain,
   kReversesRequests,
   kDoesNotCountTheRunning,
   kForgetsLateWaitersOnClosing,
@@ -33,11 +33,11 @@ class PlantedQueue {
 
   void Add(CommitQueue::Waiter waiter) { queue_.Add(std::move(waiter)); }
   void Add(CommitQueue::Request request) {
-    if (bug_ == QueueBug::kAnswersTheExpiredAgain) {
+    if (bug_ == QueueBug::kCompletesTheExpiredAgain) {
       const auto shared = std::make_shared<Done<void>>(std::move(request.done));
       request.done = [shared](Status status) { (*shared)(std::move(status)); };
       request.job = [this, shared, job = std::move(request.job)](StateFile& file) mutable {
-        answer_ = shared;
+        result_ = shared;
         return job(file);
       };
     }
@@ -59,7 +59,7 @@ class PlantedQueue {
     if (bug_ == QueueBug::kForgetsWhatFollowsALateCommit) {
       std::erase_if(waiters, [](const CommitQueue::Waiter& waiter) { return !waiter.done; });
     }
-    if (bug_ == QueueBug::kAnswersWhatCameAfterTheCommitBegan) {
+    if (bug_ == QueueBug::kCompletesWhatCameAfterTheCommitBegan) {
       std::ranges::move(queue_.TakeWaiters(), std::back_inserter(waiters));
     }
     if (bug_ == QueueBug::kLeavesTheLastWaiterToTheNextCommit && !waiters.empty()) {
@@ -80,8 +80,8 @@ class PlantedQueue {
     if (!is_running_) return nullptr;  // the job that ran was a dropped one
     is_running_ = false;
     Done<void> done = queue_.FinishRequest();
-    if (done || bug_ != QueueBug::kAnswersTheExpiredAgain) return done;
-    return [shared = answer_](Status status) { (*shared)(std::move(status)); };
+    if (done || bug_ != QueueBug::kCompletesTheExpiredAgain) return done;
+    return [shared = result_](Status status) { (*shared)(std::move(status)); };
   }
   std::vector<CommitQueue::Request> TakeNewRequests() { return queue_.TakeNewRequests(); }
   std::vector<CommitQueue::Waiter> TakeLateWaiters() {
@@ -111,7 +111,7 @@ class PlantedQueue {
   const QueueBug bug_;
   bool is_running_ = false;
   std::vector<CommitQueue::Job> dropped_;
-  std::shared_ptr<Done<void>> answer_;  // callback of the last job that ran
+  std::shared_ptr<Done<void>> result_;  // callback of the last job that ran
 };
 
 }  // namespace weir

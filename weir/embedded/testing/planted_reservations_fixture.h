@@ -22,14 +22,14 @@ enum class ReservationBug {
   kNone,
   kRunsInTheCaller,
   kOvertakes,
-  kAnswersLate,
-  kAnswersEarly,
+  kCompletesLate,
+  kCompletesEarly,
   kLosesTheDeadline,
   kMakesWhatIsTooLate,
   kMakesTwice,
-  kAnswersTwice,
+  kCompletesTwice,
   kSaysNothingWasDone,
-  kAnswersWithoutMaking,
+  kCompletesWithoutMaking,
   kTakesOneTooMany,
 };
 
@@ -44,8 +44,8 @@ class PlantedScheduler final : public Scheduler {
     posted_.push_back(std::move(task));
   }
   TimerId At(Instant when, Task task) override {
-    if (bug_ == ReservationBug::kAnswersLate) when = when + milliseconds(1);
-    if (bug_ == ReservationBug::kAnswersEarly) when = when - nanoseconds(1);
+    if (bug_ == ReservationBug::kCompletesLate) when = when + milliseconds(1);
+    if (bug_ == ReservationBug::kCompletesEarly) when = when - nanoseconds(1);
     if (bug_ == ReservationBug::kLosesTheDeadline) when = Instant{INT64_MAX};
     return inner.At(when, std::move(task));
   }
@@ -88,24 +88,24 @@ class PlantedReservations {
                                 {.max_waiting = most});
   }
 
-  void Claim(std::size_t number, Deadline deadline, Done<ClaimAnswer> done) {
+  void Claim(std::size_t number, Deadline deadline, Done<ClaimResult> done) {
     const SlotClaim claim = NumberedClaim(number);
-    if (bug_ == ReservationBug::kAnswersWithoutMaking && number == 0) return done(ClaimAnswer{});
+    if (bug_ == ReservationBug::kCompletesWithoutMaking && number == 0) return done(ClaimResult{});
     queued_->slots().Claim(claim, kClaimedAt, deadline,
-                           [this, id = claim.slot.id, done = std::move(done)](auto answer) mutable {
+                           [this, id = claim.slot.id, done = std::move(done)](auto result) mutable {
                              const bool is_late =
-                                 !answer && answer.error().code == Code::kDeadlineExceeded;
-                             if (is_late) return AnswerLate(id, std::move(answer.error()), done);
-                             done(std::move(answer));
+                                 !result && result.error().code == Code::kDeadlineExceeded;
+                             if (is_late) return RespondLate(id, std::move(result.error()), done);
+                             done(std::move(result));
                            });
   }
 
  private:
-  void AnswerLate(const std::string& id, Error error, Done<ClaimAnswer>& done) {
+  void RespondLate(const std::string& id, Error error, Done<ClaimResult>& done) {
     const bool not_begun = error.message.ends_with(kNotBegun);
     if (bug_ == ReservationBug::kSaysNothingWasDone && !not_begun) error.message += kNotBegun;
     done(Fail(error));
-    if (bug_ == ReservationBug::kAnswersTwice) done(Fail(error));
+    if (bug_ == ReservationBug::kCompletesTwice) done(Fail(error));
     if (bug_ == ReservationBug::kMakesWhatIsTooLate && not_begun) on_claim_(id);
   }
 

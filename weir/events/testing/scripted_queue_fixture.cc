@@ -55,7 +55,7 @@ ScriptedQueue::Fate ScriptedQueue::DrawFate() {
   const bool is_scripted = fault_.first == calls.size();
   if (is_scripted) return fault_.second ? Fate::kLost : Fate::kRefused;
   if (dice < faults.refuse) return Fate::kRefused;
-  return dice < faults.refuse + faults.lose_answer ? Fate::kLost : Fate::kDone;
+  return dice < faults.refuse + faults.lose_response ? Fate::kLost : Fate::kDone;
 }
 
 void ScriptedQueue::Call(JsonCall call, Deadline deadline, JsonDone done) {
@@ -65,32 +65,33 @@ void ScriptedQueue::Call(JsonCall call, Deadline deadline, JsonDone done) {
   if (asked["QueueUrl"] != url) misuses.push_back("another queue: " + call.body);
   if (broken_) return done(tl::unexpected(*broken_));
   const Fate fate = DrawFate();
-  if (fate == Fate::kRefused) return Answer({}, fate, std::move(done));
-  if (call.operation != "ReceiveMessage") return Answer(ChangeEach(call), fate, std::move(done));
+  if (fate == Fate::kRefused) return Respond({}, fate, std::move(done));
+  if (call.operation != "ReceiveMessage") return Respond(ChangeEach(call), fate, std::move(done));
   const Instant end = Now() + std::chrono::seconds(asked["WaitTimeSeconds"].get<int>());
   if (end >= deadline.at()) misuses.emplace_back("a wait beyond the deadline of its call");
   Receive({std::move(call.body), end + -kQueueTrip, fate, std::move(done)});
   Arm();
 }
 
-void ScriptedQueue::Answer(std::string answer, Fate fate, JsonDone done) {
+void ScriptedQueue::Respond(std::string response, Fate fate, JsonDone done) {
   if (fate == Fate::kRefused) ++counts.refused;
-  if (fate == Fate::kLost) ++counts.lost_answers;
+  if (fate == Fate::kLost) ++counts.lost_responses;
   if (fate != Fate::kDone) {
     return scheduler_.Post([done = std::move(done)]() mutable {
       done(tl::unexpected(AwsFailure{.kind = FailureClass::kAmbiguous, .message = "no answer"}));
     });
   }
-  scheduler_.At(Now() + kQueueTrip, [done = std::move(done), answer = std::move(answer)]() mutable {
-    done(JsonReply{.body = std::move(answer)});
-  });
+  scheduler_.At(Now() + kQueueTrip,
+                [done = std::move(done), response = std::move(response)]() mutable {
+                  done(JsonReply{.body = std::move(response)});
+                });
 }
 
 void ScriptedQueue::Receive(Receiving call) {
   const bool has_message = visible() > 0;
   if (!has_message && Now() < call.until) return receiving_.push_back(std::move(call));
-  std::string answer = has_message ? TakeMessages(call.body) : "{}";
-  Answer(std::move(answer), call.fate, std::move(call.done));
+  std::string response = has_message ? TakeMessages(call.body) : "{}";
+  Respond(std::move(response), call.fate, std::move(call.done));
 }
 
 void ScriptedQueue::Serve() {

@@ -17,7 +17,7 @@ namespace weir {
 /// Probabilities of faults, drawn once for each call or event.
 struct QueueFaults {
   double refuse = 0;            ///< a call fails without an effect
-  double lose_answer = 0;       ///< a call has its effect, but fails
+  double lose_response = 0;     ///< a call has its effect, but fails
   double duplicate = 0;         ///< an event arrives in two messages
   nanoseconds longest_delay{0}; /**< each message arrives after a time up to this, so that messages
                                      overtake each other */
@@ -26,7 +26,7 @@ struct QueueFaults {
 /// The number of faults of each kind.
 struct QueueCounts {
   std::uint64_t refused = 0;
-  std::uint64_t lost_answers = 0;
+  std::uint64_t lost_responses = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t reordered = 0;  ///< messages that arrived after one that was sent later
 };
@@ -98,7 +98,7 @@ class ScriptedQueue final : public JsonClient {
   void Serve();
   /// Sets the timer for the next Serve.
   void Arm();
-  void Answer(std::string answer, Fate fate, JsonDone done);
+  void Respond(std::string response, Fate fate, JsonDone done);
   std::string ChangeEach(const JsonCall& call);
   std::map<int, Message>::iterator FindReceipt(const std::string& receipt);
 

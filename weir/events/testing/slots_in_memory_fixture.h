@@ -21,7 +21,7 @@ namespace weir {
 class SlotsInMemory final : public ReservationStore {
  public:
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-             Done<ClaimAnswer> done) override {
+             Done<ClaimResult> done) override {
     slots().Claim(claim, now, deadline, std::move(done));
   }
   void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,

@@ -52,7 +52,7 @@ MetricsUploadStep MetricsUpload::OnLastSamples(const std::vector<MetricReading>&
   return NextStep(now);
 }
 
-MetricsUploadStep MetricsUpload::OnAnswer(const std::optional<AwsFailure>& failure, Instant now) {
+MetricsUploadStep MetricsUpload::OnResponse(const std::optional<AwsFailure>& failure, Instant now) {
   if (!failure) {
     stats_.uploaded += flight_data_;
     backoff_.Reset();

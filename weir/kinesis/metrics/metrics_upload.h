@@ -54,7 +54,7 @@ struct MetricsUploadStats {
 
 /// The actions that follow an event.
 struct MetricsUploadStep {
-  std::optional<std::string> body{};  ///< send PutMetricData, then OnAnswer
+  std::optional<std::string> body{};  ///< send PutMetricData, then OnResponse
   std::optional<Instant> wake{};      ///< call OnWake then, or OnSamples if IsDue
   bool ended = false;                 ///< after OnLastSamples: no step follows
 };
@@ -78,7 +78,7 @@ class MetricsUpload {
                                   Instant now);
   MetricsUploadStep OnWake(Instant now) { return NextStep(now); }
   /// Handles the end of the request. No failure: CloudWatch accepted the request.
-  MetricsUploadStep OnAnswer(const std::optional<AwsFailure>& failure, Instant now);
+  MetricsUploadStep OnResponse(const std::optional<AwsFailure>& failure, Instant now);
   /// Stops sending, after OnLastSamples. The upload ends when no request is in flight.
   MetricsUploadStep Abandon(Instant now);
 

@@ -69,7 +69,7 @@ TEST(MetricsUpload, UploadsTheSamplesOfEachDelayUnderTheLibrarysNames) {
             "ErrorsByCode,Host=h,ErrorCode=Throttled,StreamName=orders,ShardId=shardId-1");
   EXPECT_EQ(shown.begin()->second, (Statistic{2, 2, 1, 1}));
   EXPECT_FALSE(upload.IsDue(kStart + seconds(60)));
-  EXPECT_FALSE(upload.OnAnswer(kAccepted, kStart + seconds(61)).body);
+  EXPECT_FALSE(upload.OnResponse(kAccepted, kStart + seconds(61)).body);
   EXPECT_EQ(upload.stats().uploaded, 1U);
   EXPECT_EQ(upload.stats().kept, 0U);
 }
@@ -87,13 +87,13 @@ TEST(MetricsUpload, ARequestHasNoMoreDataAndBytesThanCloudWatchTakes) {
   for (const std::size_t data : {1'000U, 1'000U, 500U}) {
     ASSERT_TRUE(step.body);
     EXPECT_EQ(DataIn(*step.body), data);
-    step = upload.OnAnswer(kAccepted, kStart);
+    step = upload.OnResponse(kAccepted, kStart);
   }
   EXPECT_FALSE(step.body);
   MetricsUpload small = UploadWith({.max_bytes = 1'000});
   std::size_t data = 0;
   for (step = small.OnSamples(Streams(0, 20), kWall, kStart); step.body;
-       step = small.OnAnswer(kAccepted, kStart)) {
+       step = small.OnResponse(kAccepted, kStart)) {
     EXPECT_LE(step.body->size(), 1'000U);
     EXPECT_GT(step.body->size(), 700U) << "or it ends with room";
     data += DataIn(*step.body);
@@ -111,7 +111,7 @@ TEST(MetricsUpload, WhatFailedIsMergedWithTheSameMetricAndMinute) {
   };
   ASSERT_TRUE(upload.OnSamples(sample(5), kWall, at(10)).body);
   EXPECT_FALSE(upload.OnSamples(sample(2), kWall + seconds(10), at(20)).body) << "one at a time";
-  auto step = upload.OnAnswer(FailureOfKind(FailureClass::kThrottle), at(21));
+  auto step = upload.OnResponse(FailureOfKind(FailureClass::kThrottle), at(21));
   EXPECT_FALSE(step.body) << "not at once";
   ASSERT_TRUE(step.wake);
   EXPECT_LE(*step.wake, at(22));
@@ -129,9 +129,9 @@ TEST(MetricsUpload, WhatFailedIsMergedWithTheSameMetricAndMinute) {
 TEST(MetricsUpload, WhatCanNeverBeAcceptedIsCountedAndGivenUp) {
   MetricsUpload upload = UploadWith({.max_data = 2});
   auto step = upload.OnSamples(Streams(0, 3), kWall, kStart);
-  step = upload.OnAnswer(FailureOfKind(FailureClass::kPermanent), kStart);
+  step = upload.OnResponse(FailureOfKind(FailureClass::kPermanent), kStart);
   ASSERT_TRUE(step.body) << "the others are not to blame";
-  step = upload.OnAnswer(kAccepted, kStart);
+  step = upload.OnResponse(kAccepted, kStart);
   EXPECT_EQ(upload.stats().refused, 2U);
   EXPECT_EQ(upload.stats().uploaded, 1U);
   EXPECT_EQ(upload.stats().kept, 0U);
@@ -143,7 +143,8 @@ TEST(MetricsUpload, AnOutageKeepsTheLatestMinutes) {
   for (int minute = 0; minute < 10; ++minute) {
     now = kStart + minutes(minute);
     const auto step = upload.OnSamples(Streams(0, 2), kWall + minutes(minute), now);
-    if (step.body) static_cast<void>(upload.OnAnswer(FailureOfKind(FailureClass::kTransient), now));
+    if (step.body)
+      static_cast<void>(upload.OnResponse(FailureOfKind(FailureClass::kTransient), now));
     EXPECT_LE(upload.stats().kept, 6U);
   }
   EXPECT_EQ(upload.stats().dropped, 14U);
@@ -160,11 +161,11 @@ TEST(MetricsUpload, TheLastSamplesAreUploadedWithoutDelay) {
   ASSERT_TRUE(step.body);
   EXPECT_FALSE(step.ended);
   EXPECT_FALSE(upload.IsDue(kStart + minutes(9)));
-  step = upload.OnAnswer(FailureOfKind(FailureClass::kAmbiguous, true), kStart);
+  step = upload.OnResponse(FailureOfKind(FailureClass::kAmbiguous, true), kStart);
   ASSERT_TRUE(step.wake) << "it is tried again";
   step = upload.OnWake(*step.wake);
   ASSERT_TRUE(step.body);
-  step = upload.OnAnswer(kAccepted, kStart);
+  step = upload.OnResponse(kAccepted, kStart);
   EXPECT_TRUE(step.ended);
   EXPECT_EQ(upload.stats().maybe_doubled, 1U);
   EXPECT_TRUE(UploadWith({}).OnLastSamples({}, kWall, kStart).ended);
@@ -173,12 +174,12 @@ TEST(MetricsUpload, TheLastSamplesAreUploadedWithoutDelay) {
 TEST(MetricsUpload, AnEndDoesNotWaitForPermissionsOrBeyondItsDeadline) {
   MetricsUpload denied = UploadWith({});
   ASSERT_TRUE(denied.OnLastSamples(Streams(0, 1), kWall, kStart).body);
-  EXPECT_TRUE(denied.OnAnswer(FailureOfKind(FailureClass::kAuth), kStart).ended);
+  EXPECT_TRUE(denied.OnResponse(FailureOfKind(FailureClass::kAuth), kStart).ended);
   EXPECT_EQ(denied.stats().kept, 1U);
   MetricsUpload late = UploadWith({});
   ASSERT_TRUE(late.OnLastSamples(Streams(0, 1), kWall, kStart).body);
   EXPECT_FALSE(late.Abandon(kStart).ended) << "a request is in flight";
-  EXPECT_TRUE(late.OnAnswer(FailureOfKind(FailureClass::kTransient), kStart).ended);
+  EXPECT_TRUE(late.OnResponse(FailureOfKind(FailureClass::kTransient), kStart).ended);
 }
 
 /// An upload to a service that fails in every way, and the samples that were recorded.
@@ -201,10 +202,10 @@ class FailingService {
       readings.push_back(Reading(Metric::kUserRecordsPending, stream, samples));
       recorded_[{wall_.value / 60'000, "UserRecordsPending,StreamName=" + stream}].Add(samples);
     }
-    Answer(upload_.OnSamples(readings, wall_, now_), true);
+    Respond(upload_.OnSamples(readings, wall_, now_), true);
   }
   void End() {
-    Answer(upload_.OnLastSamples({}, wall_, now_), false);
+    Respond(upload_.OnLastSamples({}, wall_, now_), false);
     RC_ASSERT(ended_);
   }
   void Check() const {
@@ -224,14 +225,14 @@ class FailingService {
   }
 
  private:
-  void Answer(MetricsUploadStep step, bool may_fail) {
+  void Respond(MetricsUploadStep step, bool may_fail) {
     while (step.body) {
       RC_ASSERT(DataIn(*step.body) <= 4U);
       RC_ASSERT(step.body->size() <= 900U);
       const auto fate = may_fail ? *rc::gen::inRange(0, 5) : 0;
       if (fate <= 1) Apply(*step.body, shown_);
       if (fate == 1) Apply(*step.body, doubled_);
-      step = upload_.OnAnswer(FailureOf(fate), now_);
+      step = upload_.OnResponse(FailureOf(fate), now_);
     }
     ended_ = step.ended;
   }
@@ -248,7 +249,7 @@ class FailingService {
   Shown recorded_, shown_, doubled_;
 };
 
-// Fails if: a failure loses or doubles the data in flight (OnAnswer without ReturnFlight, or
+// Fails if: a failure loses or doubles the data in flight (OnResponse without ReturnFlight, or
 // without clearing it); merging loses samples (Keep without Add).
 RC_GTEST_PROP(MetricsUploadProperty, CloudWatchShowsWhatWasRecordedAndTwiceOnlyWhatWasInDoubt, ()) {
   FailingService run;
@@ -271,7 +272,7 @@ RC_GTEST_PROP(MetricsUploadProperty, EachDatumIsUploadedKeptDroppedOrRefused, ()
       in_flight = false;
       const auto kind = *rc::gen::element(FailureClass::kTransient, FailureClass::kPermanent);
       const bool fails = *rc::gen::inRange(0, 3) > 0;
-      follow(upload.OnAnswer(fails ? std::optional(FailureOfKind(kind)) : std::nullopt, now));
+      follow(upload.OnResponse(fails ? std::optional(FailureOfKind(kind)) : std::nullopt, now));
     } else {
       const int count = *rc::gen::inRange(0, 15);
       recorded += static_cast<std::uint64_t>(count);

@@ -54,7 +54,7 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   void RunStep(const MakeStep& make);
   void CarryOut(MetricsUploadStep step);
   void SendBody(std::string body);
-  void OnAnswer(const Failure& failure);
+  void OnResponse(const Failure& failure);
   /// Abandons the upload: the deadline of Close has come.
   void OnDeadline();
   void SetTimer(std::optional<Instant> wake);
@@ -161,18 +161,18 @@ void MetricsUploader::State::SendBody(std::string body) {
                        Failure failure;
                        if (!reply) failure = reply.error();
                        self->parts_.scheduler.Post([weak, failure = std::move(failure)] {
-                         if (const auto state = weak.lock()) state->OnAnswer(failure);
+                         if (const auto state = weak.lock()) state->OnResponse(failure);
                        });
                      });
 }
 
-void MetricsUploader::State::OnAnswer(const Failure& failure) {
+void MetricsUploader::State::OnResponse(const Failure& failure) {
   if (failure) last_failure_ = ToError(*failure);
   MetricsUploadStep step;
   {
     const MutexLock lock(mutex_);
     if (is_detached_) return;
-    step = upload_.OnAnswer(failure, Now());
+    step = upload_.OnResponse(failure, Now());
   }
   if (failure) LogFailure(failure->message);
   // CarryOut comes last: it may run the `done` of Close, and the log may be destroyed then.

@@ -14,11 +14,11 @@ constexpr std::uint64_t kShards = 20;
 struct Turn {
   std::vector<KinesisRecord> records;
   std::vector<RecordResult> results;
-  PutAnswer answer;
+  PutResponse response;
 
   explicit Turn(std::size_t user_records) {
-    std::vector<EntryAnswer> entries(500,
-                                     {.shard = "shardId-000000000001", .sequence_number = "1"});
+    std::vector<EntryResponse> entries(500,
+                                       {.shard = "shardId-000000000001", .sequence_number = "1"});
     for (std::uint64_t i = 0; i < entries.size(); ++i) {
       const ShardId shard{i * kShards / entries.size()};
       KinesisRecord record{.records = std::vector<UserRecord>(user_records),
@@ -29,7 +29,7 @@ struct Turn {
       result.attempts.Add({.began = Instant{100'000}, .ended = Instant{200'000}});
       results.insert(results.end(), user_records, result);
     }
-    answer = std::move(entries);
+    response = std::move(entries);
   }
 };
 
@@ -37,7 +37,7 @@ void Take(StreamMetrics& metrics, const Turn& turn, Instant now) {
   for (std::size_t i = 0; i < turn.results.size(); ++i) metrics.OnPut(100);
   metrics.OnSend(turn.records);
   metrics.Publish(now);
-  metrics.OnAnswer(turn.records, turn.answer, now - milliseconds(10), now);
+  metrics.OnResponse(turn.records, turn.response, now - milliseconds(10), now);
   for (const RecordResult& result : turn.results) {
     metrics.OnResult(result, {.put = Instant{50'000}, .bytes = 100}, now);
   }

@@ -27,11 +27,11 @@ KinesisRecord RecordOfThree(ShardId shard) {
 /// Adds every kind of event of a shard: a record that is stored, one that fails, one that expires.
 void Feed(StreamMetrics& metrics, ShardId shard, Instant now = kStart) {
   const std::vector<KinesisRecord> sent = {RecordOfThree(shard), RecordOfThree(shard)};
-  const EntryAnswer good{.shard = FormatShardId(shard), .sequence_number = "1"};
-  const EntryAnswer bad{.code = "InternalFailure", .message = "no"};
+  const EntryResponse good{.shard = FormatShardId(shard), .sequence_number = "1"};
+  const EntryResponse bad{.code = "InternalFailure", .message = "no"};
   for (int i = 0; i < 3; ++i) metrics.OnPut(3);
   metrics.OnSend(sent);
-  metrics.OnAnswer(sent, std::vector{good, bad}, now - milliseconds(2), now);
+  metrics.OnResponse(sent, std::vector{good, bad}, now - milliseconds(2), now);
   for (const std::string_view code : {"", "InternalFailure", "Expired"}) {
     RecordResult result{.stored = code.empty(), .shard = shard};
     result.attempts.Add({.began = now - milliseconds(2), .ended = now, .code = std::string(code)});

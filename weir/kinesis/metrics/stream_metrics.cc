@@ -42,16 +42,16 @@ void StreamMetrics::OnSend(const std::vector<KinesisRecord>& records) {
   stream.Add(Metric::kUserRecordsPerPutRecordsRequest, static_cast<double>(user_records));
 }
 
-void StreamMetrics::OnAnswer(const std::vector<KinesisRecord>& records, const PutAnswer& answer,
-                             Instant began, Instant now) {
+void StreamMetrics::OnResponse(const std::vector<KinesisRecord>& records,
+                               const PutResponse& response, Instant began, Instant now) {
   if (options_.level == MetricsLevel::kNone) return;
   request_.Record((now - began).count());
   Unpublished& stream = SamplesOf(std::nullopt);
   stream.Add(Metric::kRequestTime, InMillis(now - began));
-  if (!answer) return OnError(stream, CodeOf(answer.error()));
-  if (answer->size() != records.size()) return OnError(stream, std::string(kCountMismatch));
+  if (!response) return OnError(stream, CodeOf(response.error()));
+  if (response->size() != records.size()) return OnError(stream, std::string(kCountMismatch));
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const std::string& code = (*answer)[i].code;
+    const std::string& code = (*response)[i].code;
     Unpublished& shard = SamplesOf(records[i].shard);
     shard.Add(Metric::kKinesisRecordsPut, code.empty() ? 1 : 0);
     if (!code.empty()) {

@@ -16,7 +16,7 @@
 #include "weir/base/mutex.h"
 #include "weir/kinesis/metrics/metric_names.h"
 #include "weir/kinesis/metrics/windowed_statistic.h"
-#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/put_response.h"
 #include "weir/kinesis/pipeline/record_results.h"
 #include "weir/telemetry/counter.h"
 #include "weir/telemetry/histogram.h"
@@ -55,8 +55,8 @@ class StreamMetrics {
   /// Counts a request that is sent.
   void OnSend(const std::vector<KinesisRecord>& records);
   /// Counts a request that has ended.
-  void OnAnswer(const std::vector<KinesisRecord>& records, const PutAnswer& answer, Instant began,
-                Instant now);
+  void OnResponse(const std::vector<KinesisRecord>& records, const PutResponse& response,
+                  Instant began, Instant now);
   /// Counts a record that has its result.
   void OnResult(const RecordResult& result, const PutOrigin& origin, Instant now);
   /// Makes the events since the last call readable. Call it once after all events of one turn.

@@ -36,8 +36,8 @@ RecordResult Stored(std::optional<ShardId> shard) {
   return result;
 }
 
-EntryAnswer Good() { return {.shard = "shardId-000000000001", .sequence_number = "1"}; }
-EntryAnswer Bad(std::string code) { return {.code = std::move(code), .message = "no"}; }
+EntryResponse Good() { return {.shard = "shardId-000000000001", .sequence_number = "1"}; }
+EntryResponse Bad(std::string code) { return {.code = std::move(code), .message = "no"}; }
 
 class StreamMetricsTest : public testing::Test {
  protected:
@@ -93,8 +93,8 @@ TEST_F(StreamMetricsTest, JudgesEachEntryOfAnAnswer) {
   const std::vector<KinesisRecord> sent = {RecordHolding(ShardId{1}, 9, 300),
                                            RecordHolding(ShardId{1}, 1, 40),
                                            RecordHolding(ShardId{2}, 1, 7)};
-  metrics_.OnAnswer(sent, std::vector{Good(), Bad("InternalFailure"), Good()}, kStart,
-                    kStart + milliseconds(30));
+  metrics_.OnResponse(sent, std::vector{Good(), Bad("InternalFailure"), Good()}, kStart,
+                      kStart + milliseconds(30));
   EXPECT_EQ(At(Metric::kKinesisRecordsPut, ShardId{1}), (Statistic{2, 1, 0, 1}));
   EXPECT_EQ(At(Metric::kKinesisRecordsDataPut, ShardId{1}), (Statistic{1, 300, 300, 300}));
   EXPECT_EQ(At(Metric::kAllErrors, ShardId{1}), (Statistic{2, 1, 0, 1}));
@@ -108,11 +108,11 @@ TEST_F(StreamMetricsTest, JudgesEachEntryOfAnAnswer) {
 TEST_F(StreamMetricsTest, CountsARequestThatFailedOnce) {
   const std::vector<KinesisRecord> sent = {RecordHolding(ShardId{1}, 9, 1),
                                            RecordHolding(ShardId{2}, 1, 1)};
-  metrics_.OnAnswer(sent, tl::unexpected(AwsFailure{.code = "AccessDeniedException"}), kStart,
-                    kStart);
-  metrics_.OnAnswer(sent, tl::unexpected(AwsFailure{.kind = FailureClass::kAmbiguous}), kStart,
-                    kStart);
-  metrics_.OnAnswer(sent, std::vector{Good()}, kStart, kStart);
+  metrics_.OnResponse(sent, tl::unexpected(AwsFailure{.code = "AccessDeniedException"}), kStart,
+                      kStart);
+  metrics_.OnResponse(sent, tl::unexpected(AwsFailure{.kind = FailureClass::kAmbiguous}), kStart,
+                      kStart);
+  metrics_.OnResponse(sent, std::vector{Good()}, kStart, kStart);
   EXPECT_EQ(At(Metric::kAllErrors, kNowhere), (Statistic{3, 3, 1, 1}));
   EXPECT_EQ(At(Metric::kErrorsByCode, kNowhere, "AccessDeniedException").count, 1U);
   EXPECT_EQ(At(Metric::kErrorsByCode, kNowhere, Name(FailureClass::kAmbiguous)).count, 1U);
@@ -122,9 +122,9 @@ TEST_F(StreamMetricsTest, CountsARequestThatFailedOnce) {
 
 TEST_F(StreamMetricsTest, CallsFurtherCodesOther) {
   for (std::size_t i = 0; i < StreamMetrics::kMaxCodes + 10; ++i) {
-    const auto answer = std::vector{Bad(fmt::format("Code{}", i)), Bad("Code0")};
-    metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1), RecordHolding(ShardId{2}, 1, 1)}, answer,
-                      kStart, kStart);
+    const auto response = std::vector{Bad(fmt::format("Code{}", i)), Bad("Code0")};
+    metrics_.OnResponse({RecordHolding(ShardId{1}, 1, 1), RecordHolding(ShardId{2}, 1, 1)},
+                        response, kStart, kStart);
   }
   EXPECT_EQ(At(Metric::kErrorsByCode, ShardId{1}, "Code63").count, 1U);
   EXPECT_EQ(At(Metric::kErrorsByCode, ShardId{1}, "Code64").count, 0U);
@@ -198,7 +198,7 @@ TEST_F(StreamMetricsTest, EventsCountFromPublishOn) {
 
 TEST_F(StreamMetricsTest, ForgetsAShardThatIsIdleForAnHourButNotWhatItCounted) {
   metrics_.OnResult(Stored(ShardId{1}), {kStart, 10}, kStart);
-  metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
+  metrics_.OnResponse({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
   metrics_.Publish(kStart);
   const auto places = [this](Instant now) {
     metrics_.OnResult(Stored(ShardId{2}), {now, 10}, now);
@@ -256,9 +256,9 @@ TEST_F(StreamMetricsTest, CountsFurtherShardsAtTheStream) {
 }
 
 TEST_F(StreamMetricsTest, PublishesAnEventOnce) {
-  metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
+  metrics_.OnResponse({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
   metrics_.Publish(kStart);
-  metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Good()}, kStart, kStart);
+  metrics_.OnResponse({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Good()}, kStart, kStart);
   metrics_.Publish(kStart);
   EXPECT_EQ(OfAll(Metric::kErrorsByCode).count, 1U);
   EXPECT_EQ(OfAll(Metric::kKinesisRecordsPut).count, 2U);
@@ -267,7 +267,7 @@ TEST_F(StreamMetricsTest, PublishesAnEventOnce) {
 TEST(StreamMetrics, AtLevelSummaryKeepsOnlyThat) {
   StreamMetrics metrics({.level = MetricsLevel::kSummary});
   metrics.OnPut(1);
-  metrics.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
+  metrics.OnResponse({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
   metrics.Publish(kStart);
   EXPECT_THAT(metrics.Rows(Metric::kUserRecordsReceived, Total), IsEmpty());
   EXPECT_THAT(metrics.Rows(Metric::kAllErrors, Total), SizeIs(1));
@@ -279,7 +279,7 @@ TEST(StreamMetrics, AtLevelNoneKeepsNothing) {
   const std::vector<KinesisRecord> sent = {RecordHolding(ShardId{1}, 1, 1)};
   metrics.OnPut(1);
   metrics.OnSend(sent);
-  metrics.OnAnswer(sent, std::vector{Bad("X")}, kStart, kStart + seconds(1));
+  metrics.OnResponse(sent, std::vector{Bad("X")}, kStart, kStart + seconds(1));
   metrics.OnResult(Stored(ShardId{1}), {kStart, 1}, kStart + seconds(1));
   metrics.Publish(kStart);
   for (std::size_t i = 0; i < kMetrics; ++i) {

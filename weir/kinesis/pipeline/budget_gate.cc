@@ -32,7 +32,7 @@ BudgetRequest BudgetGate::RequestFor(ShardId shard, const Lane& lane, Instant no
   // The deadline is not shortened for a record that expires earlier: a request with less time would
   // end as if the store were unavailable, which counts as a grant.
   BudgetRequest request{
-      .shard = shard, .until = now + options_.answer_within, .is_paced = lane.pace.is_paced()};
+      .shard = shard, .until = now + options_.response_within, .is_paced = lane.pace.is_paced()};
   const BudgetAmount limit = MostOf(lane);
   // The first record is requested whatever its size, except in the second request of a turn.
   const bool takes_any_size = !lane.pace.is_paced() || !lane.pace.is_second();
@@ -115,7 +115,7 @@ void BudgetGate::OnDecision(ShardId shard, const BudgetDecision& decision, Insta
   Lane& lane = at->second;
   const std::size_t requested = std::exchange(lane.requested, 0);
   // The lead falls by at most an eighth per decision: one fast decision does not make it too short.
-  lead_ = std::clamp(2 * (now - lane.requested_at), lead_ * 7 / 8, 2 * options_.answer_within);
+  lead_ = std::clamp(2 * (now - lane.requested_at), lead_ * 7 / 8, 2 * options_.response_within);
   const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(requested);
   lane.pace.OnDecision(lane.request, decision, lane.waiting.size() > requested, now);
   if (decision.granted) {

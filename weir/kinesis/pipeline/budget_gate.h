@@ -35,7 +35,7 @@ struct BudgetOptions {
   std::size_t max_records = 250;  ///< the maximum number of records of one budget request
   std::size_t max_bytes = std::size_t{256} << 10;
   /// A decision is expected within this time.
-  nanoseconds answer_within = std::chrono::seconds(1);
+  nanoseconds response_within = std::chrono::seconds(1);
   /// The longest pause after a refusal, whatever the refusal says.
   nanoseconds longest_wait = std::chrono::seconds(1);
 };
@@ -68,7 +68,7 @@ class BudgetGate {
   /// request.
   void TakeUnplaced(const ShardMap& map, std::vector<KinesisRecord>& out);
   /// Returns an estimate of how long a record that is put now stays here if the first decision on
-  /// it is a grant: twice the time that recent decisions took, at most twice `answer_within`.
+  /// it is a grant: twice the time that recent decisions took, at most twice `response_within`.
   nanoseconds lead() const { return lead_; }
   /// Returns when a record expires or a budget request is due, or an earlier time; nothing if
   /// neither is expected.

@@ -31,14 +31,14 @@ class BudgetGateTest : public testing::Test {
     gate_.TakeRequests(now, asks);
     return asks;
   }
-  std::vector<std::uint64_t> Answer(std::uint64_t shard, const BudgetDecision& decision,
-                                    Instant now = kStart) {
+  std::vector<std::uint64_t> Response(std::uint64_t shard, const BudgetDecision& decision,
+                                      Instant now = kStart) {
     std::vector<KinesisRecord> granted;
     gate_.OnDecision({shard}, decision, now, granted);
     return Numbers(granted);
   }
-  std::vector<std::uint64_t> Answer(std::uint64_t shard, bool yes) {
-    return Answer(shard, {.granted = yes, .retry_after = milliseconds(2)});
+  std::vector<std::uint64_t> Response(std::uint64_t shard, bool yes) {
+    return Response(shard, {.granted = yes, .retry_after = milliseconds(2)});
   }
   std::vector<std::uint64_t> Expired(Instant now) {
     std::vector<KinesisRecord> expired;
@@ -59,7 +59,7 @@ TEST_F(BudgetGateTest, AsksForWhatWaitsAndLetsItGoWhenItIsGranted) {
   EXPECT_EQ(asks[0].bytes, 30U);
   EXPECT_EQ(asks[0].until, kStart + std::chrono::seconds(1)) << "however soon a record expires";
   EXPECT_THAT(Asks(), IsEmpty()) << "one question at a time";
-  EXPECT_THAT(Answer(0, true), ElementsAre(1, 2));
+  EXPECT_THAT(Response(0, true), ElementsAre(1, 2));
   EXPECT_THAT(Asks(), IsEmpty());
 }
 
@@ -67,9 +67,9 @@ TEST_F(BudgetGateTest, AsksForSoManyAtOnceAndForOneThatIsLargerAlone) {
   for (std::uint64_t i = 1; i <= 4; ++i) gate_.Put(RecordOfShard(i, 0));
   gate_.Put(RecordOfShard(5, 0, 500));
   EXPECT_EQ(Asks()[0].records, 3U);
-  EXPECT_THAT(Answer(0, true), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Response(0, true), ElementsAre(1, 2, 3));
   EXPECT_EQ(Asks()[0].records, 1U) << "the large one does not fit beside it";
-  EXPECT_THAT(Answer(0, true), ElementsAre(4));
+  EXPECT_THAT(Response(0, true), ElementsAre(4));
   EXPECT_EQ(Asks()[0].bytes, 500U);
 }
 
@@ -78,21 +78,21 @@ TEST_F(BudgetGateTest, ShardsDoNotWaitForEachOther) {
   EXPECT_THAT(Asks(), SizeIs(1));
   gate_.Put(RecordOfShard(2, 1));
   EXPECT_THAT(Asks(), SizeIs(1));
-  EXPECT_THAT(Answer(1, true), ElementsAre(2));
-  EXPECT_THAT(Answer(0, true), ElementsAre(1));
+  EXPECT_THAT(Response(1, true), ElementsAre(2));
+  EXPECT_THAT(Response(0, true), ElementsAre(1));
 }
 
 // Fails if: a refusal ends the waiting records, or their budget is requested again before its time.
 TEST_F(BudgetGateTest, K9WhatIsRefusedIsAskedForAgainInSmallerParts) {
   for (std::uint64_t i = 1; i <= 4; ++i) gate_.Put(RecordOfShard(i, 0));
   EXPECT_EQ(Asks()[0].records, 3U);
-  EXPECT_THAT(Answer(0, false), IsEmpty());
+  EXPECT_THAT(Response(0, false), IsEmpty());
   EXPECT_THAT(Asks(), IsEmpty()) << "it would be refused again";
   ASSERT_EQ(gate_.NextWake(), kStart + milliseconds(2));
   const auto again = Asks(kStart + milliseconds(2));
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].records, 1U);
-  EXPECT_THAT(Answer(0, true), ElementsAre(1));
+  EXPECT_THAT(Response(0, true), ElementsAre(1));
   EXPECT_EQ(Asks(kStart + milliseconds(2))[0].records, 3U) << "a grant restores the size";
 }
 
@@ -104,10 +104,10 @@ TEST_F(BudgetGateTest, I14ARefusalOfAPacedLaneIsHeeded) {
     gate_.Put(RecordOfShard(i, 0, 10, kStart + std::chrono::seconds(10)));
   }
   ASSERT_THAT(Asks(), SizeIs(1));
-  Answer(0, {.granted = true, .balance = little});
+  Response(0, {.granted = true, .balance = little});
   const Instant now = kStart + std::chrono::milliseconds(9'950);
   ASSERT_THAT(Asks(now), SizeIs(1));
-  Answer(0, {.granted = false, .retry_after = milliseconds(20), .balance = little}, now);
+  Response(0, {.granted = false, .retry_after = milliseconds(20), .balance = little}, now);
   EXPECT_THAT(Asks(now), IsEmpty());
   EXPECT_THAT(Asks(now + milliseconds(19)), IsEmpty());
   ASSERT_TRUE(gate_.NextWake());
@@ -141,7 +141,7 @@ TEST_F(BudgetGateTest, RecordsExpireInTimeInWhateverOrderTheyCome) {
 TEST_F(BudgetGateTest, WhatIsRefusedExpires) {
   gate_.Put(RecordOfShard(1, 0, 10, kStart + milliseconds(5)));
   EXPECT_THAT(Asks(), SizeIs(1));
-  EXPECT_THAT(Answer(0, {.granted = false, .retry_after = std::chrono::hours(1)}), IsEmpty());
+  EXPECT_THAT(Response(0, {.granted = false, .retry_after = std::chrono::hours(1)}), IsEmpty());
   ASSERT_EQ(gate_.NextWake(), kStart + milliseconds(5));
   EXPECT_THAT(Expired(kStart + milliseconds(5)), ElementsAre(1));
 }
@@ -150,7 +150,7 @@ TEST_F(BudgetGateTest, WhatIsRefusedExpires) {
 TEST_F(BudgetGateTest, K10AQuestionIsAnsweredWithinASecondAndRepeatedWithinOne) {
   gate_.Put(RecordOfShard(1, 0, 10, kStart + std::chrono::minutes(10)));
   EXPECT_EQ(Asks()[0].until, kStart + std::chrono::seconds(1));
-  Answer(0, {.granted = false, .retry_after = std::chrono::minutes(5)});
+  Response(0, {.granted = false, .retry_after = std::chrono::minutes(5)});
   EXPECT_EQ(gate_.NextWake(), kStart + std::chrono::seconds(1));
 }
 
@@ -160,7 +160,7 @@ TEST_F(BudgetGateTest, WhatIsAskedForDoesNotExpireMeanwhile) {
   EXPECT_EQ(Asks()[0].records, 1U);
   EXPECT_THAT(Expired(kStart + milliseconds(50)), ElementsAre(2));
   EXPECT_EQ(gate_.NextWake(), std::nullopt) << "the answer is what comes next";
-  EXPECT_THAT(Answer(0, true), ElementsAre(1));
+  EXPECT_THAT(Response(0, true), ElementsAre(1));
 }
 
 TEST_F(BudgetGateTest, CanBeEmptiedAndHeedsNoLateAnswer) {
@@ -170,9 +170,9 @@ TEST_F(BudgetGateTest, CanBeEmptiedAndHeedsNoLateAnswer) {
   gate_.TakeAll(all);
   EXPECT_THAT(all, SizeIs(1));
   EXPECT_EQ(gate_.NextWake(), std::nullopt);
-  EXPECT_THAT(Answer(0, true), IsEmpty());
+  EXPECT_THAT(Response(0, true), IsEmpty());
   gate_.Put(RecordOfShard(2, 0));
-  EXPECT_THAT(Answer(0, true), IsEmpty()) << "nobody has asked for it";
+  EXPECT_THAT(Response(0, true), IsEmpty()) << "nobody has asked for it";
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ std::uint64_t Epochs::Put(Instant at) {
     Epoch& present = epochs_.rbegin()->second;
     if (at - present.first < kStep) {
       ++present.records;
-      ++present.unanswered;
+      ++present.incomplete;
       present.first = std::min(present.first, at);
       return current_;
     }
@@ -37,7 +37,7 @@ bool Epochs::IsDone(std::uint64_t epoch) const {
 
 bool Epochs::HaveResults(std::uint64_t epoch) const {
   return std::none_of(epochs_.begin(), epochs_.upper_bound(epoch),
-                      [](const auto& entry) { return entry.second.unanswered > 0; });
+                      [](const auto& entry) { return entry.second.incomplete > 0; });
 }
 
 std::optional<Instant> Epochs::oldest() const {

@@ -29,7 +29,7 @@ class Epochs {
   std::uint64_t Put(Instant at);
   /// Notes that a record of this epoch has its result and that its callback is pending. REQUIRES:
   /// Put returned this epoch; once for each call of Put.
-  void OnResult(std::uint64_t epoch) { --epochs_.find(epoch)->second.unanswered; }
+  void OnResult(std::uint64_t epoch) { --epochs_.find(epoch)->second.incomplete; }
   /// Notes that the callback of a record of this epoch has run. Returns true if that was the last
   /// record of the oldest epoch. REQUIRES: as OnResult.
   bool OnCallbackRan(std::uint64_t epoch);
@@ -47,7 +47,7 @@ class Epochs {
  private:
   struct Epoch {
     std::size_t records = 0;     ///< the records whose callbacks have not run; at least 1
-    std::size_t unanswered = 0;  ///< of these, the records without a result
+    std::size_t incomplete = 0;  ///< of these, the records without a result
     Instant first;               ///< the time at which the first record of the epoch was put
   };
 

@@ -80,7 +80,7 @@ PipelineStep Pipeline::PutAll(std::vector<UserRecord> records, Instant now) {
 void Pipeline::AddRecord(UserRecord record, Instant now) {
   outcomes_.results().OnPut();
   record.deadline = std::min(record.deadline, EndOfBatching(now, record.expires));
-  if (map_.answered()) {
+  if (map_.has_listing()) {
     framer_.Put(std::move(record), *map_.ranges());
   } else {
     framer_.AddUnmapped(std::move(record));
@@ -205,15 +205,15 @@ PipelineCounts Pipeline::counts() const {
           .retries = outcomes_.retries()};
 }
 
-PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now) {
+PipelineStep Pipeline::OnResponse(std::uint64_t id, PutResponse response, Instant now) {
   std::optional<RequestWindow::Flight> flight = requests_.Take(id);
   if (!flight) return Advance(now);
-  if (!answer) {
-    OnRequestFailed(*std::move(flight), answer.error(), now);
+  if (!response) {
+    OnRequestFailed(*std::move(flight), response.error(), now);
     return Advance(now);
   }
   requests_.OnAccepted();
-  std::vector<EntryAnswer> entries = MatchEntries(*std::move(answer), flight->records.size());
+  std::vector<EntryResponse> entries = MatchEntries(*std::move(response), flight->records.size());
   std::vector<Attempts::Shared> failures;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     OnEntry(std::move(flight->records[i]), std::move(entries[i]),
@@ -224,18 +224,18 @@ PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now)
   return Advance(now);
 }
 
-void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt,
+void Pipeline::OnEntry(KinesisRecord record, EntryResponse response, Attempt attempt,
                        std::vector<Attempts::Shared>& failures) {
   const Instant now = attempt.ended;
-  if (answer.code.empty()) {
-    const auto shard = ParseShardId(answer.shard);
+  if (response.code.empty()) {
+    const auto shard = ParseShardId(response.shard);
     if (shard) attempt.shard = *shard;
     if (shard && !record.shard) lanes_.OnSeen(*shard, now);
-    return outcomes_.OnStored({std::move(record), attempt, std::move(answer.sequence_number)}, map_,
-                              now, rng_);
+    return outcomes_.OnStored({std::move(record), attempt, std::move(response.sequence_number)},
+                              map_, now, rng_);
   }
-  attempt.code = PrintableLine(std::move(answer.code));
-  attempt.message = PrintableLine(std::move(answer.message));
+  attempt.code = PrintableLine(std::move(response.code));
+  attempt.message = PrintableLine(std::move(response.message));
   const FailureClass kind = ClassOfEntry(attempt.code);
   if (kind == FailureClass::kThrottle) OnThrottled(record, now);
   outcomes_.OnFailed(std::move(record), {ShareFailure(std::move(attempt), failures), kind}, now,
@@ -273,7 +273,7 @@ PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
   const std::uint64_t listings_before = map_.listings();
   map_.OnListed(std::move(page), now);
   if (map_.listings() != listings_before) ApplyShardList(now);
-  if (map_.answered()) framer_.AggregateUnmapped(*map_.ranges());
+  if (map_.has_listing()) framer_.AggregateUnmapped(*map_.ranges());
   return Advance(now);
 }
 

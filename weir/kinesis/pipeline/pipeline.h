@@ -13,7 +13,7 @@
 //           budget_  (with a shared budget)              |
 //             |                                          |
 //             v                                          |
-//           requests_  (collected, pending) --> in flight, until OnAnswer
+//           requests_  (collected, pending) --> in flight, until OnResponse
 //                                                        |
 //                                                        v has its result
 //                                                    outcomes_
@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "weir/kinesis/pipeline/pipeline_step.h"
-#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/put_response.h"
 #include "weir/kinesis/pipeline/record_framer.h"
 #include "weir/kinesis/pipeline/record_outcomes.h"
 #include "weir/kinesis/pipeline/request_queue.h"
@@ -54,7 +54,7 @@ class Pipeline {
   /// Adds several records, in this order.
   PipelineStep PutAll(std::vector<UserRecord> records, Instant now);
   /// Handles the response to a request. A response to an id that is not in flight is ignored.
-  PipelineStep OnAnswer(std::uint64_t id, PutAnswer answer, Instant now);
+  PipelineStep OnResponse(std::uint64_t id, PutResponse response, Instant now);
   /// Handles the response to ListShards, for one page.
   PipelineStep OnListed(Result<ShardPage> page, Instant now);
   /// Handles the decision on a budget request. A caller whose request failed passes a granted
@@ -77,7 +77,7 @@ class Pipeline {
   /// Returns the next request and counts it as in flight; nothing if none may be sent now.
   std::optional<PipelineStep::Send> TakeSend(Instant now);
 
-  /// Returns the request in flight with this id; null if there is none. Valid until OnAnswer for
+  /// Returns the request in flight with this id; null if there is none. Valid until OnResponse for
   /// this id, or Close.
   const RequestWindow::Flight* FindInFlight(std::uint64_t id) const { return requests_.Find(id); }
   /// See ShardMap::ranges: immutable, and may be shared with other threads.
@@ -105,7 +105,7 @@ class Pipeline {
 
   /// Handles the response for one Kinesis record.
   /// `failures`: the attempts of earlier entries of this response that failed.
-  void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt,
+  void OnEntry(KinesisRecord record, EntryResponse response, Attempt attempt,
                std::vector<Attempts::Shared>& failures);
   /// Handles the failure of a whole request.
   void OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& failure, Instant now);

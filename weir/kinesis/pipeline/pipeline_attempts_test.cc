@@ -20,12 +20,12 @@ using ::testing::SizeIs;
 
 constexpr const char* kThrottled = "ProvisionedThroughputExceededException";
 
-EntryAnswer StoredEntry() { return {.shard = "shardId-000000000000", .sequence_number = "7"}; }
-PutAnswer AllAre(const std::vector<KinesisRecord>& records, const EntryAnswer& answer) {
-  return std::vector<EntryAnswer>(records.size(), answer);
+EntryResponse StoredEntry() { return {.shard = "shardId-000000000000", .sequence_number = "7"}; }
+PutResponse AllAre(const std::vector<KinesisRecord>& records, const EntryResponse& response) {
+  return std::vector<EntryResponse>(records.size(), response);
 }
-EntryAnswer ThrottledEntry() { return {.code = kThrottled, .message = "too much"}; }
-PutAnswer InDoubt() {
+EntryResponse ThrottledEntry() { return {.code = kThrottled, .message = "too much"}; }
+PutResponse InDoubt() {
   return tl::unexpected(
       AwsFailure{.kind = FailureClass::kAmbiguous, .message = "no answer", .maybe_applied = true});
 }
@@ -33,7 +33,7 @@ PutAnswer InDoubt() {
 /// One shard, without aggregates, and a service that responds at once.
 class AttemptsRun {
  public:
-  using Service = std::function<PutAnswer(const std::vector<KinesisRecord>&)>;
+  using Service = std::function<PutResponse(const std::vector<KinesisRecord>&)>;
 
   AttemptsRun(PipelineOptions options, Service service)
       : pipeline_(Separately(options), 1), service_(std::move(service)) {
@@ -75,7 +75,7 @@ class AttemptsRun {
     }
     for (const PipelineStep::Send& send : step.sends) {
       ++requests;
-      Take(pipeline_.OnAnswer(send.id, service_(*send.records), now));
+      Take(pipeline_.OnResponse(send.id, service_(*send.records), now));
     }
   }
 
@@ -135,7 +135,7 @@ TEST(PipelineAttempts, WhatIsStoredByTheLastAttemptIsStored) {
 // Fails if: a request that was refused for one of its records counts as an attempt of the others.
 TEST(PipelineAttempts, TheHalvingOfARequestIsNoAttemptOfItsRecords) {
   std::map<std::string, int> throttles;
-  AttemptsRun run(WithAttempts(2), [&](const std::vector<KinesisRecord>& records) -> PutAnswer {
+  AttemptsRun run(WithAttempts(2), [&](const std::vector<KinesisRecord>& records) -> PutResponse {
     const bool is_poisoned = std::ranges::any_of(
         records, [](const KinesisRecord& record) { return record.data == "poison"; });
     if (is_poisoned) {
@@ -144,12 +144,12 @@ TEST(PipelineAttempts, TheHalvingOfARequestIsNoAttemptOfItsRecords) {
                                        .message = "poison",
                                        .http_status = 400});
     }
-    std::vector<EntryAnswer> answers;
-    answers.reserve(records.size());
+    std::vector<EntryResponse> responses;
+    responses.reserve(records.size());
     for (const KinesisRecord& record : records) {
-      answers.push_back(++throttles[record.data] == 1 ? ThrottledEntry() : StoredEntry());
+      responses.push_back(++throttles[record.data] == 1 ? ThrottledEntry() : StoredEntry());
     }
-    return answers;
+    return responses;
   });
   for (std::uint64_t i = 0; i < 8; ++i) run.Put(i, i == 5 ? "poison" : "data" + std::to_string(i));
   run.Advance(seconds(29));
@@ -161,7 +161,7 @@ TEST(PipelineAttempts, TheHalvingOfARequestIsNoAttemptOfItsRecords) {
 // Fails if: a record that is not retried takes from the budget, and others wait because of that.
 TEST(PipelineAttempts, TheLastAttemptTakesNothingOfTheRetryBudget) {
   int asked = 0;
-  AttemptsRun run(WithAttempts(2, 2), [&](const auto& records) -> PutAnswer {
+  AttemptsRun run(WithAttempts(2, 2), [&](const auto& records) -> PutResponse {
     return ++asked <= 3 ? InDoubt() : AllAre(records, StoredEntry());
   });
   run.Put(0);
@@ -196,7 +196,7 @@ class SilentService {
     }
     now_ = until;
   }
-  void Fail() { Take(pipeline_.OnAnswer(in_flight_.value(), InDoubt(), now_)); }
+  void Fail() { Take(pipeline_.OnResponse(in_flight_.value(), InDoubt(), now_)); }
 
   std::size_t sent = 0;
 

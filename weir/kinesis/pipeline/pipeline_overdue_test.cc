@@ -50,10 +50,10 @@ class OverdueRun {
   /// Grants the latest budget request.
   void Grant() { Take(pipeline.OnBudget(asks.back().shard, {.granted = true}, now)); }
   /// Passes the response to the oldest request.
-  void Answer(const PutAnswer& answer) {
+  void Respond(const PutResponse& response) {
     const std::uint64_t id = requests.front();
     requests.erase(requests.begin());
-    Take(pipeline.OnAnswer(id, answer, now));
+    Take(pipeline.OnResponse(id, response, now));
   }
   void Take(PipelineStep step) {
     for (const PipelineStep::Send& send : step.sends) requests.push_back(send.id);
@@ -77,15 +77,15 @@ class OverdueRun {
   std::map<std::uint64_t, int> released;
 };
 
-PutAnswer StoredOn(const std::string& shard) {
-  return std::vector<EntryAnswer>{{.shard = shard, .sequence_number = "7"}};
+PutResponse StoredOn(const std::string& shard) {
+  return std::vector<EntryResponse>{{.shard = shard, .sequence_number = "7"}};
 }
 
-PutAnswer RefusedFor(const std::string& code) {
-  return std::vector<EntryAnswer>{{.code = code, .message = "no"}};
+PutResponse RefusedFor(const std::string& code) {
+  return std::vector<EntryResponse>{{.code = code, .message = "no"}};
 }
 
-PutAnswer NoAnswer(FailureClass kind, const std::string& code) {
+PutResponse NoResponse(FailureClass kind, const std::string& code) {
   AwsFailure failure{.kind = kind, .code = code, .message = "no", .http_status = 400};
   failure.maybe_applied = kind == FailureClass::kAmbiguous;
   return tl::unexpected(failure);
@@ -122,7 +122,7 @@ TEST(PipelineOverdue, I14ARecordInFlightHasItsResultASecondAfterItExpires) {
 TEST(PipelineOverdue, I14ALateSuccessIsOneResultForEachRecord) {
   OverdueRun run;
   run.AdvanceTo(kStart + seconds(4));
-  run.Answer(StoredOn(kOnlyShard));
+  run.Respond(StoredOn(kOnlyShard));
   EXPECT_THAT(run.results[0], SizeIs(1));
   ASSERT_THAT(run.results[1], SizeIs(1));
   EXPECT_TRUE(run.results[1].front().stored);
@@ -135,20 +135,20 @@ TEST(PipelineOverdue, I14ALateSuccessIsOneResultForEachRecord) {
 // Fails if: after a late response of some kind the older record gets a second result, is retried,
 // or is never released.
 TEST(PipelineOverdue, I14WhateverTheLateAnswerIsThereIsOneResult) {
-  const std::map<std::string, PutAnswer> answers{
+  const std::map<std::string, PutResponse> responses{
       {"throttled", RefusedFor("ProvisionedThroughputExceededException")},
       {"failed", RefusedFor("InternalFailure")},
       {"refused", RefusedFor("AccessDeniedException")},
-      {"miscounted", std::vector<EntryAnswer>{}},
+      {"miscounted", std::vector<EntryResponse>{}},
       {"unknown shard", StoredOn("shardId-000000000009")},
-      {"lost", NoAnswer(FailureClass::kAmbiguous, "")},
-      {"poisoned", NoAnswer(FailureClass::kPermanent, "ValidationException")},
-      {"denied", NoAnswer(FailureClass::kAuth, "AccessDeniedException")}};
+      {"lost", NoResponse(FailureClass::kAmbiguous, "")},
+      {"poisoned", NoResponse(FailureClass::kPermanent, "ValidationException")},
+      {"denied", NoResponse(FailureClass::kAuth, "AccessDeniedException")}};
   for (const bool ordered : {false, true}) {
-    for (const auto& [name, answer] : answers) {
+    for (const auto& [name, response] : responses) {
       OverdueRun run({.ordered = ordered});
       run.AdvanceTo(kStart + seconds(4));
-      run.Answer(answer);
+      run.Respond(response);
       run.AdvanceTo(kStart + seconds(60));
       EXPECT_THAT(run.results[0], SizeIs(1)) << name;
       EXPECT_THAT(run.results[1], SizeIs(1)) << name;
@@ -163,10 +163,10 @@ TEST(PipelineOverdue, I14WhateverTheLateAnswerIsThereIsOneResult) {
 TEST(PipelineOverdue, I14ARequestThatIsCutInHalvesLeavesTheReportedOut) {
   OverdueRun run({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   run.AdvanceTo(kStart + seconds(4));
-  run.Answer(NoAnswer(FailureClass::kPermanent, "ValidationException"));
+  run.Respond(NoResponse(FailureClass::kPermanent, "ValidationException"));
   EXPECT_EQ(run.released[0], 1);
   ASSERT_THAT(run.requests, SizeIs(1)) << "the younger one alone";
-  run.Answer(StoredOn(kOnlyShard));
+  run.Respond(StoredOn(kOnlyShard));
   EXPECT_THAT(run.results[0], SizeIs(1));
   ASSERT_THAT(run.results[1], SizeIs(1));
   EXPECT_TRUE(run.results[1].front().stored);
@@ -190,7 +190,7 @@ TEST(PipelineOverdue, I14InOrderedModeAReportedRecordKeepsItsTurn) {
   run.Put(2, kStart + seconds(20));
   run.AdvanceTo(kStart + seconds(6));
   EXPECT_THAT(run.requests, SizeIs(1));
-  run.Answer(StoredOn(kOnlyShard));
+  run.Respond(StoredOn(kOnlyShard));
   run.AdvanceTo(kStart + seconds(7));
   EXPECT_THAT(run.requests, SizeIs(1)) << "the third record";
 }
@@ -214,7 +214,7 @@ TEST(PipelineOverdue, I14ARecordThatExpiredBeforeItsBudgetIsGrantedIsNotSent) {
     run.Grant();
     run.AdvanceTo(kStart + seconds(3));
     ASSERT_THAT(run.requests, SizeIs(1));
-    run.Answer(StoredOn(kOnlyShard));
+    run.Respond(StoredOn(kOnlyShard));
     ASSERT_THAT(run.results[1], SizeIs(1));
     EXPECT_TRUE(run.results[1].front().stored);
     EXPECT_EQ(run.results[1].front().sub_number, std::nullopt);
@@ -224,7 +224,7 @@ TEST(PipelineOverdue, I14ARecordThatExpiredBeforeItsBudgetIsGrantedIsNotSent) {
 
 TEST(PipelineOverdue, ARecordThatNeverExpiresIsWaitedFor) {
   OverdueRun run;
-  run.Answer(StoredOn(kOnlyShard));
+  run.Respond(StoredOn(kOnlyShard));
   run.Put(2, Deadline::Never().at());
   run.Take(run.pipeline.Flush(run.now));
   ASSERT_THAT(run.requests, SizeIs(1));

@@ -42,7 +42,7 @@ struct PipelineOptions {
 
 /// The actions that follow an event. The caller carries them out.
 struct PipelineStep {
-  /// A PutRecords request. `records` are valid until OnAnswer for this id, or Close.
+  /// A PutRecords request. `records` are valid until OnResponse for this id, or Close.
   struct Send {
     std::uint64_t id = 0;
     const std::vector<KinesisRecord>* records = nullptr;

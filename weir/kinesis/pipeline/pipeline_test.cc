@@ -59,7 +59,7 @@ class TestStream {
 
   void Heal() { faults_ = {}; }
 
-  PutAnswer PutRecords(const std::vector<KinesisRecord>& records, Instant now) {
+  PutResponse PutRecords(const std::vector<KinesisRecord>& records, Instant now) {
     if (now >= missing_until_ && counts_.replaced < 3 && Happens(faults_.replace)) Replace(now);
     if (now < missing_until_) {
       return tl::unexpected(
@@ -73,14 +73,14 @@ class TestStream {
     if (poisoned) return Poisoned();
     const bool lost = Happens(faults_.lose);
     if (lost && rng_.Below(2) == 0) return Failure(FailureClass::kAmbiguous, counts_.lost);
-    std::vector<EntryAnswer> answers;
-    for (const KinesisRecord& record : records) answers.push_back(PutOne(record));
+    std::vector<EntryResponse> responses;
+    for (const KinesisRecord& record : records) responses.push_back(PutOne(record));
     if (lost) return Failure(FailureClass::kAmbiguous, counts_.lost);
     if (Happens(faults_.miscount)) {
       ++counts_.miscounted;
-      answers.pop_back();
+      responses.pop_back();
     }
-    return answers;
+    return responses;
   }
 
   Result<ShardPage> List(Instant now) {
@@ -133,7 +133,7 @@ class TestStream {
     is_listed_ = false;
   }
 
-  PutAnswer Poisoned() {
+  PutResponse Poisoned() {
     ++counts_.poisoned;
     return tl::unexpected(AwsFailure{.kind = FailureClass::kPermanent,
                                      .code = "ValidationException",
@@ -141,14 +141,14 @@ class TestStream {
                                      .http_status = 400});
   }
 
-  PutAnswer Failure(FailureClass kind, int& count) {
+  PutResponse Failure(FailureClass kind, int& count) {
     ++count;
     AwsFailure failure{.kind = kind, .code = "Scripted", .message = "scripted", .http_status = 500};
     failure.maybe_applied = kind == FailureClass::kAmbiguous;
     return tl::unexpected(failure);
   }
 
-  EntryAnswer PutOne(const KinesisRecord& record) {
+  EntryResponse PutOne(const KinesisRecord& record) {
     if (Happens(faults_.throttle)) {
       ++counts_.throttled;
       return {.code = "ProvisionedThroughputExceededException", .message = "slow"};
@@ -225,14 +225,14 @@ class Trial {
 
  private:
   bool Next(Instant until) {
-    const bool answers = !answers_.empty();
-    Instant next = answers ? answers_.begin()->first : until + nanoseconds(1);
+    const bool responses = !responses_.empty();
+    Instant next = responses ? responses_.begin()->first : until + nanoseconds(1);
     if (wake_ && *wake_ < next) next = *wake_;
     if (next > until) return false;
     now = std::max(now, next);
-    if (answers && answers_.begin()->first <= now) {
-      auto answer = std::move(answers_.extract(answers_.begin()).mapped());
-      Follow(answer());
+    if (responses && responses_.begin()->first <= now) {
+      auto response = std::move(responses_.extract(responses_.begin()).mapped());
+      Follow(response());
     } else {
       Follow(pipeline.OnWake(now));
     }
@@ -243,13 +243,14 @@ class Trial {
   void Follow(PipelineStep step) {
     for (const PipelineStep::Send& send : step.sends) {
       ++requests;
-      answers_.emplace(AfterTrip(), [this, send, answer = stream.PutRecords(*send.records, now)] {
-        return pipeline.OnAnswer(send.id, answer, now);
-      });
+      responses_.emplace(AfterTrip(),
+                         [this, send, response = stream.PutRecords(*send.records, now)] {
+                           return pipeline.OnResponse(send.id, response, now);
+                         });
     }
     if (step.list) {
-      answers_.emplace(AfterTrip(),
-                       [this, page = stream.List(now)] { return pipeline.OnListed(page, now); });
+      responses_.emplace(AfterTrip(),
+                         [this, page = stream.List(now)] { return pipeline.OnListed(page, now); });
     }
     for (RecordResult& result : step.results) {
       results[result.number].push_back(std::move(result));
@@ -258,7 +259,7 @@ class Trial {
   }
 
   Rng rng_;
-  std::multimap<Instant, std::function<PipelineStep()>> answers_;
+  std::multimap<Instant, std::function<PipelineStep()>> responses_;
   std::optional<Instant> wake_;
 
  public:
@@ -541,7 +542,7 @@ PipelineStep RunUntil(Pipeline& pipeline, PipelineStep step, Instant& now, bool 
   return step;
 }
 
-PutAnswer StreamIsMissing() {
+PutResponse StreamIsMissing() {
   return tl::unexpected(AwsFailure{.code = "ResourceNotFoundException", .message = "", .body = ""});
 }
 
@@ -552,13 +553,13 @@ TEST(Pipeline, NothingIsFramedByTheRangesOfADeletedStream) {
   const std::uint64_t id = ParkTwo(pipeline);
   Instant now = kStart + milliseconds(10);
   PipelineStep step =
-      RunUntil(pipeline, pipeline.OnAnswer(id, StreamIsMissing(), now), now, /*lists=*/false);
+      RunUntil(pipeline, pipeline.OnResponse(id, StreamIsMissing(), now), now, /*lists=*/false);
   ASSERT_THAT(step.sends, SizeIs(1));
   ASSERT_THAT(*step.sends.front().records, SizeIs(2)) << "an aggregate of both may be dropped";
-  step = pipeline.OnAnswer(
+  step = pipeline.OnResponse(
       step.sends.front().id,
-      std::vector<EntryAnswer>{{.shard = "shardId-000000000000", .sequence_number = "1"},
-                               {.shard = "shardId-000000000001", .sequence_number = "1"}},
+      std::vector<EntryResponse>{{.shard = "shardId-000000000000", .sequence_number = "1"},
+                                 {.shard = "shardId-000000000001", .sequence_number = "1"}},
       now);
   ASSERT_THAT(step.results, SizeIs(2)) << "no listing is needed to know that they are delivered";
   for (const RecordResult& result : step.results) EXPECT_TRUE(result.stored);
@@ -574,10 +575,10 @@ TEST(Pipeline, AnAggregateOfBeforeTheStreamWasMissingIsSentAgain) {
   PutTwo(pipeline, 2, now);
   const PipelineStep second = pipeline.Flush(now);
   ASSERT_THAT(second.sends, SizeIs(1));
-  (void)pipeline.OnAnswer(first, StreamIsMissing(), now);
-  const PipelineStep stored = pipeline.OnAnswer(
+  (void)pipeline.OnResponse(first, StreamIsMissing(), now);
+  const PipelineStep stored = pipeline.OnResponse(
       second.sends.front().id,
-      std::vector<EntryAnswer>{{.shard = "shardId-000000000000", .sequence_number = "1"}}, now);
+      std::vector<EntryResponse>{{.shard = "shardId-000000000000", .sequence_number = "1"}}, now);
   EXPECT_THAT(stored.results, IsEmpty()) << "shard 0 may have another range now";
   (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now + seconds(1));
   EXPECT_EQ(pipeline.pending(), 4U);
@@ -586,9 +587,9 @@ TEST(Pipeline, AnAggregateOfBeforeTheStreamWasMissingIsSentAgain) {
 /// Divides shard 0, which holds all keys, into shards 1 and 2: the response to the request names
 /// shard 1, and the listing that follows shows both.
 void Divide(Pipeline& pipeline, std::uint64_t request, Instant& now) {
-  PipelineStep step = pipeline.OnAnswer(
-      request, std::vector<EntryAnswer>{{.shard = "shardId-000000000001", .sequence_number = "1"}},
-      now);
+  PipelineStep step = pipeline.OnResponse(
+      request,
+      std::vector<EntryResponse>{{.shard = "shardId-000000000001", .sequence_number = "1"}}, now);
   if (!step.list) step = RunUntil(pipeline, std::move(step), now, /*lists=*/true);
   (void)pipeline.OnListed(
       ShardPage{{{{1}, {0, kMaxHashKey / 2}}, {{2}, {kMaxHashKey / 2 + 1, kMaxHashKey}}}, ""}, now);
@@ -633,8 +634,8 @@ TEST(Pipeline, ARecordThatTheGateHeldWithoutAShardIsChargedToItsShard) {
   const std::uint64_t first = 1;
   step = RunUntil(pipeline, pipeline.Flush(now), now, /*lists=*/true);
   (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now);
-  step = pipeline.OnAnswer(
-      first, std::vector<EntryAnswer>{{.shard = "shardId-000000000000", .sequence_number = "1"}},
+  step = pipeline.OnResponse(
+      first, std::vector<EntryResponse>{{.shard = "shardId-000000000000", .sequence_number = "1"}},
       now);
   EXPECT_THAT(step.results, SizeIs(1));
   EXPECT_THAT(step.budget_requests, SizeIs(1));
@@ -655,7 +656,7 @@ TEST(Pipeline, OrderIsKeptWhenTheStreamIsMissing) {
     return pipeline.Put(std::move(record), now);
   };
   (void)put(7, std::chrono::hours(1));
-  (void)pipeline.OnAnswer(request, StreamIsMissing(), now);
+  (void)pipeline.OnResponse(request, StreamIsMissing(), now);
   const PipelineStep step = RunUntil(pipeline, put(8, nanoseconds(0)), now, /*lists=*/false);
   ASSERT_THAT(step.sends, SizeIs(1));
   EXPECT_EQ(step.sends.front().records->front().records.front().number, 7U);
@@ -666,7 +667,7 @@ TEST(Pipeline, TheCodeOfAnEntryIsOneLine) {
   Pipeline pipeline({}, 1);
   const std::uint64_t id = ParkTwo(pipeline);
   const std::string code = "\x1b[31mInvalid" + std::string(1'000'000, 'x');
-  (void)pipeline.OnAnswer(id, std::vector<EntryAnswer>{{.code = code, .message = "m"}}, kStart);
+  (void)pipeline.OnResponse(id, std::vector<EntryResponse>{{.code = code, .message = "m"}}, kStart);
   const PipelineStep step = pipeline.OnWake(kStart + seconds(10));
   ASSERT_THAT(step.results, SizeIs(2)) << "expired";
   const std::string shown = step.results.front().attempts.LastCause()->code;
@@ -685,10 +686,10 @@ TEST(Pipeline, EntriesThatFailAlikeShareTheirAttempt) {
   PipelineStep step = pipeline.Flush(kStart);
   ASSERT_THAT(step.sends, SizeIs(1));
   const std::string message(5'000, 'x');
-  const EntryAnswer failed{.code = "ValidationException", .message = message};
-  const EntryAnswer other{.code = "ValidationException", .message = "another"};
-  step = pipeline.OnAnswer(step.sends.front().id,
-                           std::vector<EntryAnswer>{failed, failed, other, failed}, kStart);
+  const EntryResponse failed{.code = "ValidationException", .message = message};
+  const EntryResponse other{.code = "ValidationException", .message = "another"};
+  step = pipeline.OnResponse(step.sends.front().id,
+                             std::vector<EntryResponse>{failed, failed, other, failed}, kStart);
   ASSERT_THAT(step.results, SizeIs(4));
   std::set<const Attempt*> attempts;
   for (const RecordResult& result : step.results) {
@@ -720,9 +721,9 @@ TEST(Pipeline, TheBacklogOfADividedShardGoesToItsChildren) {
     step = pipeline.OnWake(now);
   }
   const std::size_t sent = step.sends.front().records->size();
-  step = pipeline.OnAnswer(
+  step = pipeline.OnResponse(
       step.sends.front().id,
-      std::vector<EntryAnswer>(sent, {.shard = "shardId-000000000001", .sequence_number = "1"}),
+      std::vector<EntryResponse>(sent, {.shard = "shardId-000000000001", .sequence_number = "1"}),
       now);
   while (!step.list) {
     ASSERT_TRUE(step.wake);
@@ -751,8 +752,9 @@ TEST(Pipeline, K6TheLastListingThatIsWaitedForDecides) {
   Pipeline pipeline({}, 1);
   const std::uint64_t id = ParkTwo(pipeline);
   Instant now = kStart + milliseconds(10);
-  PipelineStep step = pipeline.OnAnswer(
-      id, std::vector<EntryAnswer>{{.shard = "shardId-000000000005", .sequence_number = "1"}}, now);
+  PipelineStep step = pipeline.OnResponse(
+      id, std::vector<EntryResponse>{{.shard = "shardId-000000000005", .sequence_number = "1"}},
+      now);
   for (int listing = 1; listing <= 3; ++listing) {
     while (!step.list) {
       ASSERT_TRUE(step.wake);
@@ -787,8 +789,8 @@ TEST(Pipeline, I14ARecordOnAnUnknownShardHasItsResultWhenItExpires) {
   requests.push_back(step.sends.front().id);
   Instant now = kStart;
   for (const std::uint64_t id : requests) {
-    step = pipeline.OnAnswer(
-        id, std::vector<EntryAnswer>{{.shard = "shardId-000000000005", .sequence_number = "1"}},
+    step = pipeline.OnResponse(
+        id, std::vector<EntryResponse>{{.shard = "shardId-000000000005", .sequence_number = "1"}},
         now);
   }
   std::map<std::uint64_t, nanoseconds> after;
@@ -835,7 +837,7 @@ TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnceIfNothingIsHeld) {
   ASSERT_THAT(sent.sends, IsEmpty());
   ASSERT_THAT(pipeline.Flush(kStart).sends, SizeIs(1));
   const AwsFailure missing{.kind = FailureClass::kPermanent, .code = "ResourceNotFoundException"};
-  const auto step = pipeline.OnAnswer(1, tl::unexpected(missing), kStart);
+  const auto step = pipeline.OnResponse(1, tl::unexpected(missing), kStart);
   EXPECT_THAT(step.results, SizeIs(10));
   EXPECT_THAT(step.sends, IsEmpty());
 }
@@ -851,7 +853,7 @@ TEST(Pipeline, K4WhatIsPutBeforeTheStreamIsThereIsHeld) {
   while (now < kStart + seconds(3)) {
     for (const PipelineStep::Send& send : std::vector(step.sends)) {
       ++tries;
-      step = pipeline.OnAnswer(send.id, tl::unexpected(missing), now);
+      step = pipeline.OnResponse(send.id, tl::unexpected(missing), now);
       EXPECT_THAT(step.results, IsEmpty());
     }
     ASSERT_TRUE(step.wake);
@@ -871,7 +873,7 @@ TEST(Pipeline, U9WithoutAConnectionNothingIsSent) {
   ASSERT_THAT(pipeline.Flush(kStart).sends, SizeIs(1));
   EXPECT_EQ(pipeline.counts().kinesis_records, 10U);
   const AwsFailure refused{.kind = FailureClass::kPermanent, .code = "connection refused"};
-  (void)pipeline.OnAnswer(1, tl::unexpected(refused), kStart);
+  (void)pipeline.OnResponse(1, tl::unexpected(refused), kStart);
   EXPECT_EQ(pipeline.counts().requests, 0U);
   EXPECT_EQ(pipeline.counts().kinesis_records, 0U);
 }
@@ -885,7 +887,7 @@ TEST(Pipeline, U9WhatMayHaveReachedTheServiceCountsAsSent) {
   ASSERT_THAT(pipeline.Flush(kStart).sends, SizeIs(1));
   const AwsFailure lost{
       .kind = FailureClass::kAmbiguous, .code = "connection reset", .maybe_applied = true};
-  (void)pipeline.OnAnswer(1, tl::unexpected(lost), kStart);
+  (void)pipeline.OnResponse(1, tl::unexpected(lost), kStart);
   EXPECT_EQ(pipeline.counts().requests, 1U);
   EXPECT_EQ(pipeline.counts().kinesis_records, 10U);
 }
@@ -972,8 +974,8 @@ TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {
   std::size_t sends = 0;
   for (std::uint64_t i = 0; i < 10; ++i) sends += pipeline.Put(Numbered(i), kStart).sends.size();
   EXPECT_EQ(sends, 3U);
-  const auto step = pipeline.OnAnswer(
-      1, std::vector<EntryAnswer>{{.shard = "shardId-0", .sequence_number = "1"}}, kStart);
+  const auto step = pipeline.OnResponse(
+      1, std::vector<EntryResponse>{{.shard = "shardId-0", .sequence_number = "1"}}, kStart);
   EXPECT_THAT(step.results, SizeIs(1));
   EXPECT_THAT(step.sends, SizeIs(1));
 }
@@ -1049,7 +1051,7 @@ TEST(Pipeline, K4TheTimeToHoldBeginsWithTheFirstRejection) {
       const AwsFailure failure =
           outage ? AwsFailure{.kind = FailureClass::kTransient, .code = "no connection"}
                  : AwsFailure{.kind = FailureClass::kAuth, .code = "ExpiredTokenException"};
-      step = pipeline.OnAnswer(send.id, tl::unexpected(failure), now);
+      step = pipeline.OnResponse(send.id, tl::unexpected(failure), now);
       if (!step.results.empty()) failed = true;
       if (!outage) {
         EXPECT_THAT(step.results, IsEmpty()) << "first rejection of its credentials is final";

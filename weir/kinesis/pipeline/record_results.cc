@@ -12,7 +12,7 @@ Attempt ExpiredAt(Instant now) {
           .message = "its time to live ended before it was stored"};
 }
 
-Attempt Unanswered(Instant began, Instant now) {
+Attempt Pending(Instant began, Instant now) {
   return {.began = began,
           .ended = now,
           .code = std::string(Name(FailureClass::kAmbiguous)),
@@ -70,7 +70,7 @@ void RecordResults::AddOverdue(const UserRecord& record, Instant began, Instant 
                       .attempts = record.attempts,
                       .maybe_duplicate = true,
                       .is_in_flight = true};
-  result.attempts.Add(Unanswered(began, now));
+  result.attempts.Add(Pending(began, now));
   result.attempts.Add(ExpiredAt(now));
   results_.push_back(std::move(result));
   --pending_;

@@ -34,7 +34,7 @@ struct RetryOptions {
 
 /// Returns the failure class of one entry of a PutRecords response by its code. A server error and
 /// an unknown code are ambiguous: the entry may have been stored. For a whole request:
-/// ClassOfRequest in put_answer.h.
+/// ClassOfRequest in put_response.h.
 FailureClass ClassOfEntry(std::string_view code);
 
 /// Returns whether an attempt failed because the stream does not exist or the service rejected the

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kRequestDeadline{30};
 /// The response to a request or, with id 0, a wake-up.
 struct Event {
   std::uint64_t id = 0;
-  StreamReader::Answer answer;
+  StreamReader::Response response;
 };
 
 /// Passes events from the threads of client and scheduler to the reading thread. Shared by all of
@@ -44,7 +44,7 @@ class Mailbox {
     return event;
   }
   /// Blocks until all responses that were noted by Expect have come.
-  void AwaitAnswers() {
+  void AwaitResults() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [this] { return expected_ == 0; });
   }
@@ -97,7 +97,7 @@ Status RunReader(StreamReader& reader, const ReadParts& parts, const Box& box) {
     if (timer) parts.scheduler.Cancel(*timer);
     if (!event) return {};
     const Instant now = clock.Now();
-    step = event->id == 0 ? reader.OnWake(now) : reader.OnAnswer(event->id, event->answer, now);
+    step = event->id == 0 ? reader.OnWake(now) : reader.OnResponse(event->id, event->response, now);
   }
 }
 
@@ -106,7 +106,7 @@ Status RunReader(StreamReader& reader, const ReadParts& parts, const Box& box) {
 Status ReadStream(StreamReader& reader, const ReadParts& parts) {
   const auto box = std::make_shared<Mailbox>();
   Status status = RunReader(reader, parts, box);
-  box->AwaitAnswers();
+  box->AwaitResults();
   return status;
 }
 

@@ -59,7 +59,7 @@ TEST_F(ReadStreamTest, EndsWhenInterrupted) {
   EXPECT_EQ(looks_, 21);
 }
 
-/// Calls another client. Requests for records of shard 1 are held until AnswerNow, which makes the
+/// Calls another client. Requests for records of shard 1 are held until RespondNow, which makes the
 /// call on another thread.
 class LateClient final : public JsonClient {
  public:
@@ -74,7 +74,7 @@ class LateClient final : public JsonClient {
       client_.Call(std::move(call), deadline, std::move(done));
     };
   }
-  void AnswerNow() { thread_ = std::jthread(std::move(late_)); }
+  void RespondNow() { thread_ = std::jthread(std::move(late_)); }
 
   std::atomic<bool> is_out = false;  ///< reset before the call is made
 
@@ -94,7 +94,7 @@ TEST_F(ReadStreamTest, EverythingIsAnsweredWhenItReturns) {
                                   .take =
                                       [&](const std::vector<StreamRecord>&) {
                                         EXPECT_TRUE(late.is_out);
-                                        late.AnswerNow();
+                                        late.RespondNow();
                                         return false;
                                       },
                                   .interrupted = [] { return false; }}));

@@ -49,7 +49,7 @@ struct StreamRecord {
 
 /// The actions that follow an event.
 struct ReaderStep {
-  /// A request. Its response goes to OnAnswer with this id.
+  /// A request. Its response goes to OnResponse with this id.
   struct Request {
     std::uint64_t id = 0;
     std::string operation;

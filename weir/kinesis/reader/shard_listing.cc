@@ -31,15 +31,15 @@ const std::string& ShardListing::Begin(std::uint64_t id) {
   return token_;
 }
 
-Result<std::optional<ShardListing::Shards>> ShardListing::OnAnswer(const Answer& answer,
-                                                                   Instant now,
-                                                                   ReadFailures& failures) {
+Result<std::optional<ShardListing::Shards>> ShardListing::OnResponse(const Response& response,
+                                                                     Instant now,
+                                                                     ReadFailures& failures) {
   id_ = 0;
   std::optional<Shards> all_shards;
-  auto page = answer ? ReadListAllShards(*answer) : Result<ReadShards>();
-  if (!answer || !page) {
+  auto page = response ? ReadListAllShards(*response) : Result<ReadShards>();
+  if (!response || !page) {
     WEIR_RETURN_IF_ERROR(
-        OnFailed(answer ? UnreadableResponse(page.error()) : answer.error(), now, failures));
+        OnFailed(response ? UnreadableResponse(page.error()) : response.error(), now, failures));
     return all_shards;
   }
   failures.End(series_);

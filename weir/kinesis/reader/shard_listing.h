@@ -1,6 +1,6 @@
 // The listing of all shards of a stream for a reader, page by page.
 //
-//                Want                 Begin                 OnAnswer: last page
+//                Want                 Begin                 OnResponse: last page
 //   idle -------------------> wanted ------> page in flight -------------------> Finish --> idle
 //                               ^                  |                                |
 //                               |                  | further page, or failed        | wanted again
@@ -21,7 +21,7 @@ namespace weir::kinesis {
 /// begins at least a second after the end of the previous one.
 class ShardListing {
  public:
-  using Answer = tl::expected<std::string, AwsFailure>;
+  using Response = tl::expected<std::string, AwsFailure>;
   using Shards = std::vector<ReadShard>;
 
   /// The first listing is due at once. `series`: the failures of the requests for listings.
@@ -41,7 +41,8 @@ class ShardListing {
   bool IsInFlight(std::uint64_t id) const { return id != 0 && id == id_; }
   /// Handles the response to the request in flight. Returns all shards if the listing was read to
   /// its end: Finish must follow. An error ends the reading.
-  Result<std::optional<Shards>> OnAnswer(const Answer& answer, Instant now, ReadFailures& failures);
+  Result<std::optional<Shards>> OnResponse(const Response& response, Instant now,
+                                           ReadFailures& failures);
   /// Ends a listing. If `is_repeated`, the next one follows after a random wait, which grows with
   /// each such listing.
   void Finish(bool is_repeated, Instant now, ReadFailures& failures);

@@ -26,9 +26,9 @@ struct Listed {
     now = std::max(now, listing.NextWake().value());
     return listing.Begin(++id);
   }
-  Result<std::optional<ShardListing::Shards>> Answer(const ShardListing::Answer& answer) {
+  Result<std::optional<ShardListing::Shards>> Response(const ShardListing::Response& response) {
     EXPECT_TRUE(listing.IsInFlight(id));
-    return listing.OnAnswer(answer, now, failures);
+    return listing.OnResponse(response, now, failures);
   }
 };
 
@@ -51,9 +51,9 @@ TEST(ShardListing, CollectsThePages) {
   EXPECT_EQ(listed.Request(), "");
   EXPECT_FALSE(listed.listing.NextWake()) << "one page at a time";
   EXPECT_TRUE(listed.listing.is_pending());
-  EXPECT_FALSE(listed.Answer(PageOf(1, "t")).value());
+  EXPECT_FALSE(listed.Response(PageOf(1, "t")).value());
   EXPECT_EQ(listed.Request(), "t");
-  const auto shards = listed.Answer(PageOf(2)).value();
+  const auto shards = listed.Response(PageOf(2)).value();
   ASSERT_TRUE(shards);
   ASSERT_EQ(shards->size(), 2U);
   EXPECT_EQ((*shards)[1].id, ShardId{2});
@@ -67,7 +67,7 @@ TEST(ShardListing, AListingThatRunsIsFollowedByAnotherOne) {
   Listed listed;
   listed.Request();
   listed.listing.Want();
-  EXPECT_TRUE(listed.Answer(PageOf(1)).value());
+  EXPECT_TRUE(listed.Response(PageOf(1)).value());
   listed.listing.Finish(false, listed.now, listed.failures);
   EXPECT_EQ(listed.listing.NextWake(), listed.now + seconds(1));
   EXPECT_EQ(listed.Request(), "");
@@ -76,7 +76,7 @@ TEST(ShardListing, AListingThatRunsIsFollowedByAnotherOne) {
 TEST(ShardListing, AListingThatIsRepeatedWaitsLonger) {
   Listed listed;
   listed.Request();
-  EXPECT_TRUE(listed.Answer(PageOf(1)).value());
+  EXPECT_TRUE(listed.Response(PageOf(1)).value());
   listed.listing.Finish(true, listed.now, listed.failures);
   EXPECT_GE(listed.listing.NextWake(), listed.now + seconds(1));
 }
@@ -84,40 +84,41 @@ TEST(ShardListing, AListingThatIsRepeatedWaitsLonger) {
 TEST(ShardListing, AFailedPageIsRequestedAgainWithItsToken) {
   Listed listed;
   listed.Request();
-  EXPECT_FALSE(listed.Answer(PageOf(1, "t")).value());
+  EXPECT_FALSE(listed.Response(PageOf(1, "t")).value());
   listed.Request();
-  EXPECT_FALSE(listed.Answer(tl::unexpected(ListingFailure())).value());
+  EXPECT_FALSE(listed.Response(tl::unexpected(ListingFailure())).value());
   EXPECT_TRUE(listed.failures.any());
   EXPECT_EQ(listed.Request(), "t");
-  EXPECT_TRUE(listed.Answer(PageOf(2)).value());
+  EXPECT_TRUE(listed.Response(PageOf(2)).value());
   EXPECT_FALSE(listed.failures.any());
 }
 
 TEST(ShardListing, TooManyFailuresAreAnError) {
   Listed listed;
   listed.Request();
-  EXPECT_TRUE(listed.Answer("not a page")) << "it counts as lost";
+  EXPECT_TRUE(listed.Response("not a page")) << "it counts as lost";
   listed.Request();
-  EXPECT_FALSE(listed.Answer(tl::unexpected(ListingFailure())));
+  EXPECT_FALSE(listed.Response(tl::unexpected(ListingFailure())));
 }
 
 // Fails if: the shards of the pages before are returned twice.
 TEST(ShardListing, AnExpiredTokenBeginsTheListingAgain) {
   Listed listed;
   listed.Request();
-  EXPECT_FALSE(listed.Answer(PageOf(1, "t")).value());
+  EXPECT_FALSE(listed.Response(PageOf(1, "t")).value());
   listed.Request();
-  EXPECT_FALSE(listed.Answer(tl::unexpected(ListingFailure("ExpiredNextTokenException"))).value());
+  EXPECT_FALSE(
+      listed.Response(tl::unexpected(ListingFailure("ExpiredNextTokenException"))).value());
   EXPECT_EQ(listed.Request(), "");
-  EXPECT_EQ(listed.Answer(PageOf(1)).value()->size(), 1U);
+  EXPECT_EQ(listed.Response(PageOf(1)).value()->size(), 1U);
 }
 
 /// Takes the first page of a listing whose next token has expired. Returns the response to that.
 Status ListWithExpiredToken(Listed& listed) {
   EXPECT_EQ(listed.Request(), "") << "each listing begins with the first page";
-  EXPECT_FALSE(listed.Answer(PageOf(1, "t")).value());
+  EXPECT_FALSE(listed.Response(PageOf(1, "t")).value());
   EXPECT_EQ(listed.Request(), "t");
-  const auto end = listed.Answer(tl::unexpected(ListingFailure("ExpiredNextTokenException")));
+  const auto end = listed.Response(tl::unexpected(ListingFailure("ExpiredNextTokenException")));
   return end ? Status() : Fail(end.error());
 }
 
@@ -138,7 +139,7 @@ TEST(ShardListing, ATokenThatExpiresOnceIsNoFailure) {
     ASSERT_TRUE(ListWithExpiredToken(listed)) << i;
     EXPECT_FALSE(listed.failures.any());
     listed.Request();
-    EXPECT_TRUE(listed.Answer(PageOf(1)).value());
+    EXPECT_TRUE(listed.Response(PageOf(1)).value());
     listed.listing.Finish(false, listed.now, listed.failures);
     listed.listing.Want();
   }
@@ -149,7 +150,7 @@ TEST(ShardListing, AListingThatEndsEndsTheOutageOfExpiredTokens) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(ListWithExpiredToken(listed)) << i;
   EXPECT_TRUE(listed.failures.any());
   listed.Request();
-  EXPECT_TRUE(listed.Answer(PageOf(1)).value());
+  EXPECT_TRUE(listed.Response(PageOf(1)).value());
   EXPECT_FALSE(listed.failures.any());
 }
 

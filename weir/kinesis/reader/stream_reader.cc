@@ -21,10 +21,10 @@ StreamReader::StreamReader(StreamAddress stream, const ReaderOptions& options, s
 
 ReaderStep StreamReader::OnWake(Instant now) { return NextStep(now); }
 
-ReaderStep StreamReader::OnAnswer(std::uint64_t id, const Answer& answer, Instant now) {
+ReaderStep StreamReader::OnResponse(std::uint64_t id, const Response& response, Instant now) {
   const bool was_failing = failures_.any();
   ReaderStep step;
-  Status status = HandleAnswer(id, answer, now, step);
+  Status status = HandleResponse(id, response, now, step);
   if (!status) {
     step.error = std::move(status.error());
     step.done = true;
@@ -37,14 +37,14 @@ ReaderStep StreamReader::OnAnswer(std::uint64_t id, const Answer& answer, Instan
   return next;
 }
 
-Status StreamReader::HandleAnswer(std::uint64_t id, const Answer& answer, Instant now,
-                                  ReaderStep& step) {
-  if (listing_.IsInFlight(id)) return OnListing(answer, now);
+Status StreamReader::HandleResponse(std::uint64_t id, const Response& response, Instant now,
+                                    ReaderStep& step) {
+  if (listing_.IsInFlight(id)) return OnListing(response, now);
   const auto request = in_flight_.find(id);
   if (request == in_flight_.end()) return {};
   ShardReading& reading = readings_.at(request->second);
   in_flight_.erase(request);
-  return OnShard(reading, answer, now, step);
+  return OnShard(reading, response, now, step);
 }
 
 ReaderStep StreamReader::NextStep(Instant now) {
@@ -90,9 +90,9 @@ bool StreamReader::is_done() const {
   return is_over || (!options_.follow && !has_requests);
 }
 
-Status StreamReader::OnListing(const Answer& answer, Instant now) {
+Status StreamReader::OnListing(const Response& response, Instant now) {
   WEIR_ASSIGN_OR_RETURN(const std::optional<ShardListing::Shards> shards,
-                        listing_.OnAnswer(answer, now, failures_));
+                        listing_.OnResponse(response, now, failures_));
   if (!shards) return {};
   WEIR_RETURN_IF_ERROR(readings_.OnListed(*shards, now));
   // If all shards have ended, new shards must appear: the listing is repeated.
@@ -101,17 +101,17 @@ Status StreamReader::OnListing(const Answer& answer, Instant now) {
   return {};
 }
 
-Status StreamReader::OnShard(ShardReading& reading, const Answer& answer, Instant now,
+Status StreamReader::OnShard(ShardReading& reading, const Response& response, Instant now,
                              ReaderStep& step) {
-  if (!answer) return OnShardFailed(reading, answer.error(), now);
+  if (!response) return OnShardFailed(reading, response.error(), now);
   if (reading.stage == Stage::kBegins) {
-    auto iterator = ReadGetShardIterator(*answer);
+    auto iterator = ReadGetShardIterator(*response);
     if (!iterator) return OnShardFailed(reading, UnreadableResponse(iterator.error()), now);
     reading.iterator = *std::move(iterator);
     readings_.Schedule(reading, Stage::kReads, now);
     return {};
   }
-  auto page = ReadGetRecords(*answer);
+  auto page = ReadGetRecords(*response);
   if (!page) return OnShardFailed(reading, UnreadableResponse(page.error()), now);
   OnPage(reading, *std::move(page), now, step);
   return {};

@@ -23,14 +23,14 @@ namespace weir::kinesis {
 /// parents. Not thread-safe.
 class StreamReader {
  public:
-  using Answer = ShardListing::Answer;
+  using Response = ShardListing::Response;
 
   StreamReader(StreamAddress stream, const ReaderOptions& options, std::uint64_t seed);
 
   /// Performs the work that is due at `now`. The first call begins the reading.
   ReaderStep OnWake(Instant now);
   /// Handles the response to the request with this id. A response to an unknown id is ignored.
-  ReaderStep OnAnswer(std::uint64_t id, const Answer& answer, Instant now);
+  ReaderStep OnResponse(std::uint64_t id, const Response& response, Instant now);
   const ReaderStats& stats() const { return stats_; }
 
  private:
@@ -47,9 +47,9 @@ class StreamReader {
 
   /// Passes a response to the handler of its request. An error of this function, or of a handler
   /// below, ends the reading.
-  Status HandleAnswer(std::uint64_t id, const Answer& answer, Instant now, ReaderStep& step);
-  Status OnListing(const Answer& answer, Instant now);
-  Status OnShard(ShardReading& reading, const Answer& answer, Instant now, ReaderStep& step);
+  Status HandleResponse(std::uint64_t id, const Response& response, Instant now, ReaderStep& step);
+  Status OnListing(const Response& response, Instant now);
+  Status OnShard(ShardReading& reading, const Response& response, Instant now, ReaderStep& step);
   Status OnShardFailed(ShardReading& reading, const AwsFailure& failure, Instant now);
   /// Schedules the request for an iterator that replaces an expired one.
   Status OnIteratorExpired(ShardReading& reading, const AwsFailure& expiry, Instant now);

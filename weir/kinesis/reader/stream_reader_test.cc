@@ -47,7 +47,7 @@ struct Session {
         const ReaderStep::Request ask = asks.front();
         asks.pop_front();
         now = now + milliseconds(1);
-        Take(reader.OnAnswer(ask.id, stream.Answer(ask, now, rng), now));
+        Take(reader.OnResponse(ask.id, stream.Respond(ask, now, rng), now));
       } else {
         ASSERT_TRUE(wake) << "it waits for nothing";
         if (*wake > end) return;
@@ -298,7 +298,7 @@ TEST(StreamReader, WhatCannotGoBetterEndsIt) {
   failure.code = "ResourceNotFoundException";
   failure.message = "no stream s";
   const ReaderStep step =
-      session.reader.OnAnswer(first.requests[0].id, tl::unexpected(failure), session.now);
+      session.reader.OnResponse(first.requests[0].id, tl::unexpected(failure), session.now);
   EXPECT_TRUE(step.done);
   ASSERT_TRUE(step.error);
   EXPECT_EQ(step.error->code, Code::kNotFound);

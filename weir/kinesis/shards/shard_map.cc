@@ -69,11 +69,11 @@ void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
     next_token_.clear();
     wanted_ = true;
     begins_ = now + backoff_.Next(rng_);
-    answered_ = true;
+    has_listing_ = true;
   } else if (next_token_.empty()) {
     if (begins_ >= missing_) Finish(now);
     EndListing();
-    answered_ = true;
+    has_listing_ = true;
   }
 }
 

@@ -68,7 +68,7 @@ class ShardMap {
   /// Returns whether the shard holds its range by the last listing: it is listed, and no child is.
   bool IsOpen(ShardId id) const;
   /// Returns whether a listing has ended, with or without success.
-  bool answered() const { return answered_; }
+  bool has_listing() const { return has_listing_; }
   /// Returns the number of listings that have replaced the ranges.
   std::uint64_t listings() const { return listings_; }
 
@@ -131,7 +131,7 @@ class ShardMap {
 
   bool wanted_ = true;            ///< a listing is to begin
   bool asked_ = false;            // a page is in flight
-  bool answered_ = false;         // a listing has ended
+  bool has_listing_ = false;      // a listing has ended
   std::optional<Instant> began_;  // the time at which the listing of the ranges in use began
   // When the present listing began or, if none runs, the earliest time for the next.
   Instant begins_{};

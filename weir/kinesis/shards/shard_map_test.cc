@@ -57,11 +57,11 @@ class ShardMapTest : public testing::Test {
 // The listing is that of the Kinesis Producer Library's test.
 TEST_F(ShardMapTest, FindsTheShardOfBothEndsOfEachRange) {
   EXPECT_EQ(map_.ShardOf(0), std::nullopt);
-  EXPECT_FALSE(map_.answered());
+  EXPECT_FALSE(map_.has_listing());
   const HashKey second = Key("85070591730234615865843651857942052863");
   const HashKey third = Key("170141183460469231731687303715884105728");
   List({{{2}, {0, second - 1}}, {{3}, {second, third - 1}}, {{1}, {third, kMaxHashKey}}});
-  EXPECT_TRUE(map_.answered());
+  EXPECT_TRUE(map_.has_listing());
   EXPECT_EQ(map_.ShardOf(0), ShardId{2});
   EXPECT_EQ(map_.ShardOf(second - 1), ShardId{2});
   EXPECT_EQ(map_.ShardOf(second), ShardId{3});
@@ -243,13 +243,13 @@ TEST_F(ShardMapTest, AShardWithAnotherRangeOrThatOpensAgainEndsAllThatIsKnown) {
 TEST_F(ShardMapTest, AListingThatIsIgnoredIsAnAnswer) {
   map_.Next(now_);
   map_.OnListed(Fail(Code::kUnavailable, "x"), now_);
-  ASSERT_TRUE(map_.answered());
+  ASSERT_TRUE(map_.has_listing());
   now_ = now_ + seconds(5);
   ASSERT_TRUE(map_.Next(now_).list);
   map_.OnStreamMissing(now_ + milliseconds(1));
   map_.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, now_ + milliseconds(2));
   EXPECT_EQ(map_.listings(), 0U);
-  EXPECT_TRUE(map_.answered());
+  EXPECT_TRUE(map_.has_listing());
 }
 
 // Fails if: the listing that the event itself begins counts as one from before.
@@ -265,7 +265,7 @@ TEST_F(ShardMapTest, RefusesAListingThatCannotBe) {
   map_.Next(now_);
   map_.OnListed(ShardPage{{{{1}, {9, 5}}}, ""}, now_);
   EXPECT_EQ(map_.listings(), 0U);
-  EXPECT_TRUE(map_.answered());
+  EXPECT_TRUE(map_.has_listing());
   EXPECT_EQ(map_.last_error()->code, Code::kDataLoss);
   ShardMap small({.max_shards = 1}, 1);
   small.Next(now_);
@@ -278,7 +278,7 @@ TEST_F(ShardMapTest, RefusesAListingThatCannotBe) {
 TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
   ShardMap map({.max_pages = 3}, 1);
   for (int page = 1; page <= 4; ++page) {
-    EXPECT_FALSE(map.answered()) << page;
+    EXPECT_FALSE(map.has_listing()) << page;
     ASSERT_TRUE(map.Next(now_).list) << page;
     map.OnListed(ShardPage{{}, "more" + std::to_string(page)}, now_);
   }
@@ -303,7 +303,7 @@ TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
 TEST_F(ShardMapTest, I14AListingThatTakesTooLongIsGivenUp) {
   ShardMap map({}, 1);
   const Instant begin = now_;
-  for (int page = 1; !map.answered(); ++page) {
+  for (int page = 1; !map.has_listing(); ++page) {
     ASSERT_TRUE(map.Next(now_).list) << page;
     now_ = now_ + milliseconds(50);
     ASSERT_LE(now_, begin + seconds(11));
@@ -316,7 +316,7 @@ TEST_F(ShardMapTest, I14APageThatNamesItselfAsTheNextOneIsAnError) {
   ShardMap map({}, 1);
   ASSERT_TRUE(map.Next(now_).list);
   map.OnListed(ShardPage{{}, "again"}, now_);
-  EXPECT_FALSE(map.answered());
+  EXPECT_FALSE(map.has_listing());
   ASSERT_TRUE(map.Next(now_).list);
   map.OnListed(ShardPage{{}, "again"}, now_);
   ASSERT_TRUE(map.last_error());

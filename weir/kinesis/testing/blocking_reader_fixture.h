@@ -16,9 +16,9 @@ class FakeClient final : public JsonClient {
   FakeClient(FakeStream& stream, const Clock& clock) : stream_(stream), clock_(clock) {}
   void Call(JsonCall call, Deadline, JsonDone done) override {
     EXPECT_TRUE(call.repeatable);
-    auto answer = stream_.Answer({0, call.operation, call.body}, clock_.Now(), rng_);
-    if (!answer) return done(tl::unexpected(answer.error()));
-    done(JsonReply{.body = *answer});
+    auto response = stream_.Respond({0, call.operation, call.body}, clock_.Now(), rng_);
+    if (!response) return done(tl::unexpected(response.error()));
+    done(JsonReply{.body = *response});
   }
 
  private:

@@ -60,7 +60,7 @@ class FakeStream {
     shards[child].parents = std::move(parents);
   }
 
-  StreamReader::Answer Answer(const ReaderStep::Request& ask, Instant now, Rng& rng) {
+  StreamReader::Response Respond(const ReaderStep::Request& ask, Instant now, Rng& rng) {
     const Json body = Json::parse(ask.body);
     if (ask.operation == "GetRecords") shards.at(ReadOf(body).first).reads.push_back(now);
     if (rng.Chance(faults)) return Fault(rng, ask.operation);
@@ -95,7 +95,7 @@ class FakeStream {
     failure.message = code.empty() ? "no answer" : code;
     return failure;
   }
-  StreamReader::Answer Fault(Rng& rng, const std::string& operation) const {
+  StreamReader::Response Fault(Rng& rng, const std::string& operation) const {
     switch (rng.Below(operation == "GetRecords" && expires ? 4 : 3)) {
       case 0:
         return tl::unexpected(
@@ -133,10 +133,10 @@ class FakeStream {
       list.push_back(json);
     }
     listings += at == shards.end() ? 1 : 0;
-    Json answer{{"Shards", list}};
-    if (at != shards.end()) answer["NextToken"] = std::to_string(at->first);
-    if (at == shards.end() && !pages_end) answer["NextToken"] = "999999";
-    return answer;
+    Json response{{"Shards", list}};
+    if (at != shards.end()) response["NextToken"] = std::to_string(at->first);
+    if (at == shards.end() && !pages_end) response["NextToken"] = "999999";
+    return response;
   }
 
   template <class Is>
@@ -179,13 +179,13 @@ class FakeStream {
                       {"Data", absl::Base64Escape(record.data)}});
     }
     const bool at_end = at == shard.records.size();
-    Json answer{{"Records", list}, {"MillisBehindLatest", at_end ? 0 : 1000}};
+    Json response{{"Records", list}, {"MillisBehindLatest", at_end ? 0 : 1000}};
     if (!at_end || !shard.closed) {
-      answer["NextShardIterator"] = NameOf(number) + "/" + std::to_string(at);
+      response["NextShardIterator"] = NameOf(number) + "/" + std::to_string(at);
     } else if (tells_children) {
-      answer["ChildShards"] = Children(number);
+      response["ChildShards"] = Children(number);
     }
-    return answer.dump();
+    return response.dump();
   }
 
   Json Children(std::uint64_t parent) const {

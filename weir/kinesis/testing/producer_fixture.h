@@ -29,10 +29,10 @@ class FakeKinesis final : public JsonClient {
     const Instant now = scheduler_.clock().Now();
     const bool silent = is_silent && call.operation == "PutRecords";
     const Instant at = silent ? deadline.at() : now + trip;
-    auto answer = fails ? Denied() : silent ? NoAnswer() : Answer(call);
-    scheduler_.At(at, [this, done = std::move(done), answer = std::move(answer)]() mutable {
+    auto response = fails ? Denied() : silent ? NoResponse() : Respond(call);
+    scheduler_.At(at, [this, done = std::move(done), response = std::move(response)]() mutable {
       --under_way;
-      done(std::move(answer));
+      done(std::move(response));
     });
   }
 
@@ -50,7 +50,7 @@ class FakeKinesis final : public JsonClient {
  private:
   using Json = nlohmann::json;
 
-  tl::expected<JsonReply, AwsFailure> NoAnswer() const {
+  tl::expected<JsonReply, AwsFailure> NoResponse() const {
     if (!connects) {
       return tl::unexpected(
           AwsFailure{.kind = FailureClass::kDeadline, .message = "could not connect"});
@@ -63,7 +63,7 @@ class FakeKinesis final : public JsonClient {
     return tl::unexpected(AwsFailure{.kind = FailureClass::kAuth, .message = "denied"});
   }
 
-  tl::expected<JsonReply, AwsFailure> Answer(const JsonCall& call) {
+  tl::expected<JsonReply, AwsFailure> Respond(const JsonCall& call) {
     const Json body = Json::parse(call.body);
     if (call.operation == "ListShards") {
       const Json range{{"StartingHashKey", "0"},

@@ -22,17 +22,17 @@ class SimClient final : public JsonClient {
                        {"x-amz-target", std::string(kTargetPrefix) + "." + call.operation}};
     request.body = std::move(call.body);
     network_.Send(std::move(request), {.response_timeout = std::chrono::seconds(1)},
-                  [operation = std::move(call.operation),
-                   done = std::move(done)](tl::expected<HttpResponse, HttpFailure> answer) mutable {
-                    done(ToReply(operation, std::move(answer)));
+                  [operation = std::move(call.operation), done = std::move(done)](
+                      tl::expected<HttpResponse, HttpFailure> response) mutable {
+                    done(ToReply(operation, std::move(response)));
                   });
   }
 
  private:
   static tl::expected<JsonReply, AwsFailure> ToReply(
-      const std::string& operation, tl::expected<HttpResponse, HttpFailure> answer) {
+      const std::string& operation, tl::expected<HttpResponse, HttpFailure> response) {
     weir::Attempt attempt =
-        ClassifyResponse(std::move(answer), {.operation = operation, .host = "stream"});
+        ClassifyResponse(std::move(response), {.operation = operation, .host = "stream"});
     if (attempt.result) return JsonReply{.body = *std::move(attempt.result)};
     AwsFailure failure = std::move(attempt.result.error());
     failure.maybe_applied = failure.kind == FailureClass::kAmbiguous;

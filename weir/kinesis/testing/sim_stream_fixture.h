@@ -83,7 +83,7 @@ class SimStream {
   std::map<std::uint64_t, Told> results;
 
  private:
-  using Answer = tl::expected<std::string, AwsFailure>;
+  using Response = tl::expected<std::string, AwsFailure>;
   static constexpr WireFormat kFormat = WireFormat::kCbor;
 
   void Follow(PipelineStep step) {
@@ -93,13 +93,15 @@ class SimStream {
     }
     for (const PipelineStep::Send& send : step.sends) {
       Call("PutRecords", PutRecordsBody(kFormat, address, *send.records),
-           [this, id = send.id](const Answer& answer) {
-             Follow(pipeline.OnAnswer(id, ToEntries(answer), Now()));
+           [this, id = send.id](const Response& response) {
+             Follow(pipeline.OnResponse(id, ToEntries(response), Now()));
            });
     }
     if (step.list) {
       Call("ListShards", ListShardsBody(kFormat, address, *step.list),
-           [this](const Answer& answer) { Follow(pipeline.OnListed(ToShards(answer), Now())); });
+           [this](const Response& response) {
+             Follow(pipeline.OnListed(ToShards(response), Now()));
+           });
     }
     for (const BudgetRequest& ask : step.budget_requests) {
       scheduler.At(Now() + budget_trip, [this, shard = ask.shard] {
@@ -110,21 +112,20 @@ class SimStream {
     timer_.reset();
     if (step.wake) timer_ = scheduler.At(*step.wake, [this] { Begin(); });
   }
-  static PutAnswer ToEntries(const Answer& answer) {
-    if (!answer) return tl::unexpected(answer.error());
-    return *ReadPutRecords(kFormat, *answer);
+  static PutResponse ToEntries(const Response& response) {
+    if (!response) return tl::unexpected(response.error());
+    return *ReadPutRecords(kFormat, *response);
   }
-  static Result<ShardPage> ToShards(const Answer& answer) {
-    if (!answer) return tl::unexpected(ToError(answer.error()));
-    return ReadListShards(kFormat, *answer);
+  static Result<ShardPage> ToShards(const Response& response) {
+    if (!response) return tl::unexpected(ToError(response.error()));
+    return ReadListShards(kFormat, *response);
   }
   void Call(const std::string& operation, std::string body,
-            std::move_only_function<void(const Answer&)> answered) {
-    client_.Call(
-        {.operation = operation, .body = std::move(body)}, Deadline::Never(),
-        [answered = std::move(answered)](tl::expected<JsonReply, AwsFailure> reply) mutable {
-          answered(std::move(reply).map([](JsonReply got) { return got.body; }));
-        });
+            std::move_only_function<void(const Response&)> done) {
+    client_.Call({.operation = operation, .body = std::move(body)}, Deadline::Never(),
+                 [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+                   done(std::move(reply).map([](JsonReply got) { return got.body; }));
+                 });
   }
 
   SimClient client_{network, kFormat};

@@ -32,7 +32,7 @@ void ReadTexts(CborReader& in, const Member (&members)[kCount]) {
   }
 }
 
-void ReadEntry(CborReader& in, EntryAnswer& entry) {
+void ReadEntry(CborReader& in, EntryResponse& entry) {
   ReadTexts(in, {{"SequenceNumber", entry.sequence_number},
                  {"ShardId", entry.shard},
                  {"ErrorCode", entry.code},

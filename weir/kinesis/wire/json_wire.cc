@@ -4,7 +4,7 @@
 namespace weir::kinesis {
 namespace {
 
-void ReadEntry(JsonObject fields, EntryAnswer& entry) {
+void ReadEntry(JsonObject fields, EntryResponse& entry) {
   ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "SequenceNumber") entry.sequence_number = TextOf(json);
     if (name == "ShardId") entry.shard = TextOf(json);

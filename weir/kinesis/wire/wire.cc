@@ -87,11 +87,11 @@ std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
   });
 }
 
-Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format, std::string_view body) {
+Result<std::vector<EntryResponse>> ReadPutRecords(WireFormat format, std::string_view body) {
   auto read = format == WireFormat::kCbor ? ReadCborEntries(body) : ReadJsonEntries(body);
   if (!read) return MalformedResponse("PutRecords", read.error().message);
   if (!*read) return MalformedResponse("PutRecords", "it has no Records");
-  std::vector<EntryAnswer>& entries = **read;
+  std::vector<EntryResponse>& entries = **read;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i].code.empty() || !entries[i].sequence_number.empty()) continue;
     return MalformedResponse(

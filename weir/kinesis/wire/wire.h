@@ -8,7 +8,7 @@
 
 #include "weir/base/api.h"
 #include "weir/base/result.h"
-#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/put_response.h"
 #include "weir/kinesis/shards/shard_map.h"
 #include "weir/kinesis/wire/record.h"
 
@@ -33,8 +33,8 @@ WEIR_API std::string PutRecordsBody(WireFormat format, const StreamAddress& stre
                                     const std::vector<KinesisRecord>& records);
 /// Returns one response for each entry, in order. kUnknown, with the position: the body is not
 /// such a response.
-[[nodiscard]] WEIR_API Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format,
-                                                                       std::string_view body);
+[[nodiscard]] WEIR_API Result<std::vector<EntryResponse>> ReadPutRecords(WireFormat format,
+                                                                         std::string_view body);
 
 /// Returns the request for the page of this token or, if the token is empty, for the first page.
 WEIR_API std::string ListShardsBody(WireFormat format, const StreamAddress& stream,

@@ -33,7 +33,7 @@ std::string CborText(std::string_view text) {
          std::string(text);
 }
 
-std::string Answer(WireFormat format, std::size_t count) {
+std::string Response(WireFormat format, std::size_t count) {
   const bool is_json = format == WireFormat::kJson;
   std::string body = is_json ? R"({"FailedRecordCount":0,"Records":[)" : "\xbf";
   if (!is_json) body += CborText("FailedRecordCount") + '\0' + CborText("Records") + '\x9f';
@@ -58,7 +58,7 @@ void Write(benchmark::State& state, WireFormat format, const std::vector<Kinesis
 }
 
 void Read(benchmark::State& state, WireFormat format, std::size_t count) {
-  const std::string body = Answer(format, count);
+  const std::string body = Response(format, count);
   for (auto _ : state) {
     const auto entries = weir::kinesis::ReadPutRecords(format, body);
     if (!entries || entries->size() != count) return state.SkipWithError("not read");

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "weir/base/result.h"
-#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/put_response.h"
 #include "weir/kinesis/shards/shard_map.h"
 
 namespace weir::kinesis {
 
 /// The records of a PutRecords response; nothing if it has no such member.
-using EntryList = std::optional<std::vector<EntryAnswer>>;
+using EntryList = std::optional<std::vector<EntryResponse>>;
 
 struct ShardText {
   std::string id;

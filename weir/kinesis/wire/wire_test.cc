@@ -29,9 +29,9 @@ json Decoded(WireFormat format, const std::string& body) {
   return format == WireFormat::kCbor ? json::from_cbor(body) : json::parse(body);
 }
 
-std::string Encoded(WireFormat format, const json& answer) {
-  if (format == WireFormat::kJson) return answer.dump();
-  const std::vector<std::uint8_t> bytes = json::to_cbor(answer);
+std::string Encoded(WireFormat format, const json& response) {
+  if (format == WireFormat::kJson) return response.dump();
+  const std::vector<std::uint8_t> bytes = json::to_cbor(response);
   return {bytes.begin(), bytes.end()};
 }
 
@@ -53,11 +53,11 @@ class Wire : public ::testing::TestWithParam<WireFormat> {
   json ListShards(const StreamAddress& stream, std::string_view token) const {
     return Decoded(GetParam(), ListShardsBody(GetParam(), stream, token));
   }
-  auto Entries(const json& answer) const {
-    return ReadPutRecords(GetParam(), Encoded(GetParam(), answer));
+  auto Entries(const json& response) const {
+    return ReadPutRecords(GetParam(), Encoded(GetParam(), response));
   }
-  auto Shards(const json& answer) const {
-    return ReadListShards(GetParam(), Encoded(GetParam(), answer));
+  auto Shards(const json& response) const {
+    return ReadListShards(GetParam(), Encoded(GetParam(), response));
   }
 };
 
@@ -104,11 +104,11 @@ TEST_P(Wire, ReadsEachEntryOfAnAnswer) {
 }
 
 TEST_P(Wire, RefusesAnAnswerThatIsNone) {
-  for (const char* const answer :
+  for (const char* const response :
        {"[]", "7", R"({"FailedRecordCount":0})", R"({"Records":[{}]})", R"({"Records":[1]})",
         R"({"Records":[{"SequenceNumber":5}]})", R"({"Records":{}})", R"({"Records":null})"}) {
-    const auto entries = Entries(json::parse(answer));
-    ASSERT_FALSE(entries) << answer;
+    const auto entries = Entries(json::parse(response));
+    ASSERT_FALSE(entries) << response;
     EXPECT_EQ(entries.error().code, Code::kUnknown);
     EXPECT_THAT(entries.error().message, HasSubstr("response to PutRecords: "));
   }
@@ -130,9 +130,9 @@ TEST_P(Wire, SaysWhereAnAnswerIsDamaged) {
 }
 
 TEST_P(Wire, RefusesAnAnswerInTheOtherFormat) {
-  const json answer{{"Records", {{{"SequenceNumber", "1"}}}}};
+  const json response{{"Records", {{{"SequenceNumber", "1"}}}}};
   const WireFormat other = GetParam() == WireFormat::kJson ? WireFormat::kCbor : WireFormat::kJson;
-  EXPECT_FALSE(ReadPutRecords(GetParam(), Encoded(other, answer)));
+  EXPECT_FALSE(ReadPutRecords(GetParam(), Encoded(other, response)));
 }
 
 TEST_P(Wire, AsksForPagesOfShards) {
@@ -207,18 +207,18 @@ RC_GTEST_PROP(WireProperty, RecordsSurviveTheBodyInBothFormats,
 RC_GTEST_PROP(WireProperty, AnswersAreTheSameInBothFormats, (const std::vector<bool>& stored)) {
   const auto text =
       rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127)));
-  json answer{{"Records", json::array()}};
+  json response{{"Records", json::array()}};
   for (const bool is_stored : stored) {
-    answer["Records"].push_back(is_stored ? json{{"SequenceNumber", *text}, {"ShardId", *text}}
-                                          : json{{"ErrorCode", *text}, {"ErrorMessage", *text}});
+    response["Records"].push_back(is_stored ? json{{"SequenceNumber", *text}, {"ShardId", *text}}
+                                            : json{{"ErrorCode", *text}, {"ErrorMessage", *text}});
   }
   for (const WireFormat format : kFormats) {
-    const auto entries = ReadPutRecords(format, Encoded(format, answer));
+    const auto entries = ReadPutRecords(format, Encoded(format, response));
     RC_ASSERT(entries.has_value());
     RC_ASSERT(entries->size() == stored.size());
     for (std::size_t i = 0; i < stored.size(); ++i) {
-      const json& told = answer["Records"][i];
-      const EntryAnswer& entry = (*entries)[i];
+      const json& told = response["Records"][i];
+      const EntryResponse& entry = (*entries)[i];
       RC_ASSERT(entry.sequence_number == told.value("SequenceNumber", ""));
       RC_ASSERT(entry.shard == told.value("ShardId", ""));
       RC_ASSERT(entry.code == told.value("ErrorCode", ""));

@@ -77,7 +77,7 @@ Allowance::Step Allowance::Ask(View need, Millis held, Instant now) {
             .debit = RunsLow(need, held, now) && BeginDebit({}, held, now)};
   }
   if (sent_) return {.verdict = Verdict::kWait};
-  if (now < direct_until_) return {.verdict = Verdict::kAskStore};
+  if (now < direct_until_) return {.verdict = Verdict::kCallStore};
   if (!MayDebit(need, held, now)) {
     return {.verdict = Verdict::kRefused, .retry_at = RetryAt(need, held)};
   }

@@ -5,14 +5,14 @@
 //      |
 //      +-- enough tokens held ---------------------------------> kSpent (and perhaps a debit ahead)
 //      +-- a debit is in flight -------------------------------> kWait
-//      +-- the store failed less than a spacing ago -----------> kAskStore
+//      +-- the store failed less than a spacing ago -----------> kCallStore
 //      +-- no debit is due and the bucket is not known to
 //      |   have the missing tokens ----------------------------> kRefused until retry_at
 //      +-- otherwise: begin a debit ---------------------------> kWait
 //
 //   debit in flight --+--> OnDebited: the tokens become a lot, usable for 3/4 of the lifetime
 //                     +--> OnRefused, OnContended: no debit before the time that the result names
-//                     +--> OnFailed: kAskStore for one spacing
+//                     +--> OnFailed: kCallStore for one spacing
 //
 //   lot --+--> spent by requests
 //         +--> Wake, Drop: returned less the refill since the debit; the rest is forfeited
@@ -61,9 +61,9 @@ class Allowance {
 
   enum class Verdict {
     kSpent,
-    kRefused,   ///< until `retry_at`
-    kWait,      ///< until the debit in flight has its result; then call Ask again
-    kAskStore,  ///< the store failed recently: this request calls the store itself
+    kRefused,    ///< until `retry_at`
+    kWait,       ///< until the debit in flight has its result; then call Ask again
+    kCallStore,  ///< the store failed recently: this request calls the store itself
   };
   struct Step {
     Verdict verdict = Verdict::kRefused;

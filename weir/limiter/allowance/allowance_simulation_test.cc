@@ -111,9 +111,9 @@ class Outer final : public Tap {
   void Acquire(Charges charges, UnixMillis now, Deadline deadline, Done<Decision> done) override {
     passing_.ahead = Grew(debits_, limiter_->stats().allowances.debits);
     if (!passing_.ahead) {
-      done = [this, done = std::move(done)](Result<Decision> answer) mutable {
+      done = [this, done = std::move(done)](Result<Decision> result) mutable {
         passing_.direct = true;
-        done(std::move(answer));
+        done(std::move(result));
         passing_.direct = false;
       };
     }
@@ -142,21 +142,21 @@ class Inner final : public Tap {
 
  private:
   void Acquire(Charges charges, UnixMillis now, Deadline deadline, Done<Decision> done) override {
-    store().Acquire(charges, now, deadline, [&, this](Result<Decision> answer) {
-      if (answer && answer->admitted) {
+    store().Acquire(charges, now, deadline, [&, this](Result<Decision> result) {
+      if (result && result->admitted) {
         AddTo(passing_.ahead ? ledger_.debited : ledger_.taken, charges);
         if (!passing_.ahead) AddTo(ledger_.takes, charges, clock_);
       }
       for (const Charge& charge : charges) Look(charge.target->key);
-      done(std::move(answer));
+      done(std::move(result));
     });
   }
   void Adjust(Charges charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override {
-    store().Adjust(charges, token, now, deadline, [&, this](Status answer) {
-      if (answer) AddTo(ledger_.given_back, charges);
-      if (answer && !passing_.unused) AddTo(ledger_.returns, charges, clock_, -1);
-      done(std::move(answer));
+    store().Adjust(charges, token, now, deadline, [&, this](Status result) {
+      if (result) AddTo(ledger_.given_back, charges);
+      if (result && !passing_.unused) AddTo(ledger_.returns, charges, clock_, -1);
+      done(std::move(result));
     });
   }
 
@@ -204,7 +204,7 @@ class Process {
     limiter_->Acquire(request, Deadline::After(clock, milliseconds(patient ? 300 : 200)),
                       [this, gives_back](Result<Outcome> outcome) {
                         --under_way_;
-                        Answered(std::move(outcome), gives_back);
+                        OnResult(std::move(outcome), gives_back);
                       });
   }
 
@@ -240,7 +240,7 @@ class Process {
       noted.entities.push_back(status.entity);
     }
   }
-  void Answered(Result<Outcome> outcome, bool gives_back) {
+  void OnResult(Result<Outcome> outcome, bool gives_back) {
     if (!dead_ && outcome && !outcome->admitted() && !passing_.direct) {
       NoteRefusal(outcome->decision());
     }

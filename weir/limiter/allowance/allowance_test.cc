@@ -84,7 +84,7 @@ TEST_F(AllowanceTest, AnAnswerThatComesTooLateSendsRequestsToTheStore) {
   Ask(2, AtMillis(0));
   Debited(1000, AtMillis(750));
   EXPECT_EQ(Held(AtMillis(750)), 0);
-  EXPECT_EQ(allowance_.Ask(Millis{2000}, AtMillis(750)).verdict, Verdict::kAskStore);
+  EXPECT_EQ(allowance_.Ask(Millis{2000}, AtMillis(750)).verdict, Verdict::kCallStore);
 }
 
 TEST_F(AllowanceTest, ARefusalIsUsedUntilItsInstant) {
@@ -195,7 +195,7 @@ TEST_F(AllowanceTest, U12ALimitOfWhichAnAnswerSaidNothingIsNotTakenForEmpty) {
 TEST_F(AllowanceTest, AFailureSendsRequestsToTheStoreForAWhile) {
   Ask(5, AtMillis(0));
   allowance_.OnFailed(AtMillis(10));
-  EXPECT_EQ(Ask(1, AtMillis(509)).verdict, Verdict::kAskStore);
+  EXPECT_EQ(Ask(1, AtMillis(509)).verdict, Verdict::kCallStore);
   EXPECT_EQ(Ask(1, AtMillis(510)).verdict, Verdict::kWait);
 }
 
@@ -346,7 +346,7 @@ class RandomRun {
 
  private:
   void Step() {
-    if (sent_ && rng_.Chance(0.3)) return Answer();
+    if (sent_ && rng_.Chance(0.3)) return Complete();
     if (rng_.Chance(0.1)) return Count(allowance_.Wake(now_));
     const Millis need{rng_.Between(0, 2'000), rng_.Between(0, 1'000)};
     allowance_.Want(need, now_);
@@ -388,7 +388,7 @@ class RandomRun {
     return true;
   }
 
-  void Answer() {
+  void Complete() {
     const Millis available{rng_.Between(0, quotas_[0].capacity),
                            rng_.Between(0, quotas_[1].capacity)};
     for (std::size_t i = 0; i < 2; ++i) ASSERT_LE(allowance_.debit()[i], quotas_[i].capacity);

@@ -123,7 +123,7 @@ void Allowances::DecideCall(const EntryPtr& entry, CallPtr& call, const Allowanc
   if (step.debit)
     actions.debit = BeginDebit(entry, DebitDeadline(step, call->deadline), request.now);
   switch (step.verdict) {
-    case Allowance::Verdict::kAskStore:
+    case Allowance::Verdict::kCallStore:
       return;
     case Allowance::Verdict::kWait:
       if (call->deadline < entry->deadline || waiting_ >= max_waiting_) return;
@@ -175,7 +175,7 @@ void Allowances::Perform(PendingActions actions) {
   if (actions.nothing_for_host()) return;
   const auto host = host_.lock();
   for (auto& [call, decision] : actions.decided) host->Serve(std::move(call), std::move(decision));
-  for (CallPtr& call : actions.for_store) host->AskStore(std::move(call));
+  for (CallPtr& call : actions.for_store) host->CallStore(std::move(call));
   for (CallPtr& call : actions.outdated) host->RenewCall(std::move(call));
   if (auto& renewal = actions.renewal) {
     host->RenewTargets(std::move(renewal->targets), renewal->deadline);

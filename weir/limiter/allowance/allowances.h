@@ -7,7 +7,7 @@
 //   TryTake --+--> false: the caller calls the store
 //             +--> Host::Serve             decided from the held tokens
 //             +--> AllowanceEntry::waiting --> OnDebitResult --+--> Host::Serve      decided
-//                       |                      ^               +--> Host::AskStore   debit failed
+//                       |                      ^               +--> Host::CallStore   debit failed
 //                       |    debit in flight   |               +--> Host::RenewCall  old limits
 //                       +----------------------+
 //
@@ -41,7 +41,7 @@ class Allowances {
     /// The call is decided.
     virtual void Serve(CallPtr call, Decision decision) = 0;
     /// The call must be decided by the store.
-    virtual void AskStore(CallPtr call) = 0;
+    virtual void CallStore(CallPtr call) = 0;
     /// The limits of the call are outdated: resolve them again and try the call again.
     virtual void RenewCall(CallPtr call) = 0;
     /// The limits of the targets are outdated, and no call waits for them: resolve them again. The
@@ -119,7 +119,7 @@ class Allowances {
 
   void Perform(PendingActions actions);
   void SendDebit(Debit debit);
-  void OnDebitResult(const Debit& debit, const Result<Decision>& answer);
+  void OnDebitResult(const Debit& debit, const Result<Decision>& result);
   /// Sends a return.
   void GiveBack(std::vector<Charge> charges, Deadline deadline);
   /// Schedules the next WakeEntry of the entry.

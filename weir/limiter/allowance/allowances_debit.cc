@@ -31,13 +31,13 @@ void Allowances::SendDebit(Debit debit) {
   const Deadline deadline = debit.deadline;
   store_.Acquire(charges, now, deadline,
                  DebitDone([this, host = host_.lock(), debit = std::move(debit)](
-                               const auto& answer) { OnDebitResult(debit, answer); }));
+                               const auto& result) { OnDebitResult(debit, result); }));
 }
 
 // An outdated result counts as a failure: nothing was taken, and no request is decided by it. The
 // entry is removed. Otherwise requests that give the same limits would keep it, and all of its
 // debits would be outdated, until a request with the configured limits replaces it.
-void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answer) {
+void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& result) {
   const EntryPtr& entry = debit.entry;
   PendingActions actions;
   {
@@ -45,22 +45,22 @@ void Allowances::OnDebitResult(const Debit& debit, const Result<Decision>& answe
     const MutexLock lock(stripe.mutex);
     const Instant now = scheduler_.clock().Now();
     Allowance& allowance = entry->allowance;
-    const bool outdated = answer && answer->outdated;
-    if (!answer || outdated) {
+    const bool outdated = result && result->outdated;
+    if (!result || outdated) {
       allowance.OnFailed(now);
-    } else if (answer->admitted) {
+    } else if (result->admitted) {
       debited_.Add(SumOfMagnitudes(debit.charges));
-      entry->shard_count = answer->of_shards;
-      allowance.OnDebited(entry->AvailableOf(debit.charges, *answer), now,
-                          entry->PaidBy(debit.charges, *answer));
+      entry->shard_count = result->of_shards;
+      allowance.OnDebited(entry->AvailableOf(debit.charges, *result), now,
+                          entry->PaidBy(debit.charges, *result));
     } else {
       refused_.Add();
-      const milliseconds wait = std::min(answer->retry_after, kMaxAllowance) + milliseconds(1);
-      if (answer->contended) {
+      const milliseconds wait = std::min(result->retry_after, kMaxAllowance) + milliseconds(1);
+      if (result->contended) {
         allowance.OnContended(now + wait, now);
       } else {
         // The store counted the wait from the `now` of SendDebit, a moment after `sent`.
-        allowance.OnRefused(entry->AvailableOf(debit.charges, *answer), debit.sent + wait, now);
+        allowance.OnRefused(entry->AvailableOf(debit.charges, *result), debit.sent + wait, now);
       }
     }
     if (entry->gone) {
@@ -109,10 +109,10 @@ void Allowances::GiveBack(std::vector<Charge> charges, Deadline deadline) {
   if (host == nullptr) return forfeited_.Add(SumOfMagnitudes(charges));
   returns_.Add();
   store_.Adjust(charges, host->NewAdjustId(), store_.Now(), deadline,
-                [this, host, charges](const Status& answer) {
+                [this, host, charges](const Status& result) {
                   // After an error the return may count or not; it is not sent again.
-                  (answer ? returned_ : forfeited_).Add(SumOfMagnitudes(charges));
-                  if (answer) host->OnTokensReturned(charges);
+                  (result ? returned_ : forfeited_).Add(SumOfMagnitudes(charges));
+                  if (result) host->OnTokensReturned(charges);
                 });
 }
 

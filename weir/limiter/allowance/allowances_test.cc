@@ -33,14 +33,14 @@ class AllowancesTest : public ::testing::Test {
     return {.entity = "acme", .resource = "r", .amounts = std::move(amounts)};
   }
   std::optional<Result<Outcome>> Ask(Amounts amounts) {
-    std::optional<Result<Outcome>> answer;
+    std::optional<Result<Outcome>> result;
     limiter_->Acquire(Request(std::move(amounts)), Deadline::Never(),
-                      [&](Result<Outcome> outcome) { answer = std::move(outcome); });
-    return answer;
+                      [&](Result<Outcome> outcome) { result = std::move(outcome); });
+    return result;
   }
   bool Take(std::int64_t tokens) {
-    const auto answer = Ask({{"rps", tokens}});
-    return answer && *answer && (*answer)->admitted();
+    const auto result = Ask({{"rps", tokens}});
+    return result && *result && (*result)->admitted();
   }
   /// Makes demand, so that the next debit is for 100 tokens.
   void Demand() {
@@ -102,9 +102,9 @@ TEST_F(AllowancesTest, U12AStoreThatRefusesWhatItShowsAnswersTheRequest) {
       .limits = {{.entity = "acme", .resource = "r", .limit = "rps", .available = 600'000}}};
   const std::uint64_t before = stats().debits;
   for (int i = 0; i < 100; ++i) {
-    const auto answer = Ask({{"rps", 200}});
-    ASSERT_TRUE(answer && *answer);
-    EXPECT_FALSE((*answer)->admitted());
+    const auto result = Ask({{"rps", 200}});
+    ASSERT_TRUE(result && *result);
+    EXPECT_FALSE((*result)->admitted());
   }
   EXPECT_LE(stats().debits - before, 4U);
 }
@@ -115,11 +115,11 @@ TEST_F(AllowancesTest, ARefusalTellsWhenToAskAgain) {
   int refused = 0;
   milliseconds wait{0};
   for (int i = 0; i < 2000 && refused == 0; ++i) {
-    const auto answer = Ask({{"rps", 1}});
-    if ((*answer)->admitted()) continue;
+    const auto result = Ask({{"rps", 1}});
+    if ((*result)->admitted()) continue;
     ++refused;
-    wait = (*answer)->decision().retry_after;
-    EXPECT_TRUE((*answer)->decision().limits[0].exceeded);
+    wait = (*result)->decision().retry_after;
+    EXPECT_TRUE((*result)->decision().limits[0].exceeded);
   }
   ASSERT_EQ(refused, 1);
   const auto calls = store_.acquires.size();
@@ -171,15 +171,15 @@ TEST_F(AllowancesTest, AnAllowanceThatWasReplacedIsFreed) {
 TEST_F(AllowancesTest, ADebitThatTheStoreDropsIsAFailure) {
   ASSERT_TRUE(limiter_->Resolve("acme", "r", Deadline::Never()));
   store_.hold = true;
-  const auto answer = std::make_shared<std::optional<Result<Outcome>>>();
+  const auto result = std::make_shared<std::optional<Result<Outcome>>>();
   limiter_->Acquire(Request({{"rps", 1}}), Deadline::Never(),
-                    [answer](Result<Outcome> outcome) { *answer = std::move(outcome); });
+                    [result](Result<Outcome> outcome) { *result = std::move(outcome); });
   ASSERT_EQ(store_.held(), 1U);
-  ASSERT_FALSE(*answer);
+  ASSERT_FALSE(*result);
   store_.hold = false;
   store_.Drop();
-  ASSERT_TRUE(*answer);
-  EXPECT_TRUE(**answer && (**answer)->admitted()) << "by the store itself";
+  ASSERT_TRUE(*result);
+  EXPECT_TRUE(**result && (**result)->admitted()) << "by the store itself";
 }
 
 // Fails if: tokens are spent after a suspension, during which the bucket was refilled: those that
@@ -279,18 +279,18 @@ TEST_F(AllowancesTest, OtherLimitsEndWhatWasTakenUnderTheOldOnes) {
   Demand();
   ASSERT_GT(stats().out, 10'000U);
   Apply({Put(Level::System(), {{"rps", {900'000, 1'000, 1'000}, milliseconds(10'000)}})});
-  const auto answer = Ask({{"rps", 1}});
-  EXPECT_EQ((*answer)->decision().limits[0].capacity, 890'000);
+  const auto result = Ask({{"rps", 1}});
+  EXPECT_EQ((*result)->decision().limits[0].capacity, 890'000);
   EXPECT_EQ(stats().returns, 1U);
   EXPECT_LT(stats().out, 10'000U);
 }
 
 TEST_F(AllowancesTest, ALeaseIsCorrectedAtTheStore) {
   Demand();
-  auto answer = Ask({{"rps", 10}});
-  ASSERT_TRUE((*answer)->admitted());
+  auto result = Ask({{"rps", 10}});
+  ASSERT_TRUE((*result)->admitted());
   const std::int64_t before = Taken();
-  Lease lease = std::move(**answer).lease();
+  Lease lease = std::move(**result).lease();
   EXPECT_TRUE(lease.Adjust({{"rps", -4}}));
   EXPECT_EQ(Taken(), before - 4);
   EXPECT_TRUE(lease.Cancel());
@@ -330,8 +330,8 @@ TEST_F(AllowancesTest, ACallWithLessTimeThanTheDebitAsksForItself) {
   ASSERT_TRUE(Take(1));
   scheduler_.Advance(milliseconds(3000));
   store_.hold = true;
-  int answers = 0;
-  const auto count = [&](Result<Outcome>) { ++answers; };
+  int results = 0;
+  const auto count = [&](Result<Outcome>) { ++results; };
   limiter_->Acquire(Request({{"rps", 1}}), Deadline::Never(), count);
   const auto calls = store_.acquires.size();
   limiter_->Acquire(Request({{"rps", 1}}), Deadline::After(scheduler_.clock(), milliseconds(5)),
@@ -339,7 +339,7 @@ TEST_F(AllowancesTest, ACallWithLessTimeThanTheDebitAsksForItself) {
   EXPECT_EQ(store_.acquires.size(), calls + 1);
   store_.hold = false;
   store_.Release();
-  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(results, 2);
 }
 
 // C11: the debit had the deadline of the served request that caused it. When it timed out, its
@@ -372,8 +372,8 @@ TEST(AllowanceEntryTest, C23AnAnswerIsReadThoughTheTargetWasResolvedAgainMeanwhi
   const std::vector<Charge> debit = entry.ChargesOf(Allowance::Millis{7000});
   ASSERT_TRUE(entry.NeedOf(std::vector<Charge>{Charge{resolve(), {1000}}}));
   ASSERT_NE(entry.targets.front(), debit.front().target);
-  Decision answer{.admitted = true, .limits = {{.available = 400'000}}};
-  EXPECT_EQ(entry.AvailableOf(debit, answer), Allowance::Millis{400'000});
+  Decision result{.admitted = true, .limits = {{.available = 400'000}}};
+  EXPECT_EQ(entry.AvailableOf(debit, result), Allowance::Millis{400'000});
 }
 
 TEST_F(AllowancesTest, NobodyOvertakesThoseWhoWait) {

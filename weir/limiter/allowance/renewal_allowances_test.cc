@@ -31,7 +31,7 @@ class RenewalAllowancesTest : public ::testing::Test {
     store_.judge = [this](std::span<const Charge> charges) { return Judge(charges); };
   }
   void TearDown() override {
-    answers_.clear();
+    results_.clear();
     limiter_.reset();
   }
 
@@ -59,10 +59,10 @@ class RenewalAllowancesTest : public ::testing::Test {
     return std::nullopt;
   }
   bool Take(std::int64_t tokens) {
-    auto& answer = answers_.emplace_back();
+    auto& result = results_.emplace_back();
     limiter_->Acquire({.entity = "acme", .resource = "r", .amounts = {{"rps", tokens}}},
-                      Deadline::Never(), [&](Result<Outcome> got) { answer = std::move(got); });
-    return answer && *answer && (*answer)->admitted();
+                      Deadline::Never(), [&](Result<Outcome> got) { result = std::move(got); });
+    return result && *result && (*result)->admitted();
   }
   /// Makes demand, so that debits are for more than one request.
   void Demand() {
@@ -85,7 +85,7 @@ class RenewalAllowancesTest : public ::testing::Test {
   Instant seen_;
   int outdated_ = 0;
   int repairs_ = 0;
-  std::list<std::optional<Result<Outcome>>> answers_;
+  std::list<std::optional<Result<Outcome>>> results_;
 };
 
 TEST_F(RenewalAllowancesTest, D6ARequestThatWaitsForAnOutdatedDebitIsServedUnderTheNewLimits) {
@@ -128,7 +128,7 @@ TEST_F(RenewalAllowancesTest, D6TokensThatWereHeldUnderOldLimitsAreAccountedFor)
     taken = records->front()->bucket.meters[0].consumed / kMillitokens;
   });
   const auto served = std::ranges::count_if(
-      answers_, [](const auto& answer) { return answer && *answer && (*answer)->admitted(); });
+      results_, [](const auto& result) { return result && *result && (*result)->admitted(); });
   EXPECT_GE(taken, served);
   EXPECT_LE(taken, served + 100);
 }
@@ -217,9 +217,9 @@ TEST_F(RenewalAllowancesTest, D6AllWhoWaitForADebitAreAnsweredThoughLimitsChange
   for (int i = 0; i < 100 && store_.held() > 0; ++i) store_.Release();
   EXPECT_EQ(store_.held(), 0U);
   for (int i = 0; i < 10; ++i) {
-    auto& answer = *std::prev(answers_.end(), i + 1);
-    ASSERT_TRUE(answer && *answer);
-    EXPECT_TRUE((*answer)->decision().contended);
+    auto& result = *std::prev(results_.end(), i + 1);
+    ASSERT_TRUE(result && *result);
+    EXPECT_TRUE((*result)->decision().contended);
   }
 }
 

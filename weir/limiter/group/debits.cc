@@ -57,17 +57,17 @@ void Debits::Send(PendingPtr debit) {
   ++debit->sends;
   debit->adjustment->state = Adjustment::State::kUnsettled;
   AdjustRun run{.unsent = {debit->adjustment}, .done = {}, .deadline = debit->deadline};
-  run.done = [this, debit = std::move(debit)](Status answer) mutable {
-    OnResult(std::move(debit), std::move(answer));
+  run.done = [this, debit = std::move(debit)](Status result) mutable {
+    OnResult(std::move(debit), std::move(result));
   };
   adjusts_.SendRun(std::move(run));
 }
 
-void Debits::OnResult(PendingPtr debit, Status answer) {
+void Debits::OnResult(PendingPtr debit, Status result) {
   const Instant retry_at = scheduler_.clock().Now() + kFirstPause * (1 << (debit->sends - 1));
   const bool in_doubt = debit->adjustment->state == Adjustment::State::kDoubt;
   if (!in_doubt || debit->sends == kMaxSends || debit->deadline.ExpiredAt(retry_at))
-    return debit->done(std::move(answer));
+    return debit->done(std::move(result));
   scheduler_.At(retry_at, [this, debit = std::move(debit)]() mutable { Send(std::move(debit)); });
 }
 

@@ -34,7 +34,7 @@ class Debits {
   void Start(PendingPtr debit);
   void Send(PendingPtr debit);
   /// Sends the debit again if its result is in doubt and there is time; otherwise ends it.
-  void OnResult(PendingPtr debit, Status answer);
+  void OnResult(PendingPtr debit, Status result);
 
   Resolver& resolver_;
   AdjustSender& adjusts_;

@@ -207,7 +207,7 @@ TEST(GroupDynamoTest, EachBucketHasTakenWhatWasAdmitted) {
 TEST(GroupDynamoTest, EachBucketHasTakenWhatWasAdmittedOverABadNetwork) {
   const GroupTotals totals = RunGroupSeeds(40, {.refuse = 0.02,
                                                 .lose_request = 0.02,
-                                                .lose_answer = 0.04,
+                                                .lose_response = 0.04,
                                                 .duplicate = 0.03,
                                                 .fail_before = 0.03,
                                                 .fail_after = 0.03,

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxEntities = 16;
 
 // Returns the index in `found` of the level that applies to a member of the chain.
-std::optional<std::size_t> LevelOfMember(const LevelAnswers& found, std::size_t member) {
+std::optional<std::size_t> LevelOfMember(const LimitsByLevel& found, std::size_t member) {
   const std::size_t shared = found.size() - 2;
   return FirstWithLimits(found, {2 * member, 2 * member + 1, shared, shared + 1});
 }
@@ -31,8 +31,8 @@ struct EntityTarget {
 };
 
 EntityTarget TargetOfEntity(const Resolution& resolution, const std::string& entity) {
-  if (!resolution.answer) return {};
-  const Resolved& resolved = *resolution.answer;
+  if (!resolution.result) return {};
+  const Resolved& resolved = *resolution.result;
   for (std::size_t i = 0; i < resolved.targets.size(); ++i) {
     if (resolved.targets[i]->key.entity != entity) continue;
     const Level::Kind kind = resolved.kinds[i];
@@ -64,7 +64,7 @@ std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::st
 }
 
 Result<Resolved> ChooseLimits(const std::vector<std::string>& chain, const std::string& resource,
-                              const LevelAnswers& found) {
+                              const LimitsByLevel& found) {
   const auto own = LevelOfMember(found, 0);
   if (!own) return Fail(NoLimits(chain.front(), resource));
   const std::vector<Level> levels = LevelsOf(chain, resource);

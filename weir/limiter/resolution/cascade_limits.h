@@ -15,7 +15,7 @@ namespace weir {
 /// that the chain of parents is broken. Immutable.
 struct Resolution {
   std::vector<std::string> chain;  ///< the entity and the ancestors that were read
-  Result<Resolved> answer;
+  Result<Resolved> result;
 };
 
 /// Returns the levels that apply to a chain: two for each member, in order, then the resource's and
@@ -25,7 +25,7 @@ std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::st
 /// Returns the targets of a chain. `found` are the limits at LevelsOf(chain, resource). Fails with
 /// kInvalidArgument if no limits apply to the first member.
 Result<Resolved> ChooseLimits(const std::vector<std::string>& chain, const std::string& resource,
-                              const LevelAnswers& found);
+                              const LimitsByLevel& found);
 
 /// Returns the pairs that may have changed if the result for one pair changed from `old` to `now`:
 /// the pairs whose chain includes an entity whose own levels or parent differ, or all pairs if the

@@ -37,7 +37,7 @@ std::vector<Level> CascadeWalk::levels() const {
 }
 
 Result<CascadeWalk::Next> CascadeWalk::Take(const std::optional<EntityRecord>& record,
-                                            LevelAnswers limits) {
+                                            LimitsByLevel limits) {
   // The levels of the resource and of the system, read with the first member, stay at the end.
   const auto place = found_.begin() + kLevelsOfMember * (std::ssize(chain_) - 1);
   found_.insert(place, std::make_move_iterator(limits.begin()),

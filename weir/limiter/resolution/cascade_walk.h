@@ -31,19 +31,19 @@ class CascadeWalk {
   /// Takes the record of member() (nullopt if it does not exist) and the limits at levels(). Fails
   /// with kFailedPrecondition if the parent is in the chain already, or would make the chain longer
   /// than kMaxCascade.
-  [[nodiscard]] Result<Next> Take(const std::optional<EntityRecord>& record, LevelAnswers limits);
+  [[nodiscard]] Result<Next> Take(const std::optional<EntityRecord>& record, LimitsByLevel limits);
 
   /// Returns the entity and the ancestors that were reached, in order. The strings keep their
   /// addresses.
   const std::vector<std::string>& chain() const { return chain_; }
   const std::string& resource() const { return resource_; }
   /// Returns the limits at LevelsOf(chain(), resource()), for the members that were taken.
-  const LevelAnswers& found() const { return found_; }
+  const LimitsByLevel& found() const { return found_; }
 
  private:
   std::vector<std::string> chain_;
   std::string resource_;
-  LevelAnswers found_;
+  LimitsByLevel found_;
 };
 
 }  // namespace weir

@@ -19,7 +19,7 @@ ResolutionPtr Of(const std::string& entity, std::vector<std::string> chain = {})
 }
 
 ResolvedPtr ResolvedOf(const ResolutionPtr& resolution) {
-  return ResolvedPtr(resolution, &*resolution->answer);
+  return ResolvedPtr(resolution, &*resolution->result);
 }
 
 class ResolutionCacheTest : public ::testing::Test {

@@ -19,8 +19,8 @@ Status CheckPair(std::string_view entity, std::string_view resource) {
 }
 
 Result<ResolvedPtr> ResultOf(const ResolutionPtr& resolution) {
-  if (!resolution->answer) return Fail(resolution->answer.error());
-  return ResolvedPtr(resolution, &*resolution->answer);
+  if (!resolution->result) return Fail(resolution->result.error());
+  return ResolvedPtr(resolution, &*resolution->result);
 }
 
 }  // namespace
@@ -42,8 +42,8 @@ ResolvedPtr Resolver::Find(std::string_view entity, std::string_view resource) {
   ResolvedPtr resolved = caches_->thread_cache.Find(pair, now, epoch);
   if (resolved == nullptr) {
     auto [found, expires] = caches_->cache.Find(pair, now);
-    if (found == nullptr || !found->answer) return nullptr;
-    resolved = ResolvedPtr(found, &*found->answer);
+    if (found == nullptr || !found->result) return nullptr;
+    resolved = ResolvedPtr(found, &*found->result);
     caches_->thread_cache.Offer(pair, resolved, expires, epoch);
   }
   hits_.Add();
@@ -141,19 +141,19 @@ void Resolver::ChooseFromLevels(const FetchPtr& fetch) {
   const auto policy = system ? system->on_unavailable : std::nullopt;
   last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kNoPolicy,
                              std::memory_order_relaxed);
-  auto answer = ChooseLimits(walk.chain(), walk.resource(), walk.found());
-  if (answer) {
-    answer->began = fetch->started;
-    for (TargetPtr& ancestor : std::span(answer->targets).subspan(1)) {
+  auto result = ChooseLimits(walk.chain(), walk.resource(), walk.found());
+  if (result) {
+    result->began = fetch->started;
+    for (TargetPtr& ancestor : std::span(result->targets).subspan(1)) {
       ancestor = caches_->interner.Share(std::move(ancestor));
     }
   }
-  FinishFetch(fetch, std::move(answer));
+  FinishFetch(fetch, std::move(result));
 }
 
-void Resolver::FinishFetch(const FetchPtr& fetch, Result<Resolved> answer) {
+void Resolver::FinishFetch(const FetchPtr& fetch, Result<Resolved> result) {
   auto resolution =
-      std::make_shared<const Resolution>(Resolution{fetch->walk.chain(), std::move(answer)});
+      std::make_shared<const Resolution>(Resolution{fetch->walk.chain(), std::move(result)});
   if (options_.ttl > milliseconds(0)) CacheResult(*fetch, resolution);
   EndFetch(fetch, std::move(resolution));
 }

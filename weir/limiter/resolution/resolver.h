@@ -120,7 +120,7 @@ class WEIR_API Resolver {
   /// Chooses the limits from the levels of the whole chain.
   void ChooseFromLevels(const FetchPtr& fetch);
   /// Caches the result and ends the fetch.
-  void FinishFetch(const FetchPtr& fetch, Result<Resolved> answer);
+  void FinishFetch(const FetchPtr& fetch, Result<Resolved> result);
   /// Puts the result into the cache; drops the pairs that it shows to be outdated.
   void CacheResult(const Fetch& fetch, const ResolutionPtr& resolution);
   /// Passes the result to the callers; begins the next fetch if some need one.

@@ -61,12 +61,12 @@ inline bool Resolver::Waiter::Accepts(const Fetch& fetch) const {
 /// The two reads of one member of a chain. The second one to complete continues the fetch.
 struct Resolver::MemberReads {
   explicit MemberReads(FetchPtr of_fetch) : fetch(std::move(of_fetch)) {}
-  bool IsLast() { return answers.fetch_add(1, std::memory_order_acq_rel) == 1; }
+  bool IsLast() { return results.fetch_add(1, std::memory_order_acq_rel) == 1; }
 
   FetchPtr fetch;
   Result<std::vector<std::optional<EntityRecord>>> records;
-  Result<LevelAnswers> limits;
-  std::atomic<int> answers = 0;
+  Result<LimitsByLevel> limits;
+  std::atomic<int> results = 0;
 };
 
 struct Resolver::Caches {

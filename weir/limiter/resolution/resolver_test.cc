@@ -42,10 +42,10 @@ class ResolverTest : public ::testing::Test {
     }
     return capacities;
   }
-  void Start(std::string_view entity, std::vector<Result<ResolvedPtr>>& answers,
+  void Start(std::string_view entity, std::vector<Result<ResolvedPtr>>& results,
              Deadline deadline = Deadline::Never()) {
     resolver_.Resolve(entity, "gpt-4", deadline,
-                      [&](Result<ResolvedPtr> answer) { answers.push_back(std::move(answer)); });
+                      [&](Result<ResolvedPtr> result) { results.push_back(std::move(result)); });
   }
 
   sim::SimScheduler scheduler_;
@@ -137,15 +137,15 @@ TEST_F(ResolverTest, AnAncestorWithoutLimitsIsLeftOut) {
 TEST_F(ResolverTest, AMemberAndItsLimitsAreReadAtOnce) {
   Change({PutChild("a", "b"), PutChild("b", "c"), Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
-  std::optional<Result<ResolvedPtr>> answer;
-  resolver_.Resolve("a", "gpt-4", Deadline::Never(), [&](auto resolved) { answer = resolved; });
+  std::optional<Result<ResolvedPtr>> result;
+  resolver_.Resolve("a", "gpt-4", Deadline::Never(), [&](auto resolved) { result = resolved; });
   for (std::size_t member = 1; member <= 3; ++member) {
     EXPECT_EQ(store_.entity_reads.size(), member);
     EXPECT_EQ(store_.limit_reads.size(), member);
     store_.Release();
   }
-  ASSERT_TRUE(answer);
-  EXPECT_EQ((**answer)->targets.size(), 3U);
+  ASSERT_TRUE(result);
+  EXPECT_EQ((**result)->targets.size(), 3U);
   EXPECT_EQ(store_.entity_reads, (std::vector<std::vector<std::string>>{{"a"}, {"b"}, {"c"}}));
   EXPECT_EQ(store_.limit_reads.front().size(), 4U) << "two of its own, the resource, the system";
   EXPECT_EQ(store_.limit_reads.back().size(), 2U);
@@ -191,12 +191,12 @@ class CyclicConfig final : public ConfigStore {
 TEST_F(ResolverTest, AChainThatEndsInItselfIsAnError) {
   CyclicConfig config;
   Resolver resolver(config, scheduler_.clock(), {});
-  const auto answer = Await<ResolvedPtr>([&](Done<ResolvedPtr> done) {
+  const auto result = Await<ResolvedPtr>([&](Done<ResolvedPtr> done) {
     resolver.Resolve("a", "gpt-4", Deadline::Never(), std::move(done));
   });
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(answer.error().message, HasSubstr("a > b > a"));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(result.error().message, HasSubstr("a > b > a"));
 }
 
 TEST_F(ResolverTest, ASecondRequestCostsNoCall) {
@@ -226,12 +226,12 @@ TEST_F(ResolverTest, IsBelievedForItsTimeAndNoLonger) {
 TEST_F(ResolverTest, AFetchThatTookLongIsBelievedFromItsBeginning) {
   Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
-  std::vector<Result<ResolvedPtr>> answers;
-  Start("acme", answers);
+  std::vector<Result<ResolvedPtr>> results;
+  Start("acme", results);
   scheduler_.Advance(milliseconds(999));
   store_.hold = false;
   store_.Release();
-  ASSERT_EQ(answers.size(), 1U);
+  ASSERT_EQ(results.size(), 1U);
   EXPECT_NE(resolver_.Find("acme", "gpt-4"), nullptr);
   scheduler_.Advance(milliseconds(1));
   EXPECT_EQ(resolver_.Find("acme", "gpt-4"), nullptr);
@@ -252,9 +252,9 @@ TEST_F(ResolverTest, ThatNothingIsSetIsRememberedToo) {
 TEST_F(ResolverTest, NamesThatAreNotValidReachNoStore) {
   for (const auto& [entity, resource] : std::vector<std::pair<std::string, std::string>>{
            {"", "gpt-4"}, {"a b", "gpt-4"}, {"acme", ""}, {"acme", "_default_"}}) {
-    const auto answer = Resolve(entity, resource);
-    ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().code, Code::kInvalidArgument);
+    const auto result = Resolve(entity, resource);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::kInvalidArgument);
   }
   EXPECT_EQ(store_.config_reads(), 0U);
   EXPECT_EQ(resolver_.stats().size, 0U);
@@ -264,13 +264,13 @@ TEST_F(ResolverTest, NamesThatAreNotValidReachNoStore) {
 TEST_F(ResolverTest, ThoseWhoMissOnePairAtOnceShareOneFetch) {
   Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
-  std::vector<Result<ResolvedPtr>> answers;
-  for (int i = 0; i < 5; ++i) Start("acme", answers);
-  Start("other", answers);
+  std::vector<Result<ResolvedPtr>> results;
+  for (int i = 0; i < 5; ++i) Start("acme", results);
+  Start("other", results);
   EXPECT_EQ(store_.entity_reads.size(), 2U) << "different pairs do not wait for each other";
   store_.hold = false;
   store_.Release();
-  EXPECT_EQ(answers.size(), 6U);
+  EXPECT_EQ(results.size(), 6U);
   EXPECT_EQ(store_.limit_reads.size(), 2U);
   EXPECT_EQ(resolver_.stats().joined, 4U);
   EXPECT_EQ(resolver_.stats().misses, 6U);
@@ -280,14 +280,14 @@ TEST_F(ResolverTest, AFailedFetchFailsThoseWhoSharedItAndIsNotRemembered) {
   Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
   store_.fail = Error{Code::kUnavailable, "away"};
-  std::vector<Result<ResolvedPtr>> answers;
-  Start("acme", answers);
-  Start("acme", answers);
+  std::vector<Result<ResolvedPtr>> results;
+  Start("acme", results);
+  Start("acme", results);
   store_.Release();
   store_.hold = false;
   store_.fail.reset();
-  ASSERT_EQ(answers.size(), 2U);
-  for (const auto& answer : answers) EXPECT_EQ(answer.error().code, Code::kUnavailable);
+  ASSERT_EQ(results.size(), 2U);
+  for (const auto& result : results) EXPECT_EQ(result.error().code, Code::kUnavailable);
   EXPECT_EQ(Capacities("acme"), Caps{1});
 }
 
@@ -315,12 +315,12 @@ TEST_F(ResolverTest, WhoHasMoreTimeThanTheFetchAsksAgain) {
 TEST_F(ResolverTest, WhoHasLessTimeThanTheFetchDoesNotWaitForIt) {
   Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
-  std::vector<Result<ResolvedPtr>> answers;
-  Start("acme", answers);
+  std::vector<Result<ResolvedPtr>> results;
+  Start("acme", results);
   const Deadline soon = Deadline::After(scheduler_.clock(), milliseconds(1));
-  Start("acme", answers, soon);
-  Start("acme", answers, soon);
-  Start("acme", answers);
+  Start("acme", results, soon);
+  Start("acme", results, soon);
+  Start("acme", results);
   EXPECT_EQ(store_.entity_reads.size(), 2U) << "the last two join the second fetch";
 }
 

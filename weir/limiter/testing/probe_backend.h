@@ -32,7 +32,7 @@ class ProbeBackend final : public Backend {
   std::function<std::optional<Decision>(std::span<const Charge>)> judge;
   std::vector<std::uint32_t> shards;  ///< Decision::shards of admitted requests
   void Release() {
-    for (auto& answer : std::exchange(held_, {})) answer();
+    for (auto& result : std::exchange(held_, {})) result();
   }
   std::size_t held() const { return held_.size(); }
   /// Destroys the callbacks whose results are held, as a store that breaks its contract does.
@@ -65,9 +65,9 @@ class ProbeBackend final : public Backend {
   template <class T, class Run>
   void Call(Done<T> done, Run run) {
     if (hold) {
-      done = [this, done = std::move(done)](Result<T> answer) mutable {
-        held_.push_back([answer = std::move(answer), done = std::move(done)]() mutable {
-          done(std::move(answer));
+      done = [this, done = std::move(done)](Result<T> result) mutable {
+        held_.push_back([result = std::move(result), done = std::move(done)]() mutable {
+          done(std::move(result));
         });
       };
     }
@@ -93,10 +93,10 @@ class ProbeBackend final : public Backend {
         probe_.acquires.push_back(
             {now, deadline, {charges.begin(), charges.end()}, probe_.order_++, false});
         store().Acquire(charges, now, deadline,
-                        [this, index, next = std::move(next)](Result<Decision> answer) mutable {
-                          probe_.acquires[index].admitted = answer && answer->admitted;
-                          if (answer && answer->admitted) answer->shards = probe_.shards;
-                          next(std::move(answer));
+                        [this, index, next = std::move(next)](Result<Decision> result) mutable {
+                          probe_.acquires[index].admitted = result && result->admitted;
+                          if (result && result->admitted) result->shards = probe_.shards;
+                          next(std::move(result));
                         });
       });
     }

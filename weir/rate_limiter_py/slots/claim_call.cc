@@ -66,11 +66,11 @@ ClaimCall::Step ClaimCall::Begin() {
   return QueryOfTheirs(key());
 }
 
-ClaimCall::Step ClaimCall::OnQuery(dynamo::QueryAnswer page) {
+ClaimCall::Step ClaimCall::OnQuery(dynamo::QueryResponse page) {
   return recount_ ? CountOurs(std::move(page)) : CountTheirs(std::move(page));
 }
 
-ClaimCall::Step ClaimCall::CountTheirs(dynamo::QueryAnswer page) {
+ClaimCall::Step ClaimCall::CountTheirs(dynamo::QueryResponse page) {
   for (const dynamo::Item& item : page.items) {
     auto slot = ReadHeld(item, key(), now_);
     if (!slot) return Fail(std::move(slot.error()));
@@ -114,7 +114,7 @@ ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) 
   const auto refusing = std::exchange(refusing_, std::nullopt);
   if (outcome) {
     if (refusing) return RefuseClaim(*refusing);
-    return ClaimAnswer{.slot = slot_, .in_use = 0};
+    return ClaimResult{.slot = slot_, .in_use = 0};
   }
   const dynamo::WriteFailure& failure = outcome.error();
   // Action 1 puts the slot: if it is refused, the id exists, so an earlier call has put the slot.
@@ -168,7 +168,7 @@ bool ClaimCall::MayRecount(UnixMillis now) const {
          ago(seen_.written) >= 3 * options_.skew;
 }
 
-ClaimCall::Step ClaimCall::CountOurs(dynamo::QueryAnswer page) {
+ClaimCall::Step ClaimCall::CountOurs(dynamo::QueryResponse page) {
   for (const dynamo::Item& item : page.items) {
     auto slot = ReadHeld(item, key(), kExpiredToo);
     if (!slot) return Fail(std::move(slot.error()));
@@ -190,7 +190,7 @@ ClaimCall::Step ClaimCall::CountOurs(dynamo::QueryAnswer page) {
 ClaimCall::Step ClaimCall::OnExistingSlot(const std::optional<dynamo::Item>& item) const {
   auto slot = item ? ReadHeld(*item, key(), now_) : std::nullopt;
   if (!slot) return Fail(std::move(slot.error()));
-  if (*slot) return ClaimAnswer{.slot = std::move(*slot), .in_use = 0};
+  if (*slot) return ClaimResult{.slot = std::move(*slot), .in_use = 0};
   return Fail(Code::kAlreadyExists,
               fmt::format("slot {} for {}: the id was used before, and its slot is held no more; "
                           "claim with a new id",
@@ -198,7 +198,7 @@ ClaimCall::Step ClaimCall::OnExistingSlot(const std::optional<dynamo::Item>& ite
 }
 
 ClaimCall::Step ClaimCall::RefuseClaim(const Roster& roster) const {
-  ClaimAnswer refusal{.slot = {}, .in_use = roster.held + theirs_, .next_expiry = theirs_expire_};
+  ClaimResult refusal{.slot = {}, .in_use = roster.held + theirs_, .next_expiry = theirs_expire_};
   if (const auto second = roster.Earliest()) {
     // A slot of ours is given to another holder one skew after it expires, a slot of theirs at
     // once.

@@ -49,14 +49,14 @@ struct SlotStoreOptions {
 /// Call Begin once; then exactly one event follows each step.
 class ClaimCall {
  public:
-  using Answer = ClaimAnswer;
-  using Step = SlotStep<ClaimAnswer, dynamo::QueryRequest, Reads, Transaction>;
+  using Value = ClaimResult;
+  using Step = SlotStep<ClaimResult, dynamo::QueryRequest, Reads, Transaction>;
 
   /// REQUIRES: the claim is valid.
   ClaimCall(SlotClaim claim, UnixMillis now, SlotStoreOptions options);
 
   Step Begin();
-  Step OnQuery(dynamo::QueryAnswer page);
+  Step OnQuery(dynamo::QueryResponse page);
   Step OnRead(const Items& items);
   Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
@@ -66,9 +66,9 @@ class ClaimCall {
   std::int64_t room() const { return claim_.limit - theirs_; }
   std::int64_t LastGone() const;  // the last second whose slots have expired by every clock
 
-  Step CountTheirs(dynamo::QueryAnswer page);
+  Step CountTheirs(dynamo::QueryResponse page);
   /// Counts our slots for a recount.
-  Step CountOurs(dynamo::QueryAnswer page);
+  Step CountOurs(dynamo::QueryResponse page);
   /// Reads the roster for a refusal, and the slot, which an earlier call may have put.
   Step LookOnly() const;
   /// Puts the slot, and counts it in the roster as it is by then, if that roster has room.

@@ -32,12 +32,12 @@ ReleaseResourceCall::ReleaseResourceCall(EndedResource ended, std::string index,
 }
 
 // The tombstone is written first: if that fails, no slot has been released without being counted in
-// the answer.
+// the result.
 ReleaseResourceCall::Step ReleaseResourceCall::Begin() {
   return ended_.remember_until <= now_ ? Step(query_) : RememberEnd(std::nullopt);
 }
 
-ReleaseResourceCall::Step ReleaseResourceCall::OnQuery(dynamo::QueryAnswer page) {
+ReleaseResourceCall::Step ReleaseResourceCall::OnQuery(dynamo::QueryResponse page) {
   for (const dynamo::Item& item : page.items) {
     pending_keys_.push_back(
         KeyOf(item, {std::string(kCoordinate), std::string(kReservationId), ""}));

@@ -22,14 +22,14 @@ namespace weir::rate_limiter_py {
 /// Call Begin once; then exactly one event follows each step.
 class ReleaseResourceCall {
  public:
-  using Answer = std::size_t;
+  using Value = std::size_t;
   using Step = SlotStep<std::size_t, dynamo::QueryRequest, Reads, Transaction>;
 
   /// `index` is the index of resource ids.
   ReleaseResourceCall(EndedResource ended, std::string index, UnixMillis now);
 
   Step Begin();
-  Step OnQuery(dynamo::QueryAnswer page);
+  Step OnQuery(dynamo::QueryResponse page);
   Step OnRead(const Items& items) { return OnReleaseStep(release_->OnRead(items)); }
   Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 

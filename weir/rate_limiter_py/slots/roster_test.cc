@@ -28,7 +28,7 @@ struct Both {
   bool Apply(const Write& write) {
     bool applied = false;
     table.sim.table.Apply(write, false, Deadline::Never(),
-                          [&](const auto& answer) { applied = answer.has_value(); });
+                          [&](const auto& result) { applied = result.has_value(); });
     return applied;
   }
   Roster Stored() { return Significant(table.RosterOf(kEmr)); }

@@ -39,7 +39,7 @@ struct ReleaseTarget {
   std::optional<ReleaseFence> fence{};  ///< the slot must satisfy these conditions
 };
 
-/// Call Begin once; then exactly one event follows each step. The answer is false if the slot was
+/// Call Begin once; then exactly one event follows each step. The result is false if the slot was
 /// not held.
 ///
 /// A slot of rate-limiter-py's clients that was read as unbound and has been bound meanwhile is not
@@ -47,7 +47,7 @@ struct ReleaseTarget {
 /// slots.
 class ReleaseCall {
  public:
-  using Answer = bool;
+  using Value = bool;
   using Step = SlotStep<bool, Reads, Transaction>;
 
   ReleaseCall(ReleaseTarget target, UnixMillis now) : target_(std::move(target)), now_(now) {}
@@ -80,7 +80,7 @@ struct SlotMove {
 /// Call Begin once; then exactly one event follows each step.
 class UpdateSlotCall {
  public:
-  using Answer = HeldSlot;
+  using Value = HeldSlot;
   using Step = SlotStep<HeldSlot, Reads, Transaction>;
 
   /// REQUIRES: the move is valid.

@@ -23,7 +23,7 @@ struct World {
   SlotClient client{table};
   UnixMillis now = kNewYear;
 
-  Result<ClaimAnswer> Claim(std::uint64_t id, std::int64_t limit = 100, milliseconds ttl = kTtl) {
+  Result<ClaimResult> Claim(std::uint64_t id, std::int64_t limit = 100, milliseconds ttl = kTtl) {
     return client.Claim({.slot = {kEmr, IdOf(id)}, .limit = limit, .ttl = ttl}, now);
   }
   void Bind(std::uint64_t id, const std::string& resource_id) {
@@ -198,7 +198,7 @@ TEST(SlotFaults, WhatFailedIsAskedForAgainAndCountsOnce) {
   for (const auto& verbs : {Claims(), Moves(), Releases()}) {
     for (const Verb& verb : verbs) {
       FailEachCall(verb, DirectClient::Fault::kUnsent);
-      FailEachCall(verb, DirectClient::Fault::kLostAnswer);
+      FailEachCall(verb, DirectClient::Fault::kLostResponse);
     }
   }
 }

@@ -27,7 +27,7 @@ constexpr milliseconds kFar{500};  // the largest difference of a clock from the
 // A client whose requests and responses are delayed, and some of which are lost. A request that is
 // late for its deadline may still arrive.
 class LateClient final : public JsonClient {
-  using JsonAnswer = tl::expected<JsonReply, AwsFailure>;
+  using JsonResult = tl::expected<JsonReply, AwsFailure>;
 
  public:
   LateClient(sim::SimScheduler& scheduler, sim::SimServer& server, Rng& rng, double loss)
@@ -35,24 +35,24 @@ class LateClient final : public JsonClient {
 
   void Call(JsonCall call, Deadline deadline, JsonDone done) override {
     const auto waiting = std::make_shared<JsonDone>(std::move(done));
-    const auto tell = [waiting](JsonAnswer answer) {
-      if (*waiting) std::exchange(*waiting, nullptr)(std::move(answer));
+    const auto tell = [waiting](JsonResult result) {
+      if (*waiting) std::exchange(*waiting, nullptr)(std::move(result));
     };
     if (!deadline.is_never()) {
-      scheduler_.At(deadline.at(), [tell] { tell(NoAnswer(FailureClass::kAmbiguous)); });
+      scheduler_.At(deadline.at(), [tell] { tell(NoResponse(FailureClass::kAmbiguous)); });
     }
     Later([this, call = std::move(call), tell, is_lost = rng_.Chance(loss_)] {
-      if (is_lost) return tell(NoAnswer(FailureClass::kTransient));
+      if (is_lost) return tell(NoResponse(FailureClass::kTransient));
       HttpResponse response = server_.Handle(dynamo::RequestOf(call));
       Later([call, tell, response = std::move(response), was_lost = rng_.Chance(loss_)]() mutable {
-        if (was_lost) return tell(NoAnswer(FailureClass::kAmbiguous));
+        if (was_lost) return tell(NoResponse(FailureClass::kAmbiguous));
         tell(dynamo::ReplyTo(call.operation, std::move(response)));
       });
     });
   }
 
  private:
-  static JsonAnswer NoAnswer(FailureClass kind) {
+  static JsonResult NoResponse(FailureClass kind) {
     return tl::unexpected(AwsFailure{.kind = kind,
                                      .message = "no answer",
                                      .attempts = 1,
@@ -96,7 +96,7 @@ class SlotFleet {
   std::int64_t ClaimAllAgain();
 
   std::int64_t asked = 0;
-  std::int64_t answered = 0;
+  std::int64_t completed = 0;
   std::int64_t claimed = 0;
   std::int64_t refused = 0;
   std::int64_t prolonged = 0;
@@ -126,7 +126,7 @@ class SlotFleet {
   Done<T> Count(std::move_only_function<void(const T&)> then) {
     ++asked;
     return [this, then = std::move(then)](Result<T> result) mutable {
-      ++answered;
+      ++completed;
       if (!result) return void(++failed[result.error().code]);
       then(*result);
     };
@@ -134,10 +134,10 @@ class SlotFleet {
 
   void Claim(Process& process, const SlotClaim& claim) {
     process.store.Claim(claim, NowOf(process), Deadline::Never(),
-                        Count<ClaimAnswer>([this, &process](const ClaimAnswer& answer) {
-                          if (!answer.slot) return void(++refused);
+                        Count<ClaimResult>([this, &process](const ClaimResult& result) {
+                          if (!result.slot) return void(++refused);
                           ++claimed;
-                          process.held.push_back({answer.slot->key, answer.slot->id});
+                          process.held.push_back({result.slot->key, result.slot->id});
                         }));
   }
 
@@ -238,7 +238,7 @@ std::int64_t SlotFleet::ClaimAllAgain() {
   for (std::uint64_t i = 0; i < kMost + 1; ++i) {
     const SlotClaim claim{.slot = {kEmr, IdOf(i)}, .limit = kMost, .ttl = seconds(30)};
     store.Claim(claim, scheduler_.clock().WallNow(), Deadline::Never(),
-                [&](const Result<ClaimAnswer>& answer) { taken += answer->slot ? 1 : 0; });
+                [&](const Result<ClaimResult>& result) { taken += result->slot ? 1 : 0; });
   }
   const auto roster = ReadRoster(*Find(table, RosterKey(kEmr)));
   EXPECT_EQ(roster.value().held, taken);
@@ -256,7 +256,7 @@ TEST(SlotFleet, NeverHoldsMoreThanTheLimitByTheTrueTime) {
     SCOPED_TRACE(seed);
     SlotFleet fleet(seed, seed % 3 == 0 ? 0.0 : 0.05);
     fleet.Run(400);
-    EXPECT_EQ(fleet.answered, fleet.asked);
+    EXPECT_EQ(fleet.completed, fleet.asked);
     EXPECT_EQ(fleet.OverAdmissions(), std::vector<std::string>());
     EXPECT_EQ(fleet.ClaimAllAgain(), kMost);
     for (const auto& [code, times] : fleet.failed) {

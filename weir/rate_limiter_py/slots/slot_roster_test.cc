@@ -16,7 +16,7 @@ TEST_F(SlotStoreTest, SlotsOfRateLimiterPyCount) {
   table_.PyReserve(kEmr, "2f", now_ + seconds(40));
   table_.PyReserve(kEmr, "3f", now_);
   ASSERT_TRUE(Claim(3, seconds(50)).value().slot);
-  const ClaimAnswer refused = Claim(3).value();
+  const ClaimResult refused = Claim(3).value();
   EXPECT_FALSE(refused.slot);
   EXPECT_EQ(refused.in_use, 3);
   EXPECT_EQ(refused.next_expiry, now_ + seconds(20));
@@ -33,7 +33,7 @@ TEST_F(SlotStoreTest, MoreSlotsOfTheirsThanAPageAreCounted) {
   EXPECT_FALSE(Claim(1501).value().slot);
   EXPECT_EQ(Claim(1500).value().next_expiry, now_ + kSlotTtl + seconds(1));
   EXPECT_EQ(CallsOf([&] {
-              const ClaimAnswer refused = Claim(500).value();
+              const ClaimResult refused = Claim(500).value();
               EXPECT_GE(refused.in_use, 500);
               EXPECT_EQ(refused.next_expiry, std::nullopt) << "one that was not read may be first";
             }),

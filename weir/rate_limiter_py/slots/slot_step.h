@@ -33,19 +33,19 @@ struct Transaction {
 inline Transaction AnyTime(Writes writes) {
   return {.make = [writes = std::move(writes)](UnixMillis) { return writes; }, .is_dated = false};
 }
-using WriteOutcome = tl::expected<dynamo::WriteAnswer, dynamo::WriteFailure>;
+using WriteOutcome = tl::expected<dynamo::WriteResponse, dynamo::WriteFailure>;
 
 /// The result of a call, or one request. (After a dynamo::QueryRequest, OnQuery gets the page.)
-template <class Answer, class... Requests>
-using SlotStep = std::variant<Result<Answer>, Requests...>;
+template <class Value, class... Requests>
+using SlotStep = std::variant<Result<Value>, Requests...>;
 
 /// Converts a step of an inner call to a step of the outer call: a request is passed on, the result
 /// is passed to `next`.
-template <class Outer, class Answer, class... Requests, class Next>
-Outer ForwardStep(SlotStep<Answer, Requests...> step, Next next) {
+template <class Outer, class Value, class... Requests, class Next>
+Outer ForwardStep(SlotStep<Value, Requests...> step, Next next) {
   return std::visit(
       [&next](auto&& part) -> Outer {
-        if constexpr (std::is_same_v<std::decay_t<decltype(part)>, Result<Answer>>) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(part)>, Result<Value>>) {
           return next(std::move(part));
         } else {
           return std::move(part);

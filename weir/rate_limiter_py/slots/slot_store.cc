@@ -53,7 +53,7 @@ struct SlotStore::Running {
   UnixMillis asked;  ///< the `now` of the caller
   Instant began;
   Deadline deadline;
-  Done<typename Call::Answer> done;
+  Done<typename Call::Value> done;
 
   /// Returns the time by the caller's clock.
   UnixMillis Now(const Clock& clock) const {
@@ -67,7 +67,7 @@ SlotStore::SlotStore(dynamo::Table& table, const Clock& clock, std::string resou
 
 template <class Call>
 void SlotStore::StartCall(Call call, UnixMillis now, Deadline deadline,
-                          Done<typename Call::Answer> done) {
+                          Done<typename Call::Value> done) {
   auto running = std::make_unique<Running<Call>>(
       Running<Call>{std::move(call), now, clock_.Now(), deadline, std::move(done)});
   auto step = running->call.Begin();
@@ -127,7 +127,7 @@ std::string SlotStore::TokenOf(const Writes& writes) {
 }
 
 void SlotStore::Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-                      Done<ClaimAnswer> done) {
+                      Done<ClaimResult> done) {
   if (const Status valid = CheckOurs(claim); !valid) return done(Fail(valid.error()));
   StartCall(ClaimCall(claim, now, options_), now, deadline, std::move(done));
 }

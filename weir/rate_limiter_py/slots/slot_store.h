@@ -29,7 +29,7 @@ class SlotStore final : public ReservationStore {
 
   /// With a limit of 0, other programs' slots are not counted: `in_use` is the number of ours.
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-             Done<ClaimAnswer> done) override;
+             Done<ClaimResult> done) override;
   void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
             Deadline deadline, Done<HeldSlot> done) override;
   void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
@@ -49,7 +49,7 @@ class SlotStore final : public ReservationStore {
   struct Running;
 
   template <class Call>
-  void StartCall(Call call, UnixMillis now, Deadline deadline, Done<typename Call::Answer> done);
+  void StartCall(Call call, UnixMillis now, Deadline deadline, Done<typename Call::Value> done);
   /// Carries out a step, and passes its event to the call.
   template <class Call>
   void ExecuteStep(std::unique_ptr<Running<Call>> running, typename Call::Step step);

@@ -28,11 +28,11 @@ TEST_F(SlotStoreTest, ASlotIsHeldUntilTheSecondThatTheRecordNames) {
 TEST_F(SlotStoreTest, ARefusalTellsHowManyAndUntilWhen) {
   ASSERT_TRUE(Claim(2, seconds(20)).value().slot);
   ASSERT_TRUE(Claim(2, seconds(10)).value().slot);
-  const ClaimAnswer refused = Claim(2).value();
+  const ClaimResult refused = Claim(2).value();
   EXPECT_FALSE(refused.slot);
   EXPECT_EQ(refused.in_use, 2);
   EXPECT_EQ(refused.next_expiry, now_ + seconds(11)) << "a second for clocks that differ";
-  const ClaimAnswer lowered = Claim(1).value();
+  const ClaimResult lowered = Claim(1).value();
   EXPECT_EQ(lowered.in_use, 2);
   EXPECT_TRUE(Claim(3).value().slot) << "a limit may be raised";
 }
@@ -51,7 +51,7 @@ TEST_F(SlotStoreTest, ABlockedKeyIsToldWithoutAWrite) {
   Held();
   const Roster before = table_.RosterOf(kEmr);
   const std::uint64_t calls = CallsOf([&] {
-    const ClaimAnswer refused = Claim(0).value();
+    const ClaimResult refused = Claim(0).value();
     EXPECT_EQ(refused.in_use, 1);
     EXPECT_EQ(refused.next_expiry, now_ + kSlotTtl + seconds(1));
   });

@@ -16,7 +16,7 @@ constexpr Deadline kNever = Deadline::Never();
 
 void Apply(dynamo::SimTable& sim, const Write& write) {
   bool is_done = false;
-  sim.table.Apply(write, false, kNever, [&](const auto& answer) { is_done = !!answer; });
+  sim.table.Apply(write, false, kNever, [&](const auto& result) { is_done = !!result; });
   if (!is_done) std::abort();
 }
 
@@ -86,8 +86,8 @@ std::map<std::int64_t, std::int64_t> SlotTable::OurRows(const AccountKey& key) {
   return rows;
 }
 
-Result<ClaimAnswer> SlotClient::Claim(const SlotClaim& claim, UnixMillis now) {
-  return sim_.Ask<ClaimAnswer>(
+Result<ClaimResult> SlotClient::Claim(const SlotClaim& claim, UnixMillis now) {
+  return sim_.Ask<ClaimResult>(
       [&](auto done) { store_.Claim(claim, now + ahead_, kNever, std::move(done)); });
 }
 

@@ -54,7 +54,7 @@ class SlotClient {
         store_(table.sim.table, table.sim.scheduler.clock(), kResourceIndex, options),
         ahead_(ahead) {}
 
-  Result<ClaimAnswer> Claim(const SlotClaim& claim, UnixMillis now);
+  Result<ClaimResult> Claim(const SlotClaim& claim, UnixMillis now);
   Result<HeldSlot> Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl,
                         UnixMillis now);
   Result<HeldSlot> Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now);

@@ -21,7 +21,7 @@ inline constexpr milliseconds kSlotTtl = std::chrono::seconds(30);
 class SlotStoreTest : public testing::Test {
  protected:
   // Claims with a new id.
-  Result<ClaimAnswer> Claim(std::int64_t limit, milliseconds ttl = kSlotTtl) {
+  Result<ClaimResult> Claim(std::int64_t limit, milliseconds ttl = kSlotTtl) {
     return client_.Claim({.slot = {kEmr, IdOf(++ids_)}, .limit = limit, .ttl = ttl}, now_);
   }
   HeldSlot Held(milliseconds ttl = kSlotTtl) { return *Claim(kPlenty, ttl).value().slot; }

@@ -18,9 +18,9 @@ TableNames AcmeNames() {
 TokenSim::TokenSim()
     : layouts(LayoutsOf(AcmeNames())), sim(layouts.tokens), ours(sim.table, {.seed = 1}) {}
 
-Result<TokenAnswer> TokenSim::Take(TokenTable& process, std::int64_t later, std::int64_t count,
+Result<TokenResult> TokenSim::Take(TokenTable& process, std::int64_t later, std::int64_t count,
                                    const AccountLimit& limit) {
-  return sim.Ask<TokenAnswer>([&](auto done) {
+  return sim.Ask<TokenResult>([&](auto done) {
     process.Take(kKey, limit, count, kStart + milliseconds(later), Deadline::Never(),
                  std::move(done));
   });

@@ -21,9 +21,9 @@ struct TokenSim {
   TokenSim();
 
   /// Takes at `later` after kStart, by a process of ours.
-  Result<TokenAnswer> Take(TokenTable& process, std::int64_t later, std::int64_t count = 1,
+  Result<TokenResult> Take(TokenTable& process, std::int64_t later, std::int64_t count = 1,
                            const AccountLimit& limit = kTenPer100);
-  Result<TokenAnswer> Take(std::int64_t later, std::int64_t count = 1,
+  Result<TokenResult> Take(std::int64_t later, std::int64_t count = 1,
                            const AccountLimit& limit = kTenPer100) {
     return Take(ours, later, count, limit);
   }

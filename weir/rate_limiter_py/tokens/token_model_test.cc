@@ -61,18 +61,18 @@ class TokenFleet {
   void Ask() {
     const std::int64_t count = rng_.Chance(0.7) ? 1 : rng_.Between(1, limit_.limit);
     TokenTable& process = *processes_[rng_.Below(kProcesses)];
-    const auto answer = sim_.Take(process, later_, count, limit_);
-    ASSERT_TRUE(answer) << answer.error().message;
-    ASSERT_EQ(answer->taken, model_->Take(later_, count, limit_));
+    const auto result = sim_.Take(process, later_, count, limit_);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->taken, model_->Take(later_, count, limit_));
     const std::int64_t available = model_->AvailableAt(later_, limit_);
-    if (answer->taken) {
-      ASSERT_EQ(answer->available, available);
+    if (result->taken) {
+      ASSERT_EQ(result->available, available);
     } else {
       // Others may have taken since this process read the bucket: its wait may be too short, but is
       // never too long.
-      ASSERT_GE(answer->available, available);
+      ASSERT_GE(result->available, available);
       ASSERT_FALSE(
-          TokenModel(*model_).Take(later_ + answer->retry_after.count() - 1, count, limit_));
+          TokenModel(*model_).Take(later_ + result->retry_after.count() - 1, count, limit_));
     }
   }
 
@@ -102,9 +102,9 @@ TEST(TokenModel, AWaitThatIsToldIsTheShortest) {
     TokenSim sim;
     ASSERT_TRUE(sim.Take(0, rng.Between(1, limit.limit), limit)->taken);
     const std::int64_t later = rng.Between(0, 500);
-    const auto answer = sim.Take(later, count, limit);
-    if (answer->taken) continue;
-    const std::int64_t wait = answer->retry_after.count();
+    const auto result = sim.Take(later, count, limit);
+    if (result->taken) continue;
+    const std::int64_t wait = result->retry_after.count();
     EXPECT_FALSE(sim.Take(later + wait - 1, count, limit)->taken);
     EXPECT_TRUE(sim.Take(later + wait, count, limit)->taken);
   }

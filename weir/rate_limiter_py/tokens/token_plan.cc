@@ -131,13 +131,13 @@ TokenPlan PlanTake(const TokenImage& image, const TokenRequest& request) {
   const milliseconds wait = RetryAfter(course.conformed, request.count);
   if (wait > milliseconds(0)) {
     TokenPlan refusal{
-        .answer = {.available = available, .retry_after = wait + (course.time - request.now)}};
+        .result = {.available = available, .retry_after = wait + (course.time - request.now)}};
     if (course.before.quota != QuotaOf(request.limit)) {
       refusal.write = MoveWrite(image, request, course, 0);
     }
     return refusal;
   }
-  return {.answer = {.taken = true, .available = available - request.count},
+  return {.result = {.taken = true, .available = available - request.count},
           .write = MayAdd(image, request, course)
                        ? AddWrite(image, request, course)
                        : MoveWrite(image, request, course, request.count)};
@@ -156,7 +156,7 @@ TokenPlan PlanBlind(const TokenRequest& request) {
       e.Name(kOurWindow), e.Of(Of(quota.period))));
   SetRefill(e, request.now, FullMeter(quota));
   e.Set(kTokens, Of(remaining));
-  return {.answer = {.taken = true, .available = remaining}, .write = std::move(write)};
+  return {.result = {.taken = true, .available = remaining}, .write = std::move(write)};
 }
 
 std::int64_t AvailableAt(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {

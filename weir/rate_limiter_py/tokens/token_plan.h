@@ -33,7 +33,7 @@ struct TokenRequest {
 };
 
 struct TokenPlan {
-  TokenAnswer answer;  ///< the result of the take once the write is applied
+  TokenResult result;  ///< the result of the take once the write is applied
   /// May be applied only once. A refusal has a write only if the limit differs from that of the
   /// bucket: from then on the bucket refills under the new limit.
   std::optional<dynamo::Write> write{};

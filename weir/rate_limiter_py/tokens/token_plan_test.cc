@@ -80,18 +80,18 @@ RC_GTEST_PROP(TokenPlan, DecidesAsFractionsDo, ()) {
                                                  .count = count,
                                                  .now = kStart + milliseconds(later),
                                                  .take = "f00d"});
-  RC_ASSERT(plan.answer.taken == reference.Admits(count));
-  RC_ASSERT(plan.write.has_value() == plan.answer.taken);
-  if (plan.answer.taken) {
+  RC_ASSERT(plan.result.taken == reference.Admits(count));
+  RC_ASSERT(plan.write.has_value() == plan.result.taken);
+  if (plan.result.taken) {
     reference.Change(count);
   } else {
     ReferenceLimit waited = reference;
-    waited.Pass(plan.answer.retry_after.count() - 1);
+    waited.Pass(plan.result.retry_after.count() - 1);
     RC_ASSERT(!waited.Admits(count));
     waited.Pass(1);
     RC_ASSERT(waited.Admits(count));
   }
-  RC_ASSERT(WideInt{plan.answer.available} == reference.level.floor());
+  RC_ASSERT(WideInt{plan.result.available} == reference.level.floor());
 }
 
 RC_GTEST_PROP(TokenPlan, LeavesTheExactBalance, ()) {
@@ -103,10 +103,10 @@ RC_GTEST_PROP(TokenPlan, LeavesTheExactBalance, ()) {
   sim.sim.Put(item);
   ReferenceLimit reference = bucket.Reference();
   reference.Pass(later);
-  const auto answer = sim.Take(later, 1, bucket.limit);
-  RC_ASSERT(answer.has_value());
-  RC_ASSERT(answer->taken == reference.Admits(1));
-  RC_PRE(answer->taken);
+  const auto result = sim.Take(later, 1, bucket.limit);
+  RC_ASSERT(result.has_value());
+  RC_ASSERT(result->taken == reference.Admits(1));
+  RC_PRE(result->taken);
   reference.Change(1);
 
   const AnyBucket left{.limit = bucket.limit, .image = **ReadImage(kKey, *sim.Item())};

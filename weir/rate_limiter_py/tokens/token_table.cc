@@ -13,7 +13,7 @@ namespace weir::rate_limiter_py {
 struct TokenTable::Running {
   TokenTake take;
   Deadline deadline;
-  Done<TokenAnswer> done;
+  Done<TokenResult> done;
 };
 
 TokenTable::TokenTable(dynamo::Table& table, const TokenTableOptions& options)
@@ -26,7 +26,7 @@ std::string TokenTable::NewTake() {
 }
 
 void TokenTable::Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count,
-                      UnixMillis now, Deadline deadline, Done<TokenAnswer> done) {
+                      UnixMillis now, Deadline deadline, Done<TokenResult> done) {
   if (Status valid = CheckTake(key, limit, count); !valid) {
     return done(Fail(std::move(valid.error())));
   }
@@ -42,7 +42,7 @@ void TokenTable::FollowStep(std::unique_ptr<Running> running, TakeStep step) {
   const AccountKey& key = call.take.request().key;
   if (step.forget) images_.Forget(key);
   if (step.learned) images_.Put(key, *step.learned, step.is_newest);
-  if (step.answer) return call.done(*std::move(step.answer));
+  if (step.result) return call.done(*std::move(step.result));
   if (step.read) {
     return table_.Get(TableKeyOf(key), call.deadline,
                       [this, running = std::move(running)](auto item) mutable {

@@ -40,7 +40,7 @@ class TokenTable final : public TokenStore {
   explicit TokenTable(dynamo::Table& table, const TokenTableOptions& options = {});
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
-            Deadline deadline, Done<TokenAnswer> done) override;
+            Deadline deadline, Done<TokenResult> done) override;
 
  private:
   struct Running;

@@ -19,8 +19,8 @@ class TokenTableTest : public testing::Test {
   // Returns the number of calls of one take.
   std::uint64_t Cost(std::int64_t later, bool taken, const AccountLimit& limit = kTenPer100) {
     const std::uint64_t before = calls();
-    const auto answer = t_.Take(later, 1, limit);
-    EXPECT_TRUE(answer && answer->taken == taken) << later;
+    const auto result = t_.Take(later, 1, limit);
+    EXPECT_TRUE(result && result->taken == taken) << later;
     return calls() - before;
   }
   void TakeAll() { ASSERT_TRUE(t_.Take(0, 10)->taken); }
@@ -29,10 +29,10 @@ class TokenTableTest : public testing::Test {
 };
 
 TEST_F(TokenTableTest, ABucketThatIsNotThereIsFull) {
-  const auto answer = t_.Take(0, 10);
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_TRUE(answer->taken);
-  EXPECT_EQ(answer->available, 0);
+  const auto result = t_.Take(0, 10);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->taken);
+  EXPECT_EQ(result->available, 0);
   EXPECT_EQ(calls(), 1U);
 }
 
@@ -121,10 +121,10 @@ TEST_F(TokenTableTest, L16ALimitThatIsNoneIsRefusedBeforeAnythingIsSent) {
                             Case{{10, seconds(1)}, 11, "11 tokens; expected 1 to"},
                             Case{{10, seconds(-1)}, 1, "a window of -1 s"},
                             Case{{kMaxAccountTokens + 1, seconds(1)}, 1, "expected at most"}}) {
-    const auto answer = t_.Take(0, wrong.count, wrong.limit);
-    ASSERT_FALSE(answer) << wrong.told;
-    EXPECT_EQ(answer.error().code, Code::kInvalidArgument);
-    EXPECT_THAT(answer.error().message, HasSubstr(std::string(wrong.told)));
+    const auto result = t_.Take(0, wrong.count, wrong.limit);
+    ASSERT_FALSE(result) << wrong.told;
+    EXPECT_EQ(result.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(result.error().message, HasSubstr(std::string(wrong.told)));
   }
   EXPECT_EQ(calls(), 0U);
   EXPECT_FALSE(t_.Item());
@@ -134,10 +134,10 @@ TEST_F(TokenTableTest, L16AnItemThatIsNoneIsLeftAlone) {
   dynamo::Item item = dynamo::ToItem(TableKeyOf(kKey), t_.layouts.tokens.keys);
   item.emplace("tokens", dynamo::Value{dynamo::Number{"0.5"}});
   t_.sim.Put(item);
-  const auto answer = t_.Take(0);
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(answer.error().message, HasSubstr("tokens: 0.5"));
+  const auto result = t_.Take(0);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(result.error().message, HasSubstr("tokens: 0.5"));
   EXPECT_EQ(t_.Item(), item);
 }
 
@@ -201,7 +201,7 @@ TEST_F(TokenTableTest, AShorterWindowHoldsFromTheFirstAskOn) {
 
 TEST_F(TokenTableTest, ARefusalNeedsNoWriteToBeTold) {
   TakeAll();
-  t_.sim.client.FailFrom(1, DirectClient::Fault::kLostAnswer);
+  t_.sim.client.FailFrom(1, DirectClient::Fault::kLostResponse);
   const auto refused = t_.Take(0, 5, {12, kTenPer100.window});
   ASSERT_TRUE(refused) << refused.error().message;
   EXPECT_FALSE(refused->taken);
@@ -243,10 +243,10 @@ TEST_F(TokenTableTest, RemembersAsManyAsItIsTold) {
   TokenTable small(t_.sim.table, {.remembered_images = 2, .seed = 4});
   const auto take = [&](const std::string& account) {
     const std::uint64_t before = calls();
-    const auto answer = t_.sim.Ask<TokenAnswer>([&](auto done) {
+    const auto result = t_.sim.Ask<TokenResult>([&](auto done) {
       small.Take({"emr", account}, kTenPer100, 1, kStart, Deadline::Never(), std::move(done));
     });
-    EXPECT_TRUE(answer && answer->taken);
+    EXPECT_TRUE(result && result->taken);
     return calls() - before;
   };
   for (const auto* const account : {"a", "b", "a", "c"}) EXPECT_EQ(take(account), 1U);

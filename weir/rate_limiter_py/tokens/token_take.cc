@@ -10,7 +10,7 @@ namespace {
 constexpr int kMaxTakes = 20;
 constexpr milliseconds kRest{100};
 
-TakeStep EndWith(Error error) { return {.answer = Result<TokenAnswer>(Fail(std::move(error)))}; }
+TakeStep EndWith(Error error) { return {.result = Result<TokenResult>(Fail(std::move(error)))}; }
 
 }  // namespace
 
@@ -19,17 +19,17 @@ TakeStep TokenTake::Begin(const std::optional<TokenImage>& remembered) {
 }
 
 TakeStep TokenTake::FollowPlan(TokenPlan plan) {
-  planned_ = plan.answer;
-  if (!plan.write) return {.answer = planned_};
+  planned_ = plan.result;
+  if (!plan.write) return {.result = planned_};
   return {.write = std::move(plan.write)};
 }
 
-TakeStep TokenTake::OnWrite(tl::expected<dynamo::WriteAnswer, dynamo::WriteFailure> outcome) {
+TakeStep TokenTake::OnWrite(tl::expected<dynamo::WriteResponse, dynamo::WriteFailure> outcome) {
   if (outcome) return OnApplied(*outcome);
   dynamo::WriteFailure& failure = outcome.error();
   if (failure.kind == FailureClass::kConditional) return OnLost(failure.old_item);
   // A refusal does not depend on whether its write of the limit was applied.
-  if (!planned_.taken) return {.answer = planned_};
+  if (!planned_.taken) return {.result = planned_};
   // Read the item: if it has this take's id, the write was applied.
   if (failure.maybe_applied || failure.kind == FailureClass::kAmbiguous) {
     doubt_ = std::move(failure.error);
@@ -38,11 +38,11 @@ TakeStep TokenTake::OnWrite(tl::expected<dynamo::WriteAnswer, dynamo::WriteFailu
   return EndWith(std::move(failure.error));
 }
 
-TakeStep TokenTake::OnApplied(const dynamo::WriteAnswer& answer) {
-  auto image = answer.item ? ReadImage(request_.key, *answer.item) : std::nullopt;
-  if (!image || !*image) return {.answer = planned_, .forget = true};
+TakeStep TokenTake::OnApplied(const dynamo::WriteResponse& response) {
+  auto image = response.item ? ReadImage(request_.key, *response.item) : std::nullopt;
+  if (!image || !*image) return {.result = planned_, .forget = true};
   planned_.available = AvailableAt(**image, request_.limit, request_.now);
-  return {.answer = planned_, .learned = std::move(*image)};
+  return {.result = planned_, .learned = std::move(*image)};
 }
 
 TakeStep TokenTake::OnLost(const std::optional<dynamo::Item>& item) {

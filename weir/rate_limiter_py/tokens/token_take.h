@@ -4,7 +4,7 @@
 //     |         |  |
 //     |         |  +--(outcome unknown)--> read --OnRead--> OnApplied, or an error
 //     |         +--(the condition failed)--> OnLost --> Begin, with the image that was returned
-//     +--(refused by the image)--> answer
+//     +--(refused by the image)--> result
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@
 
 namespace weir::rate_limiter_py {
 
-/// The next step of the driver: one of `write`, `read` and `answer`.
+/// The next step of the driver: one of `write`, `read` and `result`.
 struct TakeStep {
   std::optional<dynamo::Write> write{};  ///< must not be repeated; OnWrite gets its outcome
   bool read = false;                     ///< read the item; OnRead gets it
-  std::optional<Result<TokenAnswer>> answer{};
+  std::optional<Result<TokenResult>> result{};
   /// An image to be cached; if `is_newest`, even if the cached image looks newer.
   std::optional<TokenImage> learned{};
   bool is_newest = false;
@@ -42,21 +42,21 @@ class TokenTake {
   explicit TokenTake(TokenRequest request) : request_(std::move(request)) {}
 
   TakeStep Begin(const std::optional<TokenImage>& remembered);
-  TakeStep OnWrite(tl::expected<dynamo::WriteAnswer, dynamo::WriteFailure> outcome);
+  TakeStep OnWrite(tl::expected<dynamo::WriteResponse, dynamo::WriteFailure> outcome);
   TakeStep OnRead(Result<std::optional<dynamo::Item>> item);
   const TokenRequest& request() const { return request_; }
 
  private:
-  /// Continues with a plan: its write, or its answer if it has none.
+  /// Continues with a plan: its write, or its result if it has none.
   TakeStep FollowPlan(TokenPlan plan);
-  TakeStep OnApplied(const dynamo::WriteAnswer& answer);
+  TakeStep OnApplied(const dynamo::WriteResponse& response);
   /// Plans again after the condition of a write has failed.
   TakeStep OnLost(const std::optional<dynamo::Item>& item);
   /// Ends a take whose write may have been applied.
   TakeStep InDoubt() const;
 
   TokenRequest request_;
-  TokenAnswer planned_;  // the answer if the write is applied
+  TokenResult planned_;  // the result if the write is applied
   Error doubt_;
   int rounds_ = 0;  // writes that failed on their condition
 };

@@ -28,37 +28,37 @@ class TokenTakeTest : public testing::Test {
 };
 
 TEST_F(TokenTakeTest, AnAnswerThatWasLostIsFoundInTheItem) {
-  FailOneWrite(Fault::kLostAnswer);
-  const auto answer = t_.Take(1);
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_TRUE(answer->taken);
-  EXPECT_EQ(answer->available, 8);
+  FailOneWrite(Fault::kLostResponse);
+  const auto result = t_.Take(1);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->taken);
+  EXPECT_EQ(result->available, 8);
   EXPECT_EQ(t_.Number(kTokens), 8);
 }
 
 TEST_F(TokenTakeTest, WhatWasNeverSentTookNothing) {
   FailOneWrite(Fault::kUnsent);
-  const auto answer = t_.Take(1);
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Code::kUnavailable);
+  const auto result = t_.Take(1);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kUnavailable);
   t_.sim.client.Heal();
   EXPECT_EQ(t_.Number(kTokens), 9);
 }
 
 TEST_F(TokenTakeTest, AnAnswerThatWasLostAndCoveredIsInDoubt) {
-  FailOneWrite(Fault::kLostAnswer);
+  FailOneWrite(Fault::kLostResponse);
   TokenTable other(t_.sim.table, {.seed = 2});
   t_.sim.client.before_each = [&](const JsonCall& call) {
     if (call.operation != "GetItem") return;
     t_.sim.client.Heal();
     ASSERT_TRUE(t_.Take(other, 1)->taken);
   };
-  const auto answer = t_.Take(1);
+  const auto result = t_.Take(1);
   t_.sim.client.before_each = nullptr;
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Code::kUnavailable);
-  EXPECT_THAT(answer.error().message, HasSubstr("tokens of emr for acme: "));
-  EXPECT_THAT(answer.error().message, HasSubstr("1 may have been taken"));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kUnavailable);
+  EXPECT_THAT(result.error().message, HasSubstr("tokens of emr for acme: "));
+  EXPECT_THAT(result.error().message, HasSubstr("1 may have been taken"));
   EXPECT_EQ(t_.Number(kTokens), 7);
 }
 
@@ -69,10 +69,10 @@ TEST_F(TokenTakeTest, WhatMayYetBeAppliedIsNotRepeated) {
     t_.sim.client.refusal = call.operation == "UpdateItem" ? "InternalServerError" : "";
   };
   const std::uint64_t calls = t_.sim.client.calls();
-  const auto answer = t_.Take(1);
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Code::kUnavailable);
-  EXPECT_THAT(answer.error().message, HasSubstr("may have been taken"));
+  const auto result = t_.Take(1);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kUnavailable);
+  EXPECT_THAT(result.error().message, HasSubstr("may have been taken"));
   EXPECT_EQ(t_.sim.client.calls() - calls, 2U) << "a write and a read";
   EXPECT_EQ(t_.writes(), before);
 }
@@ -86,25 +86,25 @@ TEST_F(TokenTakeTest, TimeThatRanOutSaysSo) {
                            .maybe_applied = true}));
   ASSERT_TRUE(doubt.read);
   const TakeStep end = take.OnRead(Fail(Code::kDeadlineExceeded, "GetItem: time is over"));
-  ASSERT_TRUE(end.answer);
-  EXPECT_EQ(end.answer->error().code, Code::kDeadlineExceeded);
-  EXPECT_THAT(end.answer->error().message, HasSubstr("2 may have been taken"));
+  ASSERT_TRUE(end.result);
+  EXPECT_EQ(end.result->error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(end.result->error().message, HasSubstr("2 may have been taken"));
 }
 
 // Whichever request fails, a take that reports success took exactly once, and any other at most
 // once.
 TEST_F(TokenTakeTest, CountsOnceWhateverFails) {
-  for (const Fault fault : {Fault::kUnsent, Fault::kLostAnswer}) {
+  for (const Fault fault : {Fault::kUnsent, Fault::kLostResponse}) {
     bool succeeded = false;
     for (std::uint64_t nth = 1; !succeeded; ++nth) {
       ASSERT_LE(nth, 4U);
       TokenSim sim;
       sim.Put({{kTokens, 5}, {kLastRefill, kStart.value}});
       sim.sim.client.FailFrom(nth, fault);
-      const auto answer = sim.Take(0);
+      const auto result = sim.Take(0);
       sim.sim.client.Heal();
       const std::int64_t took = 5 - sim.Number(kTokens);
-      succeeded = answer.has_value();
+      succeeded = result.has_value();
       EXPECT_GE(took, succeeded ? 1 : 0) << nth;
       EXPECT_LE(took, 1) << nth;
     }
@@ -118,10 +118,10 @@ TEST_F(TokenTakeTest, SomebodyWhoTakesTheLastOneRefusesIt) {
     if (!std::exchange(first, false)) return;
     ASSERT_TRUE(t_.Take(other, 1, 9)->taken);
   };
-  const auto answer = t_.Take(1);
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_FALSE(answer->taken);
-  EXPECT_EQ(answer->retry_after, milliseconds(9999));
+  const auto result = t_.Take(1);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->taken);
+  EXPECT_EQ(result->retry_after, milliseconds(9999));
 }
 
 // L4: no take is overwritten. Ours commute while there are enough tokens.
@@ -146,11 +146,11 @@ TEST_F(TokenTakeTest, GivesUpWhereOthersAlwaysWin) {
   t_.sim.client.before_each = [&](const JsonCall&) {
     t_.Put({{kTokens, 9}, {kLastRefill, ++moved}});
   };
-  const auto answer = t_.Take(50'000);
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Code::kAborted);
-  EXPECT_THAT(answer.error().message, HasSubstr("20 writes lost"));
-  EXPECT_TRUE(answer.error().retry_after);
+  const auto result = t_.Take(50'000);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kAborted);
+  EXPECT_THAT(result.error().message, HasSubstr("20 writes lost"));
+  EXPECT_TRUE(result.error().retry_after);
   EXPECT_EQ(t_.Number(kTokens), 9);
 }
 

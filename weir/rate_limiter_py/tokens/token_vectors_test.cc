@@ -69,15 +69,15 @@ TEST_P(TokenTraces, L1L2L3AreDecidedExactly) {
   int admitted = 0;
   for (int i = 0; i <= trace.asks; ++i) {
     const std::int64_t later = i * trace.step;
-    const auto answer = sim.Take(later, 1, trace.limit);
-    ASSERT_TRUE(answer) << answer.error().message;
-    ASSERT_EQ(answer->taken, model.Take(later, 1, trace.limit)) << i;
-    ASSERT_EQ(answer->available, model.AvailableAt(later, trace.limit)) << i;
+    const auto result = sim.Take(later, 1, trace.limit);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->taken, model.Take(later, 1, trace.limit)) << i;
+    ASSERT_EQ(result->available, model.AvailableAt(later, trace.limit)) << i;
     if (i == trace.asks && trace.ideal < trace.asks) {
       EXPECT_LE(admitted, trace.ideal);
-      EXPECT_EQ(admitted + answer->taken, trace.ideal);
+      EXPECT_EQ(admitted + result->taken, trace.ideal);
     }
-    admitted += answer->taken ? 1 : 0;
+    admitted += result->taken ? 1 : 0;
   }
   if (trace.ideal == trace.asks) {
     EXPECT_EQ(admitted, trace.asks + 1) << "slower than the rate";

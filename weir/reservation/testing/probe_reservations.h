@@ -50,12 +50,12 @@ class ProbeReservations final : public ReservationBackend,
   std::function<void()> before_renewal = [] {};
 
   void ReleaseHeldResults() {
-    for (auto& answer : std::exchange(held_, {})) answer();
+    for (auto& result : std::exchange(held_, {})) result();
   }
   void ReleaseFirstHeldResult() {
-    auto answer = std::move(held_.front());
+    auto result = std::move(held_.front());
     held_.erase(held_.begin());
-    answer();
+    result();
   }
   std::size_t held() const { return held_.size(); }
 
@@ -73,14 +73,14 @@ class ProbeReservations final : public ReservationBackend,
   std::size_t calls = 0;  ///< all calls
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-             Done<ClaimAnswer> done) override {
+             Done<ClaimResult> done) override {
     claims.push_back({claim, now, deadline});
-    Call<ClaimAnswer>(std::move(done), [&, this](Done<ClaimAnswer> next) {
+    Call<ClaimResult>(std::move(done), [&, this](Done<ClaimResult> next) {
       inner_.slots().Claim(
           claim, now, deadline,
-          [forget = forget_expiry, next = std::move(next)](Result<ClaimAnswer> answer) mutable {
-            if (answer && forget) answer->next_expiry.reset();
-            next(std::move(answer));
+          [forget = forget_expiry, next = std::move(next)](Result<ClaimResult> result) mutable {
+            if (result && forget) result->next_expiry.reset();
+            next(std::move(result));
           });
     });
   }
@@ -142,9 +142,9 @@ class ProbeReservations final : public ReservationBackend,
   }
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
-            Deadline deadline, Done<TokenAnswer> done) override {
+            Deadline deadline, Done<TokenResult> done) override {
     ++takes;
-    Call<TokenAnswer>(std::move(done), [&](Done<TokenAnswer> next) {
+    Call<TokenResult>(std::move(done), [&](Done<TokenResult> next) {
       inner_.tokens().Take(key, limit, count, now, deadline, std::move(next));
     });
   }
@@ -156,9 +156,9 @@ class ProbeReservations final : public ReservationBackend,
     const bool spared = has_recovered || (only && *only != calls);
     ++calls;
     if (hold) {
-      done = [this, done = std::move(done)](Result<T> answer) mutable {
-        held_.push_back([answer = std::move(answer), done = std::move(done)]() mutable {
-          done(std::move(answer));
+      done = [this, done = std::move(done)](Result<T> result) mutable {
+        held_.push_back([result = std::move(result), done = std::move(done)]() mutable {
+          done(std::move(result));
         });
       };
     }

@@ -81,7 +81,7 @@ class ReservationFixture : public ::testing::Test {
     bool released = false;
     store_.inner().slots().Release({reservation.key(), reservation.id()}, clock().WallNow(),
                                    Deadline::Never(),
-                                   [&](const Result<bool>& answer) { released = *answer; });
+                                   [&](const Result<bool>& result) { released = *result; });
     EXPECT_TRUE(released);
   }
   void SetLimit(std::string account, std::int64_t limit) {

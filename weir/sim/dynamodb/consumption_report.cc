@@ -38,12 +38,12 @@ json ConsumptionReport::ToArray() const {
   return array;
 }
 
-void ConsumptionReport::WriteTo(json& answer) const {
-  if (how_ != "NONE") answer["ConsumedCapacity"] = ToArray().at(0);
+void ConsumptionReport::WriteTo(json& response) const {
+  if (how_ != "NONE") response["ConsumedCapacity"] = ToArray().at(0);
 }
 
-void ConsumptionReport::WriteArrayTo(json& answer) const {
-  if (how_ != "NONE") answer["ConsumedCapacity"] = ToArray();
+void ConsumptionReport::WriteArrayTo(json& response) const {
+  if (how_ != "NONE") response["ConsumedCapacity"] = ToArray();
 }
 
 double ReadUnits(std::size_t bytes, bool consistent) {

@@ -22,9 +22,9 @@ class ConsumptionReport {
   void AddRead(const std::string& table, const std::string& index, double units);
   void AddWrite(const std::string& table, const WriteCost& cost);
   /// Adds ConsumedCapacity to the response if the request wants it.
-  void WriteTo(nlohmann::json& answer) const;
+  void WriteTo(nlohmann::json& response) const;
   /// Like WriteTo, but in the form of batches and transactions: an array.
-  void WriteArrayTo(nlohmann::json& answer) const;
+  void WriteArrayTo(nlohmann::json& response) const;
 
  private:
   nlohmann::json ToArray() const;

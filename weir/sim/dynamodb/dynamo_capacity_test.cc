@@ -21,7 +21,7 @@ class DynamoCapacity : public DynamoFixture {
     dynamo.faults.range_writes = 10;
     dynamo.faults.burst = seconds(30);
   }
-  DynamoAnswer Add(const std::string& pk, const std::string& more = "") {
+  DynamoResponse Add(const std::string& pk, const std::string& more = "") {
     return Call("UpdateItem", R"({"Key":{"PK":{"S":")" + pk + R"("},"SK":{"S":"1"}},)" + more +
                                   R"("UpdateExpression":"ADD n :1",)"
                                   R"("ExpressionAttributeValues":{":1":{"N":"1"}}})");
@@ -41,7 +41,7 @@ class DynamoCapacity : public DynamoFixture {
   std::string Reason() const { return last.body["ThrottlingReasons"][0]["reason"]; }
   std::string Resource() const { return last.body["ThrottlingReasons"][0]["resource"]; }
 
-  DynamoAnswer last;
+  DynamoResponse last;
 };
 
 TEST_F(DynamoCapacity, APartitionKeyBearsItsUnitsAndKeepsWhatIsUnusedForTheBurst) {

@@ -36,13 +36,13 @@ HttpRequest DynamoRequest(const std::string& operation, const json& body) {
   return request;
 }
 
-DynamoAnswer ReadAnswer(const HttpResponse& response) {
-  DynamoAnswer answer{.status = response.status, .body = json::parse(response.body)};
-  if (response.status == 200) return answer;
-  const std::string type = answer.body.at("__type");
-  answer.error = type.substr(type.find('#') + 1);
-  answer.message = answer.body.value("message", answer.body.value("Message", ""));
-  return answer;
+DynamoResponse ReadResponse(const HttpResponse& response) {
+  DynamoResponse read{.status = response.status, .body = json::parse(response.body)};
+  if (response.status == 200) return read;
+  const std::string type = read.body.at("__type");
+  read.error = type.substr(type.find('#') + 1);
+  read.message = read.body.value("message", read.body.value("Message", ""));
+  return read;
 }
 
 json LimitsTable() {
@@ -63,27 +63,27 @@ json LimitsTable() {
 
 DynamoFixture::DynamoFixture() { Ok("CreateTable", LimitsTable().dump()); }
 
-DynamoAnswer DynamoFixture::Call(const std::string& operation, const std::string& body) {
+DynamoResponse DynamoFixture::Call(const std::string& operation, const std::string& body) {
   json parsed = json::parse(body);
   const bool of_one_table = !parsed.contains("RequestItems") && !parsed.contains("TransactItems");
   if (of_one_table && !parsed.contains("TableName")) parsed["TableName"] = "t";
-  return ReadAnswer(dynamo.Handle(DynamoRequest(operation, parsed)));
+  return ReadResponse(dynamo.Handle(DynamoRequest(operation, parsed)));
 }
 
 json DynamoFixture::Ok(const std::string& operation, const std::string& body) {
-  const DynamoAnswer answer = Call(operation, body);
-  EXPECT_EQ(answer.status, 200) << operation << " " << body << ": " << answer.body;
-  return answer.body;
+  const DynamoResponse read = Call(operation, body);
+  EXPECT_EQ(read.status, 200) << operation << " " << body << ": " << read.body;
+  return read.body;
 }
 
-DynamoAnswer DynamoFixture::Refused(const std::string& operation, const std::string& body,
-                                    const std::string& error) {
+DynamoResponse DynamoFixture::Refused(const std::string& operation, const std::string& body,
+                                      const std::string& error) {
   const json before = Everything();
-  DynamoAnswer answer = Call(operation, body);
-  EXPECT_EQ(answer.status, 400) << operation << " " << body << ": " << answer.body;
-  EXPECT_EQ(answer.error, error) << answer.message;
+  DynamoResponse read = Call(operation, body);
+  EXPECT_EQ(read.status, 400) << operation << " " << body << ": " << read.body;
+  EXPECT_EQ(read.error, error) << read.message;
   EXPECT_EQ(Everything(), before) << operation << " " << body;
-  return answer;
+  return read;
 }
 
 void DynamoFixture::Put(const std::string& pk, const std::string& sk,
@@ -93,9 +93,9 @@ void DynamoFixture::Put(const std::string& pk, const std::string& sk,
 }
 
 json DynamoFixture::Get(const std::string& pk, const std::string& sk) {
-  const json answer = Ok("GetItem", R"({"ConsistentRead":true,"Key":{"PK":{"S":")" + pk +
-                                        R"("},"SK":{"S":")" + sk + R"("}}})");
-  return answer.value("Item", json());
+  const json read = Ok("GetItem", R"({"ConsistentRead":true,"Key":{"PK":{"S":")" + pk +
+                                      R"("},"SK":{"S":")" + sk + R"("}}})");
+  return read.value("Item", json());
 }
 
 json DynamoFixture::Everything() const {

@@ -22,7 +22,7 @@ struct RefusedExpression {
   std::string why;
 };
 
-struct DynamoAnswer {
+struct DynamoResponse {
   int status = 0;
   std::string error;  ///< AWS's code without its namespace; empty on success
   std::string message;
@@ -30,7 +30,7 @@ struct DynamoAnswer {
 };
 
 HttpRequest DynamoRequest(const std::string& operation, const nlohmann::json& body);
-DynamoAnswer ReadAnswer(const HttpResponse& response);
+DynamoResponse ReadResponse(const HttpResponse& response);
 
 /// Returns the body of a CreateTable request for a table "t" as zae-limiter creates it: keys PK and
 /// SK, GSI1 and GSI2 with all attributes, GSI3 and GSI4 with keys only, LSI1 with all attributes,
@@ -43,12 +43,12 @@ class DynamoFixture : public testing::Test {
   DynamoFixture();
 
   /// Sends a request. A body without TableName is sent for table "t".
-  DynamoAnswer Call(const std::string& operation, const std::string& body);
+  DynamoResponse Call(const std::string& operation, const std::string& body);
   /// Like Call, but expects success.
   nlohmann::json Ok(const std::string& operation, const std::string& body);
   /// Expects this error, and that the table does not change.
-  DynamoAnswer Refused(const std::string& operation, const std::string& body,
-                       const std::string& error);
+  DynamoResponse Refused(const std::string& operation, const std::string& body,
+                         const std::string& error);
   /// Puts an item. `attributes` is JSON text without the braces: `"n":{"N":"1"}`.
   void Put(const std::string& pk, const std::string& sk, const std::string& attributes = "");
   /// Returns the item, read consistently, or null if it does not exist.

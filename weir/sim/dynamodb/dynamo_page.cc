@@ -44,21 +44,21 @@ ReadPage CutPage(const PageCut& cut, const std::vector<Candidate>& candidates) {
   return page;
 }
 
-json ToAnswer(const PageCut& cut, const ReadPage& page, const std::vector<KeyNames>& keys) {
-  json answer = {{"Count", page.items.size()}, {"ScannedCount", page.scanned}};
+json ToResponse(const PageCut& cut, const ReadPage& page, const std::vector<KeyNames>& keys) {
+  json response = {{"Count", page.items.size()}, {"ScannedCount", page.scanned}};
   if (!cut.count_only) {
-    answer["Items"] = json::array();
+    response["Items"] = json::array();
     for (const Item* item : page.items) {
-      answer["Items"].push_back(
+      response["Items"].push_back(
           WriteItem(cut.projection.empty() ? *item : OrRefuse(Project(*item, cut.projection))));
     }
   }
   if (page.last != nullptr) {
     Item last;
     for (const KeyNames& key : keys) CopyKey(*page.last, key, last);
-    answer["LastEvaluatedKey"] = WriteItem(last);
+    response["LastEvaluatedKey"] = WriteItem(last);
   }
-  return answer;
+  return response;
 }
 
 }  // namespace weir::sim

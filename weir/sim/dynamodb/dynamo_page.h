@@ -36,7 +36,7 @@ std::size_t ReadLimit(const RequestFields& fields);
 /// Returns the page that begins with the first candidate.
 ReadPage CutPage(const PageCut& cut, const std::vector<Candidate>& candidates);
 /// Returns the response. `keys` are the keys in LastEvaluatedKey.
-nlohmann::json ToAnswer(const PageCut& cut, const ReadPage& page,
-                        const std::vector<KeyNames>& keys);
+nlohmann::json ToResponse(const PageCut& cut, const ReadPage& page,
+                          const std::vector<KeyNames>& keys);
 
 }  // namespace weir::sim

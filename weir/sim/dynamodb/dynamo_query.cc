@@ -210,12 +210,12 @@ json Query(DynamoWorld& world, const json& body) {
   if (!plan.forward) std::ranges::reverse(candidates);
   std::erase_if(candidates, [&](const Candidate& at) { return !IsBehind(plan, at.first); });
   const ReadPage page = CutPage(plan.cut, candidates);
-  json answer = ToAnswer(plan.cut, page, {plan.table->spec().key, plan.key});
+  json response = ToResponse(plan.cut, page, {plan.table->spec().key, plan.key});
   ConsumptionReport report(world, fields);
   report.AddRead(plan.table->spec().name, plan.index == nullptr ? "" : plan.index->spec().name,
                  ReadUnits(page.bytes, plan.consistent));
-  report.WriteTo(answer);
-  return answer;
+  report.WriteTo(response);
+  return response;
 }
 
 }  // namespace weir::sim

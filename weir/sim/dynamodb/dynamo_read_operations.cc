@@ -92,7 +92,7 @@ class BatchReader {
   BatchReader(DynamoWorld& world, ConsumptionReport& report) : world_(world), report_(report) {}
 
   void Read(const TableKeys& wanted) {
-    json& found = answer_["Responses"][wanted.name] = json::array();
+    json& found = response_["Responses"][wanted.name] = json::array();
     for (const auto& [key, attributes] : wanted.keys) {
       const Item* item = world_.View(*wanted.table, key, wanted.consistent);
       const std::size_t size = item == nullptr ? 0 : SizeOf(*item);
@@ -112,22 +112,22 @@ class BatchReader {
   }
 
   // Returns the response. Refuses the request if no key was read, as AWS does.
-  json Answer() {
+  json Respond() {
     if (read_ == 0) RefuseForThroughput();
-    return std::move(answer_);
+    return std::move(response_);
   }
 
  private:
   // Returns the key to the caller as unprocessed.
   void Leave(const TableKeys& wanted, const json& attributes) {
-    json& left = answer_["UnprocessedKeys"][wanted.name];
+    json& left = response_["UnprocessedKeys"][wanted.name];
     if (left.is_null()) left = wanted.request;
     left["Keys"].push_back(attributes);
   }
 
   DynamoWorld& world_;
   ConsumptionReport& report_;
-  json answer_ = {{"Responses", json::object()}, {"UnprocessedKeys", json::object()}};
+  json response_ = {{"Responses", json::object()}, {"UnprocessedKeys", json::object()}};
   std::size_t bytes_ = 0;
   std::size_t read_ = 0;
 };
@@ -142,13 +142,13 @@ json GetItem(DynamoWorld& world, const json& body) {
   const DynamoTable& table = world.Table(fields.Text("TableName"));
   const ItemKey key = OrRefuse(table.ReadKey(fields.ItemOf("Key")));
 
-  json answer = json::object();
+  json response = json::object();
   const Item* item = world.View(table, key, consistent);
-  if (item != nullptr) answer["Item"] = projection.Of(*item);
+  if (item != nullptr) response["Item"] = projection.Of(*item);
   ConsumptionReport report(world, fields);
   report.AddRead(table.spec().name, ReadUnits(item == nullptr ? 0 : SizeOf(*item), consistent));
-  report.WriteTo(answer);
-  return answer;
+  report.WriteTo(response);
+  return response;
 }
 
 json BatchGetItem(DynamoWorld& world, const json& body) {
@@ -157,9 +157,9 @@ json BatchGetItem(DynamoWorld& world, const json& body) {
   ConsumptionReport report(world, fields);
   BatchReader reader(world, report);
   for (const TableKeys& wanted : batch) reader.Read(wanted);
-  json answer = reader.Answer();
-  report.WriteArrayTo(answer);
-  return answer;
+  json response = reader.Respond();
+  report.WriteArrayTo(response);
+  return response;
 }
 
 }  // namespace weir::sim

@@ -30,7 +30,7 @@ void RefuseInvalid(std::string message) {
   throw Refusal{.type = "ValidationException", .message = std::move(message)};
 }
 
-HttpResponse ToResponse(const json& answer) { return Respond(200, answer); }
+HttpResponse ToResponse(const json& response) { return Respond(200, response); }
 
 HttpResponse ToResponse(const Refusal& refusal) {
   json body = refusal.more;

@@ -35,7 +35,7 @@ T OrRefuse(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-HttpResponse ToResponse(const nlohmann::json& answer);
+HttpResponse ToResponse(const nlohmann::json& response);
 HttpResponse ToResponse(const Refusal& refusal);
 
 /// One structure of a request. `known` lists the fields that are simulated: any other field is

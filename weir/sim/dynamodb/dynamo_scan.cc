@@ -52,11 +52,11 @@ json Scan(DynamoWorld& world, const json& body) {
     if (item != nullptr) candidates.push_back({{key, key}, item});
   }
   const ReadPage page = CutPage(cut, candidates);
-  json answer = ToAnswer(cut, page, {table.spec().key});
+  json response = ToResponse(cut, page, {table.spec().key});
   ConsumptionReport report(world, fields);
   report.AddRead(table.spec().name, ReadUnits(page.bytes, consistent));
-  report.WriteTo(answer);
-  return answer;
+  report.WriteTo(response);
+  return response;
 }
 
 }  // namespace weir::sim

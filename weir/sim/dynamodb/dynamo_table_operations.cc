@@ -138,9 +138,9 @@ json BackupsOf(const DynamoTable& table) {
   if (table.backups) recovery["RecoveryPeriodInDays"] = table.backup_days;
   json description = {{"ContinuousBackupsStatus", "ENABLED"}};
   description["PointInTimeRecoveryDescription"] = std::move(recovery);
-  json answer = json::object();
-  answer["ContinuousBackupsDescription"] = std::move(description);
-  return answer;
+  json response = json::object();
+  response["ContinuousBackupsDescription"] = std::move(description);
+  return response;
 }
 
 }  // namespace
@@ -164,15 +164,15 @@ json CreateTable(DynamoWorld& world, const json& body) {
                        .ready = world.clock.Now() + world.faults.table_creation,
                        .description = std::move(description),
                        .stream = std::move(stream)});
-  json answer = json::object();
-  answer["TableDescription"] = Describe(world, made.first->second);
-  return answer;
+  json response = json::object();
+  response["TableDescription"] = Describe(world, made.first->second);
+  return response;
 }
 
 json DescribeTable(DynamoWorld& world, const json& body) {
-  json answer = json::object();
-  answer["Table"] = Describe(world, FindTableEntry(world, RequestFields(body, {"TableName"})));
-  return answer;
+  json response = json::object();
+  response["Table"] = Describe(world, FindTableEntry(world, RequestFields(body, {"TableName"})));
+  return response;
 }
 
 json DeleteTable(DynamoWorld& world, const json& body) {
@@ -183,11 +183,11 @@ json DeleteTable(DynamoWorld& world, const json& body) {
         "Resource cannot be deleted as it is currently protected against deletion. Disable "
         "deletion protection first.");
   }
-  json answer = json::object();
-  answer["TableDescription"] = Describe(world, entry);
-  answer["TableDescription"]["TableStatus"] = "DELETING";
+  json response = json::object();
+  response["TableDescription"] = Describe(world, entry);
+  response["TableDescription"]["TableStatus"] = "DELETING";
   world.tables.erase(fields.Text("TableName"));
-  return answer;
+  return response;
 }
 
 json UpdateTimeToLive(DynamoWorld& world, const json& body) {
@@ -200,9 +200,9 @@ json UpdateTimeToLive(DynamoWorld& world, const json& body) {
     RefuseInvalid(std::string("TimeToLive is already ") + (enable ? "enabled" : "disabled"));
   }
   table.ttl_attribute = enable ? wanted.Text("AttributeName") : "";
-  json answer = json::object();
-  answer["TimeToLiveSpecification"] = specification;
-  return answer;
+  json response = json::object();
+  response["TimeToLiveSpecification"] = specification;
+  return response;
 }
 
 json DescribeTimeToLive(DynamoWorld& world, const json& body) {
@@ -210,9 +210,9 @@ json DescribeTimeToLive(DynamoWorld& world, const json& body) {
   json description = json::object();
   description["TimeToLiveStatus"] = table.ttl_attribute.empty() ? "DISABLED" : "ENABLED";
   if (!table.ttl_attribute.empty()) description["AttributeName"] = table.ttl_attribute;
-  json answer = json::object();
-  answer["TimeToLiveDescription"] = std::move(description);
-  return answer;
+  json response = json::object();
+  response["TimeToLiveDescription"] = std::move(description);
+  return response;
 }
 
 json UpdateContinuousBackups(DynamoWorld& world, const json& body) {

@@ -193,7 +193,7 @@ json TransactWriteItems(DynamoWorld& world, const json& body) {
   if (token.size() > 36) RefuseInvalid("ClientRequestToken must have at most 36 characters");
 
   ConsumptionReport report(world, fields);
-  json answer = json::object();
+  json response = json::object();
   if (IsRepeated(world, token, items.dump())) {
     for (const ItemWrite& write : writes) report.AddRead(write.table->spec().name, 2);
   } else {
@@ -209,13 +209,13 @@ json TransactWriteItems(DynamoWorld& world, const json& body) {
     }
     if (!token.empty()) world.transactions[token] = {items.dump(), world.clock.Now()};
   }
-  report.WriteArrayTo(answer);
-  return answer;
+  report.WriteArrayTo(response);
+  return response;
 }
 
 json TransactGetItems(DynamoWorld& world, const json& body) {
   const RequestFields fields(body, {"TransactItems", "ReturnConsumedCapacity"});
-  json answer = {{"Responses", json::array()}};
+  json response = {{"Responses", json::array()}};
   ConsumptionReport report(world, fields);
   for (const json& element : CheckedItems(fields)) {
     json get = RequestFields(element, {"Get"}).Get("Get");
@@ -230,10 +230,10 @@ json TransactGetItems(DynamoWorld& world, const json& body) {
     world.counts.read_units -= units;
     report.AddRead(table, 2 * units);
     one.erase("ConsumedCapacity");
-    answer["Responses"].push_back(std::move(one));
+    response["Responses"].push_back(std::move(one));
   }
-  report.WriteArrayTo(answer);
-  return answer;
+  report.WriteArrayTo(response);
+  return response;
 }
 
 }  // namespace weir::sim

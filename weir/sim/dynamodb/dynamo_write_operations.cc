@@ -69,12 +69,12 @@ json Perform(DynamoWorld& world, const ItemWrite& write, const RequestFields& fi
   const Item* there = write.table->Find(write.key);
   const std::optional<Item> before = there == nullptr ? std::nullopt : std::optional(*there);
 
-  json answer = json::object();
+  json response = json::object();
   json attributes = Attributes(write, returned, before, after);
-  if (!attributes.empty()) answer["Attributes"] = std::move(attributes);
+  if (!attributes.empty()) response["Attributes"] = std::move(attributes);
   ApplyWrite(world, write, {.after = std::move(after), .lag = lag}, report);
-  report.WriteTo(answer);
-  return answer;
+  report.WriteTo(response);
+  return response;
 }
 
 ItemWrite ReadBatched(DynamoWorld& world, const std::string& table, const json& request) {
@@ -150,7 +150,7 @@ json DeleteItem(DynamoWorld& world, const json& body) {
 json BatchWriteItem(DynamoWorld& world, const json& body) {
   const RequestFields fields(body, {"RequestItems", "ReturnConsumedCapacity"});
   const std::vector<BatchedWrite> writes = ReadBatchedWrites(world, fields.Get("RequestItems"));
-  json answer = {{"UnprocessedItems", json::object()}};
+  json response = {{"UnprocessedItems", json::object()}};
   ConsumptionReport report(world, fields);
   std::size_t unprocessed = 0;
   for (const auto& [write, request] : writes) {
@@ -159,7 +159,7 @@ json BatchWriteItem(DynamoWorld& world, const json& body) {
     std::optional<Item> after = OrRefuse(ImageAfter(write));
     if (is_left_out || FindSpentTablePartition(world, write) ||
         FindSpentIndexPartition(world, write, after)) {
-      answer["UnprocessedItems"][write.table->spec().name].push_back(*request);
+      response["UnprocessedItems"][write.table->spec().name].push_back(*request);
       ++unprocessed;
       continue;
     }
@@ -167,8 +167,8 @@ json BatchWriteItem(DynamoWorld& world, const json& body) {
   }
   world.counts.unprocessed += unprocessed;
   if (unprocessed == writes.size()) RefuseForThroughput();
-  report.WriteArrayTo(answer);
-  return answer;
+  report.WriteArrayTo(response);
+  return response;
 }
 
 }  // namespace weir::sim

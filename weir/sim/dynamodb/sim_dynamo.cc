@@ -153,12 +153,12 @@ void AddHeaders(DynamoWorld& world, HttpResponse& response) {
 }  // namespace
 
 HttpResponse SimDynamo::Handle(const HttpRequest& request) {
-  HttpResponse response = Answer(request);
+  HttpResponse response = Respond(request);
   AddHeaders(state_->world, response);
   return response;
 }
 
-HttpResponse SimDynamo::Answer(const HttpRequest& request) {
+HttpResponse SimDynamo::Respond(const HttpRequest& request) {
   DynamoWorld& world = state_->world;
   ++world.counts.requests[std::string(OperationOf(request))];
   // Numbers the request in the streams of all tables.

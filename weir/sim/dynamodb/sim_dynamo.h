@@ -107,7 +107,7 @@ class SimDynamo final : public SimServer {
  private:
   struct State;
   // Runs one request and turns a Refusal into a response.
-  HttpResponse Answer(const HttpRequest& request);
+  HttpResponse Respond(const HttpRequest& request);
 
   std::unique_ptr<State> state_;
 };

@@ -65,11 +65,11 @@ TEST_F(SimDynamoFault, AWriteMayMeetATransaction) {
   dynamo.faults.conflict = 1;
   Refused("UpdateItem", kAdd, "TransactionConflictException");
   Ok("GetItem", kGet);
-  const auto answer = Refused("TransactWriteItems", kTransaction, "TransactionCanceledException");
-  const json& reasons = answer.body["CancellationReasons"];
+  const auto response = Refused("TransactWriteItems", kTransaction, "TransactionCanceledException");
+  const json& reasons = response.body["CancellationReasons"];
   ASSERT_EQ(reasons.size(), 2U);
   EXPECT_NE(reasons[0]["Code"], reasons[1]["Code"]) << "one of them, drawn";
-  EXPECT_THAT(answer.message, HasSubstr("TransactionConflict"));
+  EXPECT_THAT(response.message, HasSubstr("TransactionConflict"));
   EXPECT_EQ(dynamo.counts().conflicts, 2U);
 }
 
@@ -109,11 +109,11 @@ TEST_F(SimDynamoFault, ABatchOfGetsMayBeDoneInPart) {
     request["RequestItems"]["t"]["Keys"].push_back(
         json::parse(R"({"PK":{"S":"a"},"SK":{"S":")" + std::to_string(i) + R"("}})"));
   }
-  const json answer = Ok("BatchGetItem", request.dump());
-  const json& left = answer["UnprocessedKeys"]["t"];
+  const json response = Ok("BatchGetItem", request.dump());
+  const json& left = response["UnprocessedKeys"]["t"];
   EXPECT_EQ(left["ConsistentRead"], true) << "what is left can be asked for as it is";
   EXPECT_GT(left["Keys"].size(), 0U);
-  EXPECT_EQ(answer["Responses"]["t"].size(), 25 - left["Keys"].size());
+  EXPECT_EQ(response["Responses"]["t"].size(), 25 - left["Keys"].size());
 }
 
 TEST_F(SimDynamoFault, ABatchOfWhichNothingIsDoneIsAThrottle) {

@@ -22,7 +22,7 @@ class SimDynamoLimiter : public DynamoFixture {
   SimDynamoLimiter() { Create(); }
 
   /// Creates the bucket with 10 of 10 tokens, and checks its owner, in one transaction.
-  DynamoAnswer Create() {
+  DynamoResponse Create() {
     return Call("TransactWriteItems", R"j({"TransactItems":[
         {"Put":{"TableName":"t","ConditionExpression":"attribute_not_exists(PK)","Item":{)j" +
                                           std::string(kBucket) + R"j(,
@@ -36,8 +36,8 @@ class SimDynamoLimiter : public DynamoFixture {
           "ConditionExpression":"attribute_not_exists(PK)"}}]})j");
   }
 
-  DynamoAnswer Update(const std::string& update, const std::string& condition,
-                      const std::string& names, const std::string& values) {
+  DynamoResponse Update(const std::string& update, const std::string& condition,
+                        const std::string& names, const std::string& values) {
     json body = {{"UpdateExpression", update}, {"ReturnValues", "ALL_NEW"}};
     body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD";
     body["Key"] = json::parse("{" + std::string(kBucket) + "}");
@@ -48,7 +48,7 @@ class SimDynamoLimiter : public DynamoFixture {
   }
 
   /// Takes n millitokens in one write without a read, if the stored balance has them.
-  DynamoAnswer Speculate(std::int64_t n, std::int64_t now_ms = 5000) {
+  DynamoResponse Speculate(std::int64_t n, std::int64_t now_ms = 5000) {
     return Update(
         "ADD #b0tk :n0, #b0tc :p0, #wtk :wn, #wtc :wp",
         "attribute_exists(PK) AND "
@@ -74,9 +74,9 @@ class SimDynamoLimiter : public DynamoFixture {
 };
 
 TEST_F(SimDynamoLimiter, ASpeculativeTakeAnswersTheWholeNewImage) {
-  const DynamoAnswer answer = Speculate(4000);
-  EXPECT_EQ(answer.status, 200) << answer.message;
-  EXPECT_EQ(answer.body["Attributes"], Bucket());
+  const DynamoResponse response = Speculate(4000);
+  EXPECT_EQ(response.status, 200) << response.message;
+  EXPECT_EQ(response.body["Attributes"], Bucket());
   EXPECT_EQ(Bucket()["b_rpm_tk"]["N"], "6000");
   EXPECT_EQ(Bucket()["b_rpm_tc"]["N"], "4000");
   EXPECT_EQ(Bucket()["b_wcu_tk"]["N"], "999000");
@@ -85,9 +85,9 @@ TEST_F(SimDynamoLimiter, ASpeculativeTakeAnswersTheWholeNewImage) {
 
 TEST_F(SimDynamoLimiter, ARefusedTakeAnswersTheWholeOldImage) {
   const json before = Bucket();
-  const DynamoAnswer answer = Speculate(10'001);
-  EXPECT_EQ(answer.error, "ConditionalCheckFailedException");
-  EXPECT_EQ(answer.body["Item"], before);
+  const DynamoResponse response = Speculate(10'001);
+  EXPECT_EQ(response.error, "ConditionalCheckFailedException");
+  EXPECT_EQ(response.body["Item"], before);
   EXPECT_EQ(Bucket(), before);
 }
 
@@ -109,7 +109,7 @@ TEST_F(SimDynamoLimiter, StampsOnTheBucketStopOrFreeATake) {
 }
 
 TEST_F(SimDynamoLimiter, ABucketIsMadeOnceAndTheReasonNamesTheItem) {
-  const DynamoAnswer again = Create();
+  const DynamoResponse again = Create();
   EXPECT_EQ(again.error, "TransactionCanceledException");
   EXPECT_EQ(again.body["CancellationReasons"][0]["Code"], "ConditionalCheckFailed");
   EXPECT_EQ(again.body["CancellationReasons"][1]["Code"], "None");
@@ -183,7 +183,7 @@ TEST_F(SimDynamoLimiter, ShardsAreDoubledByOneOfTwoPeers) {
                   R"(":new":{"N":"2"},":old":{"N":"1"})");
   };
   EXPECT_EQ(bump().error, "");
-  const DynamoAnswer second = bump();
+  const DynamoResponse second = bump();
   EXPECT_EQ(second.error, "ConditionalCheckFailedException");
   EXPECT_EQ(second.body["Item"]["shard_count"]["N"], "2") << "the loser sees the winner";
 }

@@ -110,12 +110,12 @@ class SimDynamoModel : public DynamoFixture {
     request["ConditionExpression"] = "attribute_exists(n)";
     request["ExpressionAttributeValues"][":n"] = Number(n);
     request["ReturnValues"] = "UPDATED_NEW";
-    const DynamoAnswer answer = Call("UpdateItem", request.dump());
+    const DynamoResponse response = Call("UpdateItem", request.dump());
     const auto there = model_.find(item);
-    RC_ASSERT((answer.status == 200) == (there != model_.end()));
+    RC_ASSERT((response.status == 200) == (there != model_.end()));
     if (there == model_.end()) return;
     there->second += n;
-    RC_ASSERT(answer.body["Attributes"]["n"] == Number(there->second));
+    RC_ASSERT(response.body["Attributes"]["n"] == Number(there->second));
   }
 
   /// Moves n from one item to another in one transaction with a request token, if the first has at
@@ -158,9 +158,9 @@ TEST_F(SimDynamoModel, AddsThatWereAnsweredAreThoseThatCount) {
   dynamo.faults = {.throttle = 0.2, .conflict = 0.2, .stale_read = 0.5};
   int applied = 0;
   for (int i = 0; i < 200; ++i) {
-    const auto answer = Call("UpdateItem", R"({"Key":{"PK":{"S":"a"},"SK":{"S":"1"}},
+    const auto response = Call("UpdateItem", R"({"Key":{"PK":{"S":"a"},"SK":{"S":"1"}},
         "UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"1"}}})");
-    if (answer.status == 200) ++applied;
+    if (response.status == 200) ++applied;
   }
   const DynamoCounts& counts = dynamo.counts();
   EXPECT_EQ(counts.throttled + counts.conflicts + static_cast<unsigned>(applied), 200U);

@@ -42,7 +42,7 @@ class Client {
       : scheduler_(scheduler), name_(std::to_string(seed)), transport_(scheduler, server, seed) {
     transport_.faults = {.refuse = 0.05,
                          .lose_request = 0.05,
-                         .lose_answer = 0.1,
+                         .lose_response = 0.1,
                          .duplicate = 0.1,
                          .fail_before = 0.05,
                          .fail_after = 0.1,
@@ -67,9 +67,9 @@ class Client {
     HttpRequest request = once_ ? DynamoRequest("TransactWriteItems", AddOneOnce(token))
                                 : DynamoRequest("UpdateItem", AddOne());
     const Deadline deadline = Deadline::After(scheduler_.clock(), milliseconds(15));
-    transport_.Send(std::move(request), {.deadline = deadline}, [this](const auto& answer) {
-      if (answer && answer->status == 200) ++done_;
-      if (answer ? answer->status == 500 : answer.error().maybe_sent) ++doubts_;
+    transport_.Send(std::move(request), {.deadline = deadline}, [this](const auto& response) {
+      if (response && response->status == 200) ++done_;
+      if (response ? response->status == 500 : response.error().maybe_sent) ++doubts_;
       Send();
     });
   }
@@ -87,7 +87,7 @@ struct Fleet {
   std::int64_t counted = 0;
   int doubts = 0;
   std::uint64_t duplicates = 0;
-  std::uint64_t lost_answers = 0;
+  std::uint64_t lost_responses = 0;
 };
 
 Fleet RunFleet(std::uint64_t seed, bool once) {
@@ -106,7 +106,7 @@ Fleet RunFleet(std::uint64_t seed, bool once) {
     EXPECT_EQ(client->done(), kWritesEach);
     fleet.doubts += client->doubts();
     fleet.duplicates += client->counts().duplicates;
-    fleet.lost_answers += client->counts().lost_answers;
+    fleet.lost_responses += client->counts().lost_responses;
   }
   const Item& item = *dynamo.Table("t")->items().begin()->second.now;
   fleet.counted = item.at("n").As<Decimal>()->ToInt64().value();
@@ -115,15 +115,15 @@ Fleet RunFleet(std::uint64_t seed, bool once) {
 
 TEST(SimDynamoNetwork, TokensCountOnceThroughEveryFault) {
   std::uint64_t duplicates = 0;
-  std::uint64_t lost_answers = 0;
+  std::uint64_t lost_responses = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Fleet fleet = RunFleet(seed, true);
     EXPECT_EQ(fleet.counted, kClients * kWritesEach) << "seed " << seed;
     duplicates += fleet.duplicates;
-    lost_answers += fleet.lost_answers;
+    lost_responses += fleet.lost_responses;
   }
   EXPECT_GT(duplicates, 0U);
-  EXPECT_GT(lost_answers, 0U);
+  EXPECT_GT(lost_responses, 0U);
 }
 
 TEST(SimDynamoNetwork, PlainUpdatesCountTooOftenWhereAnswersAreInDoubt) {

@@ -29,9 +29,9 @@ class SimDynamoQuery : public DynamoFixture {
     return R"({"KeyConditionExpression":")" + condition + '"' + (more.empty() ? "" : "," + more) +
            "}";
   }
-  static std::vector<std::string> SortKeys(const json& answer) {
+  static std::vector<std::string> SortKeys(const json& response) {
     std::vector<std::string> keys;
-    for (const json& item : answer["Items"]) keys.push_back(item["SK"]["S"]);
+    for (const json& item : response["Items"]) keys.push_back(item["SK"]["S"]);
     return keys;
   }
   /// Returns the sort keys of all pages, one page after the other.
@@ -116,13 +116,13 @@ TEST_F(SimDynamoQuery, AFilterHidesWhatWasReadAndPaid) {
   for (int i = 0; i < 4; ++i) {
     Put("a", std::to_string(i), R"("n":{"N":")" + std::to_string(i) + R"("})");
   }
-  const json answer =
+  const json response =
       Ok("Query",
          Body("PK = :p", With(R"(":n":{"N":"2"})") + R"(,"FilterExpression":"n >= :n","Limit":3)"));
-  EXPECT_THAT(SortKeys(answer), ElementsAre("2"));
-  EXPECT_EQ(answer["Count"], 1);
-  EXPECT_EQ(answer["ScannedCount"], 3);
-  EXPECT_EQ(answer["LastEvaluatedKey"], json::parse(R"({"PK":{"S":"a"},"SK":{"S":"2"}})"));
+  EXPECT_THAT(SortKeys(response), ElementsAre("2"));
+  EXPECT_EQ(response["Count"], 1);
+  EXPECT_EQ(response["ScannedCount"], 3);
+  EXPECT_EQ(response["LastEvaluatedKey"], json::parse(R"({"PK":{"S":"a"},"SK":{"S":"2"}})"));
   Refused("Query", Body("PK = :p", kPk + R"(,"FilterExpression":"SK = :p")"),
           "ValidationException");
 }
@@ -260,10 +260,10 @@ std::string Keys(int count) {
 
 TEST_F(SimDynamoQuery, ABatchOfGetsAnswersWhatIsThereInAnyOrder) {
   for (int i = 0; i < 50; ++i) Put("a", std::to_string(i));
-  const json answer = Ok("BatchGetItem", Keys(100));
-  EXPECT_EQ(answer["UnprocessedKeys"], json::object());
+  const json response = Ok("BatchGetItem", Keys(100));
+  EXPECT_EQ(response["UnprocessedKeys"], json::object());
   std::vector<int> found;
-  for (const json& item : answer["Responses"]["t"]) {
+  for (const json& item : response["Responses"]["t"]) {
     found.push_back(std::stoi(item["SK"]["S"].get<std::string>()));
   }
   EXPECT_FALSE(std::ranges::is_sorted(found)) << "who relies on an order should fail";
@@ -286,9 +286,9 @@ TEST_F(SimDynamoQuery, ABatchOfGetsIsRefusedAsOnAws) {
 TEST_F(SimDynamoQuery, ABatchOfGetsLeavesWhatIsOverSixteenMegabytes) {
   const std::string big = R"("big":{"S":")" + std::string(390'000, 'x') + R"("})";
   for (int i = 0; i < 50; ++i) Put("a", std::to_string(i), big);
-  const json answer = Ok("BatchGetItem", Keys(50));
-  EXPECT_EQ(answer["Responses"]["t"].size(), 43U);
-  EXPECT_EQ(answer["UnprocessedKeys"]["t"]["Keys"].size(), 7U);
+  const json response = Ok("BatchGetItem", Keys(50));
+  EXPECT_EQ(response["Responses"]["t"].size(), 43U);
+  EXPECT_EQ(response["UnprocessedKeys"]["t"]["Keys"].size(), 7U);
 }
 
 }  // namespace

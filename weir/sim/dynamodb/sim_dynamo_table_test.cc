@@ -125,8 +125,8 @@ TEST_F(SimDynamoTable, ASweepDeletesOnlyWhatIsOverByANumber) {
 }
 
 TEST_F(SimDynamoTable, BackupsAreSwitchedAndDescribed) {
-  const auto recovery = [](const json& answer) {
-    return answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+  const auto recovery = [](const json& response) {
+    return response["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
   };
   EXPECT_EQ(recovery(Ok("DescribeContinuousBackups", "{}"))["PointInTimeRecoveryStatus"],
             "DISABLED");
@@ -172,9 +172,9 @@ TEST_F(SimDynamoTable, AnswersInAwsWireForm) {
             "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException");
 
   request.body = "{\"TableName\":";
-  EXPECT_EQ(ReadAnswer(dynamo.Handle(request)).error, "SerializationException");
+  EXPECT_EQ(ReadResponse(dynamo.Handle(request)).error, "SerializationException");
   request.body = "{}";
-  const auto missing = ReadAnswer(dynamo.Handle(request));
+  const auto missing = ReadResponse(dynamo.Handle(request));
   EXPECT_EQ(missing.error, "ValidationException");
   EXPECT_EQ(missing.body["__type"], "com.amazon.coral.validate#ValidationException");
 }
@@ -183,9 +183,9 @@ TEST_F(SimDynamoTable, UnknownOperationsAreRefused) {
   EXPECT_EQ(Call("ExecuteStatement", "{}").error, "UnknownOperationException");
   HttpRequest request = DynamoRequest("GetItem", json::object());
   request.headers[1].value = "Kinesis_20131202.GetItem";
-  EXPECT_EQ(ReadAnswer(dynamo.Handle(request)).error, "UnknownOperationException");
+  EXPECT_EQ(ReadResponse(dynamo.Handle(request)).error, "UnknownOperationException");
   request.headers.clear();
-  EXPECT_EQ(ReadAnswer(dynamo.Handle(request)).error, "UnknownOperationException");
+  EXPECT_EQ(ReadResponse(dynamo.Handle(request)).error, "UnknownOperationException");
 }
 
 }  // namespace

@@ -57,12 +57,12 @@ TEST_F(SimDynamoTransaction, AppliesAllFourKindsTogether) {
 }
 
 TEST_F(SimDynamoTransaction, OneFailedConditionUndoesAllAndEachItemHasItsReason) {
-  const auto answer =
+  const auto response =
       Refused("TransactWriteItems", Body({Take("1", 2), Take("2", 2), Take("3", 1), Take("4", 0)}),
               "TransactionCanceledException");
-  EXPECT_THAT(answer.message, HasSubstr("[None, ConditionalCheckFailed, ConditionalCheckFailed, "
-                                        "ConditionalCheckFailed]"));
-  const json& reasons = answer.body["CancellationReasons"];
+  EXPECT_THAT(response.message, HasSubstr("[None, ConditionalCheckFailed, ConditionalCheckFailed, "
+                                          "ConditionalCheckFailed]"));
+  const json& reasons = response.body["CancellationReasons"];
   ASSERT_EQ(reasons.size(), 4U);
   EXPECT_EQ(reasons[0], json::parse(R"({"Code":"None"})"));
   EXPECT_EQ(reasons[1]["Code"], "ConditionalCheckFailed");
@@ -71,21 +71,21 @@ TEST_F(SimDynamoTransaction, OneFailedConditionUndoesAllAndEachItemHasItsReason)
 }
 
 TEST_F(SimDynamoTransaction, AnItemIsShownOnlyWhereItWasAskedFor) {
-  const auto answer = Refused("TransactWriteItems",
-                              Body({R"j({"ConditionCheck":{"TableName":"t","Key":)j" + Key("1") +
-                                    R"j(,"ConditionExpression":"attribute_not_exists(PK)"}})j"}),
-                              "TransactionCanceledException");
-  EXPECT_FALSE(answer.body["CancellationReasons"][0].contains("Item"));
+  const auto response = Refused("TransactWriteItems",
+                                Body({R"j({"ConditionCheck":{"TableName":"t","Key":)j" + Key("1") +
+                                      R"j(,"ConditionExpression":"attribute_not_exists(PK)"}})j"}),
+                                "TransactionCanceledException");
+  EXPECT_FALSE(response.body["CancellationReasons"][0].contains("Item"));
 }
 
 TEST_F(SimDynamoTransaction, WhatDoesNotFitAnItemIsAReasonToo) {
-  const auto answer =
+  const auto response =
       Refused("TransactWriteItems",
               Body({Take("1", 1), R"({"Update":{"TableName":"t","Key":)" + Key("2") +
                                       R"(,"UpdateExpression":"SET x = absent"}})"}),
               "TransactionCanceledException");
-  EXPECT_EQ(answer.body["CancellationReasons"][1]["Code"], "ValidationError");
-  EXPECT_THAT(answer.body["CancellationReasons"][1]["Message"].get<std::string>(),
+  EXPECT_EQ(response.body["CancellationReasons"][1]["Code"], "ValidationError");
+  EXPECT_THAT(response.body["CancellationReasons"][1]["Message"].get<std::string>(),
               HasSubstr("does not exist"));
 }
 
@@ -169,8 +169,8 @@ TEST_F(SimDynamoTransaction, GetsItemsInOrderAndCostsTwice) {
     return R"({"Get":{"TableName":"t","ProjectionExpression":"tk","Key":)" + Key(sk) + "}}";
   };
   const double before = dynamo.counts().read_units;
-  const json answer = Ok("TransactGetItems", Body({get("2"), get("9"), get("1")}));
-  EXPECT_EQ(answer["Responses"],
+  const json response = Ok("TransactGetItems", Body({get("2"), get("9"), get("1")}));
+  EXPECT_EQ(response["Responses"],
             json::parse(R"([{"Item":{"tk":{"N":"1"}}},{},{"Item":{"tk":{"N":"5"}}}])"));
   EXPECT_EQ(dynamo.counts().read_units, before + 6);
 }
@@ -182,9 +182,9 @@ RC_GTEST_FIXTURE_PROP(SimDynamoTransaction, AllOrNothingWhateverIsTaken, ()) {
   int first = 5;
   int second = 1;
   for (const auto& [a, b] : amounts) {
-    const auto answer = Call("TransactWriteItems", Body({Take("1", a), Take("2", b)}));
+    const auto response = Call("TransactWriteItems", Body({Take("1", a), Take("2", b)}));
     const bool fits = a <= first && b <= second;
-    RC_ASSERT((answer.status == 200) == fits);
+    RC_ASSERT((response.status == 200) == fits);
     if (fits) first -= a, second -= b;
     RC_ASSERT(Tokens("1") == std::to_string(first));
     RC_ASSERT(Tokens("2") == std::to_string(second));

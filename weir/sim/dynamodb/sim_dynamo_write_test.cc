@@ -52,11 +52,11 @@ TEST_F(SimDynamoWrite, AFailedConditionChangesNothingAndShowsTheItemOnlyIfAsked)
 }
 
 TEST_F(SimDynamoWrite, WhereNoItemIsThereNoneIsShown) {
-  const auto answer =
+  const auto response =
       Refused("DeleteItem", "{" + kKey + R"j(,"ConditionExpression":"attribute_exists(PK)",
                       "ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j",
               "ConditionalCheckFailedException");
-  EXPECT_FALSE(answer.body.contains("Item"));
+  EXPECT_FALSE(response.body.contains("Item"));
 }
 
 TEST_F(SimDynamoWrite, UpdateMakesAnItemThatIsNotThere) {
@@ -221,12 +221,12 @@ TEST_F(SimDynamoWrite, EveryRequestIsCountedByItsKind) {
 
 TEST_F(SimDynamoWrite, ABatchPutsAndDeletes) {
   Put("a", "1");
-  const json answer = Ok("BatchWriteItem", R"({"RequestItems":{"t":[
+  const json response = Ok("BatchWriteItem", R"({"RequestItems":{"t":[
       {"DeleteRequest":{"Key":{"PK":{"S":"a"},"SK":{"S":"1"}}}},
       {"PutRequest":{"Item":{"PK":{"S":"a"},"SK":{"S":"2"},"n":{"N":"7"}}}}]},
       "ReturnConsumedCapacity":"TOTAL"})");
-  EXPECT_EQ(answer["UnprocessedItems"], json::object());
-  EXPECT_EQ(answer["ConsumedCapacity"][0]["CapacityUnits"], 2.0);
+  EXPECT_EQ(response["UnprocessedItems"], json::object());
+  EXPECT_EQ(response["ConsumedCapacity"][0]["CapacityUnits"], 2.0);
   EXPECT_EQ(Everything(), json::parse(R"([{"PK":{"S":"a"},"SK":{"S":"2"},"n":{"N":"7"}}])"));
 }
 
@@ -263,11 +263,11 @@ RC_GTEST_FIXTURE_PROP(SimDynamoWrite, TakesNeverExceedWhatWasThere, ()) {
   int taken = 0;
   for (const int amount : amounts) {
     const std::string n = std::to_string(amount);
-    const auto answer = Call("UpdateItem", "{" + kKey + R"(,"UpdateExpression":"ADD tk :minus",
+    const auto response = Call("UpdateItem", "{" + kKey + R"(,"UpdateExpression":"ADD tk :minus",
         "ConditionExpression":"tk >= :n","ExpressionAttributeValues":{":minus":{"N":"-)" +
-                                               n + R"("},":n":{"N":")" + n + R"("}}})");
-    RC_ASSERT((answer.status == 200) == (taken + amount <= tokens));
-    if (answer.status == 200) taken += amount;
+                                                 n + R"("},":n":{"N":")" + n + R"("}}})");
+    RC_ASSERT((response.status == 200) == (taken + amount <= tokens));
+    if (response.status == 200) taken += amount;
   }
   RC_ASSERT(Get("a", "1")["tk"]["N"] == std::to_string(tokens - taken));
 }

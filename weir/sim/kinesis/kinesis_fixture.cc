@@ -28,28 +28,28 @@ KinesisResponse KinesisFixture::Call(const std::string& operation, json body) {
                           body.contains("NextToken") || body.contains("ShardIterator");
   if (!says_which) body["StreamName"] = "s";
   const HttpResponse response = kinesis.Handle(KinesisRequest(operation, body));
-  KinesisResponse answer{.status = response.status, .body = nullptr};
-  if (!response.body.empty()) answer.body = json::parse(response.body);
-  if (response.status == 200) return answer;
-  answer.error = answer.body.at("__type");
-  answer.message = answer.body.at("message");
-  return answer;
+  KinesisResponse read{.status = response.status, .body = nullptr};
+  if (!response.body.empty()) read.body = json::parse(response.body);
+  if (response.status == 200) return read;
+  read.error = read.body.at("__type");
+  read.message = read.body.at("message");
+  return read;
 }
 
 json KinesisFixture::Ok(const std::string& operation, const json& body) {
-  KinesisResponse answer = Call(operation, body);
-  EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
-  return std::move(answer.body);
+  KinesisResponse read = Call(operation, body);
+  EXPECT_EQ(read.status, 200) << operation << ": " << read.body;
+  return std::move(read.body);
 }
 
 KinesisResponse KinesisFixture::Refused(const std::string& operation, const json& body,
                                         const std::string& error) {
   const std::uint64_t before = kinesis.counts().stored;
-  KinesisResponse answer = Call(operation, body);
-  EXPECT_NE(answer.status, 200) << operation;
-  EXPECT_EQ(answer.error, error) << answer.message;
+  KinesisResponse read = Call(operation, body);
+  EXPECT_NE(read.status, 200) << operation;
+  EXPECT_EQ(read.error, error) << read.message;
   EXPECT_EQ(kinesis.counts().stored, before);
-  return answer;
+  return read;
 }
 
 json KinesisFixture::PutAll(const std::vector<json>& entries) {
@@ -60,9 +60,9 @@ std::size_t KinesisFixture::PutMany(std::size_t records, std::size_t bytes) {
   std::size_t stored = 0;
   while (records > 0) {
     const std::size_t some = std::min<std::size_t>(records, 500);
-    const json answer =
+    const json read =
         PutAll(std::vector<json>(some, PutEntry("k", std::string(bytes - 1, 'x'), "0")));
-    stored += some - answer["FailedRecordCount"].get<std::size_t>();
+    stored += some - read["FailedRecordCount"].get<std::size_t>();
     records -= some;
   }
   return stored;

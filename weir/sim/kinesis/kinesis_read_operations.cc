@@ -132,17 +132,17 @@ json GetRecords(KinesisWorld& world, const json& body) {
   const KinesisShard& shard = stream.shards()[ShardIn(stream, ShardName(at.shard))];
   const std::uint64_t most =
       fields.Has("Limit") ? NumberIn(fields, "Limit", 1, kMaxRecords) : kMaxRecords;
-  json answer = {{"Records", Read(shard, at, most)}};
+  json response = {{"Records", Read(shard, at, most)}};
   const auto next = std::ranges::lower_bound(shard.log, at.sequence, {}, &StoredRecord::sequence);
   const bool at_end = next == shard.log.end();
-  answer["MillisBehindLatest"] = at_end ? 0 : (world.clock.WallNow() - next->arrived).count();
+  response["MillisBehindLatest"] = at_end ? 0 : (world.clock.WallNow() - next->arrived).count();
   if (at_end && !shard.open()) {
-    answer["ChildShards"] = ChildrenOf(stream, shard);
+    response["ChildShards"] = ChildrenOf(stream, shard);
   } else {
     at.issued = world.clock.WallNow().value;
-    answer["NextShardIterator"] = Write(at);
+    response["NextShardIterator"] = Write(at);
   }
-  return answer;
+  return response;
 }
 
 }  // namespace weir::sim

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr milliseconds kTokenLives = std::chrono::seconds(300);
-constexpr std::uint64_t kMaxAsked = 10'000;
+constexpr std::uint64_t kMaxRequested = 10'000;
 
 /// The position at which a listing continues. Its text is "t0:12:1767225600013:name".
 struct ListToken {
@@ -55,7 +55,7 @@ ListToken TokenIn(const KinesisWorld& world, const RequestFields& fields) {
   return *token;
 }
 
-bool AsksForOpen(const RequestFields& fields) {
+bool WantsOpen(const RequestFields& fields) {
   if (!fields.Has("ShardFilter")) return false;
   const RequestFields filter(fields.Get("ShardFilter"), {"Type"});
   const std::string type = filter.Text("Type");
@@ -64,7 +64,7 @@ bool AsksForOpen(const RequestFields& fields) {
 }
 
 ListToken FirstPage(KinesisWorld& world, const RequestFields& fields) {
-  return {.stream = world.StreamOf(fields).name(), .open_only = AsksForOpen(fields)};
+  return {.stream = world.StreamOf(fields).name(), .open_only = WantsOpen(fields)};
 }
 
 json RangeOf(const KinesisShard& shard) {
@@ -100,17 +100,17 @@ json ListShards(KinesisWorld& world, const json& body) {
   ListToken token = fields.Has("NextToken") ? TokenIn(world, fields) : FirstPage(world, fields);
   std::size_t room = world.options.max_listed;
   if (fields.Has("MaxResults")) {
-    room = std::min(room, NumberIn(fields, "MaxResults", 1, kMaxAsked));
+    room = std::min(room, NumberIn(fields, "MaxResults", 1, kMaxRequested));
   }
-  json answer = {{"Shards", json::array()}};
+  json response = {{"Shards", json::array()}};
   const auto& shards = world.StreamNamed(token.stream).shards();
-  for (; token.shard < shards.size() && answer["Shards"].size() < room; ++token.shard) {
+  for (; token.shard < shards.size() && response["Shards"].size() < room; ++token.shard) {
     const KinesisShard& shard = shards[token.shard];
-    if (shard.open() || !token.open_only) answer["Shards"].push_back(ToJson(shard));
+    if (shard.open() || !token.open_only) response["Shards"].push_back(ToJson(shard));
   }
   token.issued = world.clock.WallNow().value;
-  if (token.shard < shards.size()) answer["NextToken"] = Write(token);
-  return answer;
+  if (token.shard < shards.size()) response["NextToken"] = Write(token);
+  return response;
 }
 
 json DescribeStreamSummary(KinesisWorld& world, const json& body) {

@@ -59,7 +59,7 @@ bool IsClientError(const Refusal& refusal) {
          refusal.type != "LimitExceededException";
 }
 
-HttpResponse Answer(KinesisWorld& world, const HttpRequest& request) {
+HttpResponse Respond(KinesisWorld& world, const HttpRequest& request) {
   const BodyType type = BodyTypeOf(request);
   try {
     return WriteKinesisBody(type, 200, Run(world, request));
@@ -93,10 +93,10 @@ HttpResponse SimKinesis::Handle(const HttpRequest& request) {
   world.miscount = world.rng.Chance(faults.miscount);
   world.refuse_list = world.rng.Chance(faults.refuse_list);
   const bool error = world.rng.Chance(faults.error);
-  if (!error) return Answer(world, request);
+  if (!error) return Respond(world, request);
   ++world.counts.errors;
   // Half of the requests with an error are carried out.
-  if (world.details.Chance(0.5)) Answer(world, request);
+  if (world.details.Chance(0.5)) Respond(world, request);
   return WriteKinesisBody(
       BodyTypeOf(request),
       {.type = "InternalFailure", .message = "Internal Service Failure", .status = 500});

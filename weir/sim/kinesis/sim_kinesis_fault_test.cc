@@ -16,9 +16,9 @@ const std::vector<json> kThree(3, PutEntry("k", "x", "0"));
 
 TEST_F(SimKinesisFault, AnEntryIsThrottledAndUsesNothing) {
   kinesis.faults.throttle = 1;
-  const json answer = PutAll(kThree);
-  EXPECT_EQ(answer["FailedRecordCount"], 3);
-  EXPECT_EQ(answer["Records"][2]["ErrorCode"], "ProvisionedThroughputExceededException");
+  const json response = PutAll(kThree);
+  EXPECT_EQ(response["FailedRecordCount"], 3);
+  EXPECT_EQ(response["Records"][2]["ErrorCode"], "ProvisionedThroughputExceededException");
   EXPECT_EQ(kinesis.counts().throttled, 3U);
   EXPECT_EQ(kinesis.counts().over_limit, 0U);
   kinesis.faults.throttle = 0;
@@ -27,8 +27,8 @@ TEST_F(SimKinesisFault, AnEntryIsThrottledAndUsesNothing) {
 
 TEST_F(SimKinesisFault, AnEntryFailsBeforeItIsStored) {
   kinesis.faults.fail_before = 1;
-  const json answer = PutAll(kThree);
-  EXPECT_EQ(answer["Records"][0]["ErrorCode"], "InternalFailure");
+  const json response = PutAll(kThree);
+  EXPECT_EQ(response["Records"][0]["ErrorCode"], "InternalFailure");
   EXPECT_EQ(kinesis.counts().failed_before, 3U);
   EXPECT_EQ(kinesis.counts().stored, 0U);
 }
@@ -67,8 +67,8 @@ TEST_F(SimKinesisFault, AnAnswerHasOneEntryLessOrMore) {
 
 TEST_F(SimKinesisFault, AListingIsRefused) {
   kinesis.faults.refuse_list = 1;
-  const auto answer = Refused("ListShards", json::object(), "LimitExceededException");
-  EXPECT_EQ(answer.status, 400);
+  const auto response = Refused("ListShards", json::object(), "LimitExceededException");
+  EXPECT_EQ(response.status, 400);
   EXPECT_EQ(kinesis.counts().refused_lists, 1U);
   EXPECT_EQ(kinesis.counts().invalid, 0U);
   PutAll(kThree);
@@ -107,9 +107,9 @@ TEST_F(SimKinesisFault, TheOpenShardsAlwaysHoldEachHashOnce) {
 TEST_F(SimKinesisFault, ARequestEndsInAnErrorAndHalfOfThemWereCarriedOut) {
   kinesis.faults.error = 1;
   for (int i = 0; i < 100; ++i) {
-    const KinesisResponse answer = Call("PutRecords", {{"Records", {kThree[0]}}});
-    EXPECT_EQ(answer.status, 500);
-    EXPECT_EQ(answer.error, "InternalFailure");
+    const KinesisResponse response = Call("PutRecords", {{"Records", {kThree[0]}}});
+    EXPECT_EQ(response.status, 500);
+    EXPECT_EQ(response.error, "InternalFailure");
   }
   EXPECT_EQ(kinesis.counts().errors, 100U);
   EXPECT_GT(kinesis.counts().stored, 25U);

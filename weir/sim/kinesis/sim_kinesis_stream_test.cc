@@ -17,11 +17,11 @@ class SimKinesisStream : public KinesisFixture {
  protected:
   std::vector<std::uint64_t> Listed(const json& body) {
     std::vector<std::uint64_t> numbers;
-    const json answer = Ok("ListShards", body);
-    for (const json& shard : answer["Shards"]) {
+    const json response = Ok("ListShards", body);
+    for (const json& shard : response["Shards"]) {
       numbers.push_back(*ReadShardName(shard["ShardId"].get<std::string>()));
     }
-    token = answer.value("NextToken", "");
+    token = response.value("NextToken", "");
     return numbers;
   }
   void Split(std::uint64_t shard, const std::string& start) {

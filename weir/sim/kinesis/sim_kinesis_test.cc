@@ -20,12 +20,12 @@ using SimKinesisPut = KinesisFixture;
 const std::string kMiddle = "170141183460469231731687303715884105727";
 
 TEST_F(SimKinesisPut, PutsEachEntryWhereItsHashSays) {
-  const json answer = PutAll({PutEntry("k", "a", "0"), PutEntry("abcd", "b"),
-                              PutEntry("k", "c", "340282366920938463463374607431768211455")});
-  EXPECT_EQ(answer["FailedRecordCount"], 0);
-  EXPECT_EQ(answer["Records"][0]["ShardId"], "shardId-000000000000");
-  EXPECT_EQ(answer["Records"][1]["ShardId"], "shardId-000000000001") << "md5(abcd) is E2FC...";
-  EXPECT_EQ(answer["Records"][2]["ShardId"], "shardId-000000000001");
+  const json response = PutAll({PutEntry("k", "a", "0"), PutEntry("abcd", "b"),
+                                PutEntry("k", "c", "340282366920938463463374607431768211455")});
+  EXPECT_EQ(response["FailedRecordCount"], 0);
+  EXPECT_EQ(response["Records"][0]["ShardId"], "shardId-000000000000");
+  EXPECT_EQ(response["Records"][1]["ShardId"], "shardId-000000000001") << "md5(abcd) is E2FC...";
+  EXPECT_EQ(response["Records"][2]["ShardId"], "shardId-000000000001");
   const auto& shards = kinesis.Stream("s")->shards();
   EXPECT_THAT(shards[0].log, SizeIs(1));
   EXPECT_THAT(shards[1].log, SizeIs(2));
@@ -40,9 +40,9 @@ TEST_F(SimKinesisPut, TheTwoShardsMeetWhereOneEnds) {
 }
 
 TEST_F(SimKinesisPut, SequenceNumbersGrow) {
-  const json answer = PutAll({PutEntry("k", "a", "0"), PutEntry("k", "b", "0")});
-  const std::string first = answer["Records"][0]["SequenceNumber"];
-  const std::string second = answer["Records"][1]["SequenceNumber"];
+  const json response = PutAll({PutEntry("k", "a", "0"), PutEntry("k", "b", "0")});
+  const std::string first = response["Records"][0]["SequenceNumber"];
+  const std::string second = response["Records"][1]["SequenceNumber"];
   EXPECT_EQ(first.size(), 56U);
   EXPECT_LT(first, second);
   const std::string third = Ok("PutRecord", PutEntry("k", "c", "0"))["SequenceNumber"];
@@ -57,9 +57,9 @@ TEST_F(SimKinesisPut, TakesAStreamByNameOrByArnAndNotByBoth) {
   Refused("PutRecords", body, "InvalidArgumentException");
   body.erase("StreamARN");
   body["StreamName"] = "t";
-  const auto answer = Refused("PutRecords", body, "ResourceNotFoundException");
-  EXPECT_EQ(answer.status, 400);
-  EXPECT_EQ(answer.message, "Stream t under account 123456789012 not found.");
+  const auto response = Refused("PutRecords", body, "ResourceNotFoundException");
+  EXPECT_EQ(response.status, 400);
+  EXPECT_EQ(response.message, "Stream t under account 123456789012 not found.");
 }
 
 TEST_F(SimKinesisPut, TakesFiveHundredEntriesAndNotOneMore) {
@@ -124,12 +124,12 @@ TEST_F(SimKinesisPut, AShardTakesAThousandRecordsASecond) {
   EXPECT_EQ(kinesis.counts().over_limit, 500U);
   clock.Advance(milliseconds(50));
   EXPECT_EQ(PutMany(60, 10), 50U);
-  const json answer = PutAll({PutEntry("k", "", "0"), PutEntry("k", "", kMiddle)});
-  EXPECT_EQ(answer["FailedRecordCount"], 1) << "the other shard has its own";
-  EXPECT_EQ(answer["Records"][0]["ErrorCode"], "ProvisionedThroughputExceededException");
-  EXPECT_THAT(answer["Records"][0]["ErrorMessage"].get<std::string>(),
+  const json response = PutAll({PutEntry("k", "", "0"), PutEntry("k", "", kMiddle)});
+  EXPECT_EQ(response["FailedRecordCount"], 1) << "the other shard has its own";
+  EXPECT_EQ(response["Records"][0]["ErrorCode"], "ProvisionedThroughputExceededException");
+  EXPECT_THAT(response["Records"][0]["ErrorMessage"].get<std::string>(),
               HasSubstr("shardId-000000000000"));
-  EXPECT_FALSE(answer["Records"][0].contains("ShardId"));
+  EXPECT_FALSE(response["Records"][0].contains("ShardId"));
 }
 
 TEST_F(SimKinesisPut, AShardTakesAMebibyteASecondKeysIncluded) {
@@ -141,16 +141,17 @@ TEST_F(SimKinesisPut, AShardTakesAMebibyteASecondKeysIncluded) {
 
 TEST_F(SimKinesisPut, ARefusedEntryDoesNotStopThoseBehindIt) {
   PutMany(4, (1 << 18) - 25);
-  const json answer = PutAll({PutEntry("k", std::string(100, 'x'), "0"), PutEntry("k", "x", "0")});
-  EXPECT_TRUE(answer["Records"][0].contains("ErrorCode"));
-  EXPECT_TRUE(answer["Records"][1].contains("SequenceNumber"));
+  const json response =
+      PutAll({PutEntry("k", std::string(100, 'x'), "0"), PutEntry("k", "x", "0")});
+  EXPECT_TRUE(response["Records"][0].contains("ErrorCode"));
+  EXPECT_TRUE(response["Records"][1].contains("SequenceNumber"));
 }
 
 TEST_F(SimKinesisPut, OneRecordIsRefusedAsARequest) {
   PutMany(1000, 1);
-  const auto answer =
+  const auto response =
       Refused("PutRecord", PutEntry("k", "", "0"), "ProvisionedThroughputExceededException");
-  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(response.status, 400);
   EXPECT_EQ(kinesis.counts().invalid, 0U) << "no fault of the client's";
 }
 

@@ -11,7 +11,7 @@ std::array<Level, 4> LevelsOfPair(const std::string& entity, const std::string& 
           Level::System()};
 }
 
-std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found,
+std::optional<std::size_t> FirstWithLimits(const LimitsByLevel& found,
                                            std::initializer_list<std::size_t> indexes) {
   for (const std::size_t at : indexes) {
     if (found[at] && !found[at]->limits.empty()) return at;

@@ -14,14 +14,14 @@
 namespace weir {
 
 /// The settings of some levels, in the order of the levels; nothing for a level without settings.
-using LevelAnswers = std::vector<std::optional<LevelLimits>>;
+using LimitsByLevel = std::vector<std::optional<LevelLimits>>;
 
 /// Returns the levels of one pair, in the order of their precedence.
 std::array<Level, 4> LevelsOfPair(const std::string& entity, const std::string& resource);
 
 /// Returns the first of `indexes` whose level in `found` has any limits; that level applies as a
 /// whole. Nothing if there is none.
-std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found,
+std::optional<std::size_t> FirstWithLimits(const LimitsByLevel& found,
                                            std::initializer_list<std::size_t> indexes);
 
 /// Returns the target for a bucket with the limits of a level. Their capacities are reduced by the

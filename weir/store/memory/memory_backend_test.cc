@@ -68,12 +68,12 @@ TEST_F(MemoryBackendTest, BucketsThatStayIdleLeave) {
 }
 
 TEST_F(MemoryBackendTest, AnswersWhateverTheDeadline) {
-  int answers = 0;
+  int results = 0;
   harness_.backend().buckets().List({}, {}, Deadline::At({1}),
-                                    [&](Result<Page<BucketRecord>> page) { answers += !!page; });
+                                    [&](Result<Page<BucketRecord>> page) { results += !!page; });
   harness_.backend().config().Apply({}, Deadline::At({1}),
-                                    [&](Status status) { answers += !!status; });
-  EXPECT_EQ(answers, 2);
+                                    [&](Status status) { results += !!status; });
+  EXPECT_EQ(results, 2);
 }
 
 TEST_F(MemoryBackendTest, IsCalledMemory) { EXPECT_EQ(harness_.backend().Describe(), "memory:"); }

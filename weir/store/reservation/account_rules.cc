@@ -35,7 +35,7 @@ std::int64_t WholeTokens(std::int64_t millitokens) {
   return millitokens % kMillitokens < 0 ? whole - 1 : whole;
 }
 
-TokenAnswer TakeFrom(Meter& meter, std::int64_t amount) {
+TokenResult TakeFrom(Meter& meter, std::int64_t amount) {
   const milliseconds wait = RetryAfter(meter, amount);
   const bool taken = wait == milliseconds(0);
   if (taken) Debit(meter, amount);
@@ -49,7 +49,7 @@ Status ChangeLimit(ReservationRows& rows, const AccountLimitChange& change) {
   return Delete(rows, std::get<DeleteAccountLimit>(change));
 }
 
-Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted, UnixMillis now) {
+Result<TokenResult> TakeTokens(ReservationRows& rows, const AccountTake& wanted, UnixMillis now) {
   const Quota quota = PerPeriod(wanted.limit.limit, wanted.limit.window);
   WEIR_ASSIGN_OR_RETURN(auto found, rows.FindBucket(wanted.key));
   Bucket bucket = found.value_or(Bucket{.time = now, .meters = {FullMeter(quota)}});
@@ -63,14 +63,14 @@ Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
   Meter& meter = bucket.meters.front();
   const bool is_new_limit = meter.quota != quota;
   if (is_new_limit) ChangeQuota(meter, quota);
-  TokenAnswer answer = TakeFrom(meter, wanted.count * kMillitokens);
-  if (!answer.taken) answer.retry_after += behind;
+  TokenResult result = TakeFrom(meter, wanted.count * kMillitokens);
+  if (!result.taken) result.retry_after += behind;
   // A refusal writes the bucket only if the returned wait depends on the change: a new limit, whose
   // rate counts from now on, or a time that was set back.
-  if (!answer.taken && !is_new_limit && !is_set_back) return answer;
+  if (!result.taken && !is_new_limit && !is_set_back) return result;
   WEIR_RETURN_IF_ERROR(rows.PutBucket(wanted.key, bucket));
   WEIR_RETURN_IF_ERROR(rows.Sweep(now));
-  return answer;
+  return result;
 }
 
 }  // namespace weir

@@ -20,7 +20,7 @@ struct AccountTake {
 
 /// Implements TokenStore::Take on rows. REQUIRES: wanted.count is in 1 .. wanted.limit.limit, and
 /// the limit has a window.
-[[nodiscard]] Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
+[[nodiscard]] Result<TokenResult> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
                                              UnixMillis now);
 
 }  // namespace weir

@@ -87,7 +87,7 @@ class ClosingReservations final : public ReservationBackend,
 
  private:
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-             Done<ClaimAnswer> done) override {
+             Done<ClaimResult> done) override {
     Call(std::move(done),
          [&](auto finish) { inner_->slots().Claim(claim, now, deadline, std::move(finish)); });
   }
@@ -141,7 +141,7 @@ class ClosingReservations final : public ReservationBackend,
   }
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
-            Deadline deadline, Done<TokenAnswer> done) override {
+            Deadline deadline, Done<TokenResult> done) override {
     Call(std::move(done), [&](auto finish) {
       inner_->tokens().Take(key, limit, count, now, deadline, std::move(finish));
     });
@@ -165,9 +165,9 @@ class ClosingReservations final : public ReservationBackend,
       return done(
           Fail(Code::kUnavailable, fmt::format("{}: the backend is closed", inner_->Describe())));
     }
-    verb(Done<T>([pass = *pass, done = std::move(done)](Result<T> answer) mutable {
+    verb(Done<T>([pass = *pass, done = std::move(done)](Result<T> result) mutable {
       const CallCount::Pass last = std::move(pass);
-      done(std::move(answer));
+      done(std::move(result));
     }));
   }
 

@@ -77,10 +77,10 @@ class ClosingReservationsTest : public testing::Test {
   }
   bool Claim(const std::string& id) {
     const SlotClaim claim{.slot = {kKey, id}, .limit = 2, .ttl = std::chrono::minutes(5)};
-    const auto answer = Await<ClaimAnswer>([&](auto done) {
+    const auto result = Await<ClaimResult>([&](auto done) {
       backend_->slots().Claim(claim, kClosingNow, Deadline::Never(), std::move(done));
     });
-    return answer && answer->slot;
+    return result && result->slot;
   }
   static bool IsReady(const std::future<void>& closed) {
     return closed.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -94,9 +94,9 @@ class ClosingReservationsTest : public testing::Test {
 
 // R1. Fails if: a call outlives its backend.
 TEST_F(ClosingReservationsTest, R1CloseReturnsWhenEveryCallHasItsAnswer) {
-  int answers = 0;
+  int results = 0;
   for (int i = 0; i < 2; ++i) {
-    backend_->limits().Get(kKey, Deadline::Never(), [&](const auto&) { ++answers; });
+    backend_->limits().Get(kKey, Deadline::Never(), [&](const auto&) { ++results; });
   }
   std::future<void> closed = CloseElsewhere();
   EXPECT_FALSE(IsReady(closed));
@@ -104,7 +104,7 @@ TEST_F(ClosingReservationsTest, R1CloseReturnsWhenEveryCallHasItsAnswer) {
   EXPECT_FALSE(IsReady(closed)) << "one is in flight";
   held_[1](FoundLimit());
   closed.get();
-  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(results, 2);
   backend_.reset();
 }
 
@@ -117,11 +117,11 @@ TEST_F(ClosingReservationsTest, R1CloseReturnsWhenNoCallRunsInThePlace) {
     for (int i = 0; i < 1000 && !IsReady(closed); ++i) std::this_thread::yield();
     EXPECT_FALSE(IsReady(closed));
   };
-  bool is_answered = false;
+  bool is_completed = false;
   backend_->limits().Change(DeleteAccountLimit{}, Deadline::Never(),
-                            [&](const auto&) { is_answered = true; });
+                            [&](const auto&) { is_completed = true; });
   closed.get();
-  EXPECT_TRUE(is_answered);
+  EXPECT_TRUE(is_completed);
 }
 
 // R1. Fails if: an unneeded slot is held until it expires, because it is released while the backend
@@ -130,7 +130,7 @@ TEST_F(ClosingReservationsTest, R1ReleasesAreMadeWhileACallIsInFlight) {
   ASSERT_TRUE(Claim("w-1"));
   ASSERT_TRUE(Claim("w-2"));
   std::vector<Result<bool>> released;
-  const auto note = [&](Result<bool> answer) { released.push_back(std::move(answer)); };
+  const auto note = [&](Result<bool> result) { released.push_back(std::move(result)); };
   backend_->limits().Get(kKey, Deadline::Never(), [&](const auto&) {
     backend_->slots().Release({kKey, "w-1"}, kClosingNow, Deadline::Never(), note);
     backend_->slots().ReleaseUnbound({kKey, "w-2"}, kClosingNow, Deadline::Never(), note);

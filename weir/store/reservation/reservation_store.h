@@ -77,7 +77,7 @@ struct SlotClaim {
 WEIR_API std::string NewSlotId(std::uint64_t high, std::uint64_t low);
 
 /// The result of a claim: the slot, or a refusal.
-struct ClaimAnswer {
+struct ClaimResult {
   std::optional<HeldSlot> slot;
   std::int64_t in_use = 0;  ///< if refused: the number of held slots, at least the limit
   std::optional<UnixMillis>
@@ -113,7 +113,7 @@ class WEIR_API ReservationStore {
   /// of a held slot returns that slot unchanged. With the id of an expired slot it claims a new
   /// slot, or fails with kAlreadyExists.
   virtual void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-                     Done<ClaimAnswer> done) = 0;
+                     Done<ClaimResult> done) = 0;
 
   /// Binds the slot to the resource that was created for it, and sets its expiry to `ttl` from now.
   /// Fails with kNotFound if the slot is not held any more. Fails with kFailedPrecondition if the

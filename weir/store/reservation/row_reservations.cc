@@ -14,18 +14,18 @@ namespace {
 // the rows failed.
 template <class T, class Verb>
 Result<T> Write(RowTransactions& transactions, Deadline deadline, const Verb& verb) {
-  std::optional<Result<T>> answer;
+  std::optional<Result<T>> result;
   WEIR_RETURN_IF_ERROR(
-      transactions.Write(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
-  return *std::move(answer);
+      transactions.Write(deadline, [&](ReservationRows& rows) { result.emplace(verb(rows)); }));
+  return *std::move(result);
 }
 
 template <class T, class Verb>
 Result<T> Read(RowTransactions& transactions, Deadline deadline, const Verb& verb) {
-  std::optional<Result<T>> answer;
+  std::optional<Result<T>> result;
   WEIR_RETURN_IF_ERROR(
-      transactions.Read(deadline, [&](ReservationRows& rows) { answer.emplace(verb(rows)); }));
-  return *std::move(answer);
+      transactions.Read(deadline, [&](ReservationRows& rows) { result.emplace(verb(rows)); }));
+  return *std::move(result);
 }
 
 class RowSlots final : public ReservationStore {
@@ -33,9 +33,9 @@ class RowSlots final : public ReservationStore {
   explicit RowSlots(RowTransactions& transactions) : transactions_(transactions) {}
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
-             Done<ClaimAnswer> done) override {
+             Done<ClaimResult> done) override {
     done(Check(claim).and_then([&] {
-      return Write<ClaimAnswer>(transactions_, deadline,
+      return Write<ClaimResult>(transactions_, deadline,
                                 [&](auto& rows) { return ClaimSlot(rows, claim, now); });
     }));
   }
@@ -124,9 +124,9 @@ class RowTokens final : public TokenStore {
   explicit RowTokens(RowTransactions& transactions) : transactions_(transactions) {}
 
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
-            Deadline deadline, Done<TokenAnswer> done) override {
+            Deadline deadline, Done<TokenResult> done) override {
     done(CheckTake(key, limit, count).and_then([&] {
-      return Write<TokenAnswer>(transactions_, deadline, [&](ReservationRows& rows) {
+      return Write<TokenResult>(transactions_, deadline, [&](ReservationRows& rows) {
         return TakeTokens(rows, {.key = key, .limit = limit, .count = count}, now);
       });
     }));

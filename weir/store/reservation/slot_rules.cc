@@ -77,14 +77,14 @@ Status RecordEnd(ReservationRows& rows, EndedResource ended, UnixMillis now) {
 
 }  // namespace
 
-Result<ClaimAnswer> ClaimSlot(ReservationRows& rows, const SlotClaim& claim, UnixMillis now) {
+Result<ClaimResult> ClaimSlot(ReservationRows& rows, const SlotClaim& claim, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(auto same, rows.FindSlot(claim.slot));
-  if (IsHeld(same, now)) return ClaimAnswer{.slot = std::move(same)};
+  if (IsHeld(same, now)) return ClaimResult{.slot = std::move(same)};
   // Expired slots are erased, so that they are not held again for a caller whose clock is behind.
   WEIR_RETURN_IF_ERROR(rows.EraseExpired(claim.slot.key, now));
   WEIR_ASSIGN_OR_RETURN(const HeldCount held, CountHeld(rows, claim, now));
   if (held.slots >= claim.limit) {
-    return ClaimAnswer{.slot = {}, .in_use = held.slots, .next_expiry = held.next_expiry};
+    return ClaimResult{.slot = {}, .in_use = held.slots, .next_expiry = held.next_expiry};
   }
   HeldSlot slot{.key = claim.slot.key,
                 .id = claim.slot.id,
@@ -93,7 +93,7 @@ Result<ClaimAnswer> ClaimSlot(ReservationRows& rows, const SlotClaim& claim, Uni
                 .expires = now + claim.ttl};
   WEIR_RETURN_IF_ERROR(rows.PutSlot(slot));
   WEIR_RETURN_IF_ERROR(rows.Sweep(now));
-  return ClaimAnswer{.slot = std::move(slot)};
+  return ClaimResult{.slot = std::move(slot)};
 }
 
 Result<HeldSlot> BindSlot(ReservationRows& rows, const SlotBinding& binding, UnixMillis now) {

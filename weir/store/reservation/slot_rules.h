@@ -20,7 +20,7 @@ struct SlotBinding {
   milliseconds ttl{0};
 };
 
-[[nodiscard]] Result<ClaimAnswer> ClaimSlot(ReservationRows& rows, const SlotClaim& claim,
+[[nodiscard]] Result<ClaimResult> ClaimSlot(ReservationRows& rows, const SlotClaim& claim,
                                             UnixMillis now);
 [[nodiscard]] Result<HeldSlot> BindSlot(ReservationRows& rows, const SlotBinding& binding,
                                         UnixMillis now);

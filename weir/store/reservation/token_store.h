@@ -12,7 +12,7 @@
 
 namespace weir {
 
-struct TokenAnswer {
+struct TokenResult {
   bool taken = false;
   std::int64_t available = 0;  ///< whole tokens, after a take or at a refusal; may be negative
   /// If refused, the smallest wait after which the take succeeds.
@@ -31,7 +31,7 @@ class WEIR_API TokenStore {
   /// blocked account. After kDeadlineExceeded or kUnavailable, the tokens may have been taken, at
   /// most once.
   virtual void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count,
-                    UnixMillis now, Deadline deadline, Done<TokenAnswer> done) = 0;
+                    UnixMillis now, Deadline deadline, Done<TokenResult> done) = 0;
 };
 
 }  // namespace weir

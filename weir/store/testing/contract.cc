@@ -41,7 +41,7 @@ StoreContract::StoreContract() : harness_(GetParam().make()), store_(*harness_) 
 void StoreContract::TearDown() {
   // Callbacks that run twice run the second time soon.
   for (int i = 0; i < 100 && harness_->Pump(); ++i) continue;
-  EXPECT_EQ(store_.CountBadAnswers(), 0U) << "calls that were not answered exactly once";
+  EXPECT_EQ(store_.CountBadResults(), 0U) << "calls that were not answered exactly once";
 }
 
 std::string StoreContract::Fresh(std::string_view stem) {

@@ -19,7 +19,7 @@ Limit Slow(std::int64_t tokens) { return {"rpd", PerDay(1).Burst(tokens)}; }
 // The results of calls that many threads made. Must outlive every callback.
 struct Tally {
   std::atomic<int> admitted = 0;
-  std::atomic<int> answered = 0;
+  std::atomic<int> completed = 0;
 };
 
 // Runs `work(thread)` on all threads at the same time.
@@ -52,12 +52,12 @@ TEST_P(StoreContractThreads, ThreadsThatShareACascadeTakeExactlyWhatIsThere) {
       harness_->backend().buckets().Acquire(charges, now, Deadline::Never(),
                                             [&tally](Result<Decision> decision) {
                                               if (decision && decision->admitted) ++tally.admitted;
-                                              ++tally.answered;
+                                              ++tally.completed;
                                             });
     }
   });
-  EXPECT_TRUE(store_.PumpUntil([&] { return tally.answered >= kThreads * cascades; }));
-  EXPECT_EQ(tally.answered, kThreads * cascades);
+  EXPECT_TRUE(store_.PumpUntil([&] { return tally.completed >= kThreads * cascades; }));
+  EXPECT_EQ(tally.completed, kThreads * cascades);
   EXPECT_EQ(tally.admitted, cascades);
   for (const std::vector<Charge>& charges : up) {
     ASSERT_EQ(Balance(charges[0].target, now), Balances{0});
@@ -80,12 +80,12 @@ TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
       harness_->backend().buckets().Adjust(charges, token, now, Deadline::Never(),
                                            [&tally](const Status& status) {
                                              EXPECT_TRUE(status) << status.error().message;
-                                             ++tally.answered;
+                                             ++tally.completed;
                                            });
     }
   });
-  EXPECT_TRUE(store_.PumpUntil([&] { return tally.answered >= kThreads * tokens; }));
-  EXPECT_EQ(tally.answered, kThreads * tokens);
+  EXPECT_TRUE(store_.PumpUntil([&] { return tally.completed >= kThreads * tokens; }));
+  EXPECT_EQ(tally.completed, kThreads * tokens);
   EXPECT_EQ(Balance(child, now), Balances{(100'000 - tokens) * kMillitokens});
   EXPECT_EQ(Balance(parent, now), Balances{(100'000 - tokens) * kMillitokens});
 }
@@ -101,12 +101,12 @@ TEST_P(StoreContractThreads, ThreadsThatCreateAnEntityCreateItOnce) {
       harness_->backend().config().Apply({CreateEntity{{.entity = {.id = id}}}}, Deadline::Never(),
                                          [&tally](Status status) {
                                            if (status) ++tally.admitted;
-                                           ++tally.answered;
+                                           ++tally.completed;
                                          });
     }
   });
-  EXPECT_TRUE(store_.PumpUntil([&] { return tally.answered >= kThreads * entities; }));
-  EXPECT_EQ(tally.answered, kThreads * entities);
+  EXPECT_TRUE(store_.PumpUntil([&] { return tally.completed >= kThreads * entities; }));
+  EXPECT_EQ(tally.completed, kThreads * entities);
   EXPECT_EQ(tally.admitted, entities);
 }
 
@@ -116,25 +116,25 @@ TEST_P(StoreContract, AnswersMayCallTheStoreAgain) {
   BucketStore& buckets = harness_->backend().buckets();
   ConfigStore& config = harness_->backend().config();
   const std::vector<ConfigChange> create = {CreateEntity{{.entity = {.id = Fresh("acme")}}}};
-  std::atomic<int> answers = 0;  // callbacks may also run on a thread of the backend
+  std::atomic<int> results = 0;  // callbacks may also run on a thread of the backend
   const auto take = [&](Done<Decision> done) {
     const std::vector<Charge> charges = {Tokens(acme, {1})};
     buckets.Acquire(charges, kStart, Deadline::Never(), std::move(done));
   };
-  const auto last = [&](Result<Page<EntityRecord>> page) { answers += page ? 1 : 0; };
+  const auto last = [&](Result<Page<EntityRecord>> page) { results += page ? 1 : 0; };
   const auto third = [&](Status status) {
-    answers += status ? 1 : 0;
+    results += status ? 1 : 0;
     config.ListEntities({}, {}, Deadline::Never(), last);
   };
   const auto second = [&](Result<Decision> decision) {
-    answers += decision && decision->admitted ? 1 : 0;
+    results += decision && decision->admitted ? 1 : 0;
     config.Apply(create, Deadline::Never(), third);
   };
   take([&](Result<Decision> decision) {
-    answers += decision && decision->admitted ? 1 : 0;
+    results += decision && decision->admitted ? 1 : 0;
     take(second);
   });
-  EXPECT_TRUE(store_.PumpUntil([&] { return answers == 4; })) << answers.load();
+  EXPECT_TRUE(store_.PumpUntil([&] { return results == 4; })) << results.load();
   EXPECT_EQ(Balance(acme, kStart), Balances{8000});
 }
 

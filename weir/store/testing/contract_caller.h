@@ -34,17 +34,17 @@ class ContractCaller {
   /// completed.
   template <class T, class Start>
   Result<T> Call(Start&& start) {
-    auto answer = std::make_shared<Answer<T>>();
-    counts_.emplace_back(answer, &answer->count);
-    std::forward<Start>(start)(Done<T>([answer](Result<T> result) {
-      if (answer->count++ > 0) return;
-      answer->result.emplace(std::move(result));
-      answer->there = true;
+    auto pending = std::make_shared<PendingResult<T>>();
+    counts_.emplace_back(pending, &pending->count);
+    std::forward<Start>(start)(Done<T>([pending](Result<T> result) {
+      if (pending->count++ > 0) return;
+      pending->result.emplace(std::move(result));
+      pending->there = true;
     }));
-    if (!PumpUntil([&] { return answer->there.load(); })) {
+    if (!PumpUntil([&] { return pending->there.load(); })) {
       return Fail(Code::kInternal, "the call was never answered");
     }
-    return *std::move(answer->result);
+    return *std::move(pending->result);
   }
 
   /// Returns false if nothing more can happen, but `reached` does not hold.
@@ -57,14 +57,14 @@ class ContractCaller {
   }
 
   /// Returns the number of calls that completed not at all, or more than once.
-  std::size_t CountBadAnswers() const {
+  std::size_t CountBadResults() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(counts_, [](const auto& count) { return *count != 1; }));
   }
 
  private:
   template <class T>
-  struct Answer {
+  struct PendingResult {
     std::atomic<int> count = 0;
     std::atomic<bool> there = false;
     std::optional<Result<T>> result;

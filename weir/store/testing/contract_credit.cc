@@ -85,11 +85,11 @@ TEST_P(StoreContract, BadCreditsChangeNothing) {
   const UnixMillis now = harness_->backend().buckets().Now();
   ASSERT_TRUE(Ask({Tokens(acme, {7})}, now).admitted);
   const auto message = [&](BucketCredit credit) {
-    const auto answer = store_.Credit(std::move(credit));
-    EXPECT_FALSE(answer);
-    if (answer) return std::string();
-    EXPECT_EQ(answer.error().code, Code::kInvalidArgument);
-    return answer.error().message;
+    const auto result = store_.Credit(std::move(credit));
+    EXPECT_FALSE(result);
+    if (result) return std::string();
+    EXPECT_EQ(result.error().code, Code::kInvalidArgument);
+    return result.error().message;
   };
   EXPECT_THAT(message(CreditOf(kReset, acme, {{"rmp", 0}})), HasSubstr("no limit 'rmp'"));
   EXPECT_THAT(message(CreditOf(kTopUp, acme, {{"rpm", 1}, {"rmp", 1}})), HasSubstr("it has rpm"));

@@ -11,7 +11,7 @@
 
 namespace weir {
 
-/// Holds acquires until Release or Answer, and passes other calls to `inner`. Thread-safe. `inner`
+/// Holds acquires until Release or Decide, and passes other calls to `inner`. Thread-safe. `inner`
 /// must outlive it.
 class GatedStore final : public BucketStore {
  public:
@@ -65,7 +65,7 @@ class GatedStore final : public BucketStore {
     return true;
   }
   /// Completes the oldest held acquire with `decision`. Returns false if there is none.
-  bool Answer(Decision decision) {
+  bool Decide(Decision decision) {
     std::optional<Call> call = TakeOldest();
     if (call) call->done(std::move(decision));
     return call.has_value();

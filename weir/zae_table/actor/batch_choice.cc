@@ -220,9 +220,9 @@ Error TooMuchDebt(const BucketKey& key) {
 
 bool HasWork(const PartQueue& queue) { return std::ranges::any_of(queue.all(), IsEligible); }
 
-std::size_t CountEligible(const PartQueue& queue, Instant answered_at) {
+std::size_t CountEligible(const PartQueue& queue, Instant completed_at) {
   return static_cast<std::size_t>(std::ranges::count_if(queue.all(), [&](const Part& part) {
-    return IsEligible(part) && (!IsTake(part) || part.in_flight || part.report_by >= answered_at);
+    return IsEligible(part) && (!IsTake(part) || part.in_flight || part.report_by >= completed_at);
   }));
 }
 

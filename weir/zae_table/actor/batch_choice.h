@@ -52,9 +52,9 @@ Error TooMuchDebt(const BucketKey& key);
 /// Returns true if the queue holds a part that a write could carry.
 bool HasWork(const PartQueue& queue);
 
-/// Returns the number of parts that a write could carry. `answered_at` is the time at which the
+/// Returns the number of parts that a write could carry. `completed_at` is the time at which the
 /// response to a write that is sent now is expected. Takes that no write carries yet, and whose
 /// callers must get a result before that time, do not count.
-std::size_t CountEligible(const PartQueue& queue, Instant answered_at);
+std::size_t CountEligible(const PartQueue& queue, Instant completed_at);
 
 }  // namespace weir::dynamo

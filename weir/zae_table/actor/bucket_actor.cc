@@ -158,8 +158,9 @@ bool BucketActor::EntersWindow() {
 std::optional<AwaitedWrite> BucketActor::AwaitedWriteAt(const ProtocolTime& moment) const {
   if (!awaits_window_) return std::nullopt;
   const bool is_in_doubt = flights_.abandon_at() != kNoTime;
-  const Instant answered_at = moment.at + moment.round_trip.value_or(nanoseconds(0));
-  const std::size_t parts = std::min(CountEligible(parts_.queue(), answered_at), pace_.max_takes());
+  const Instant completed_at = moment.at + moment.round_trip.value_or(nanoseconds(0));
+  const std::size_t parts =
+      std::min(CountEligible(parts_.queue(), completed_at), pace_.max_takes());
   return AwaitedWrite{.parts = static_cast<std::int64_t>(parts),
                       .is_owed = is_in_doubt || parts_.queue().HasOwed()};
 }
@@ -320,7 +321,7 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Proto
     OnConditionFailed(*flight, std::move(outcome.error()), moment, step);
   } else if (outcome.error().maybe_applied || outcome.error().kind == FailureClass::kAmbiguous) {
     pace_.Pause(moment.at, terms_.draw());
-    parts_.AnswerRepairs(flight->parts, step.reports);
+    parts_.CompleteRepairs(flight->parts, step.reports);
     Settle(flights_.OnLost(*flight, moment.at), moment, step);
   } else {
     NotApplied(*flight, outcome.error(), moment, step);
@@ -331,12 +332,12 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Proto
 // If a write moved rf, and its image came from an earlier write of this process, no other process
 // has moved rf between the two writes (kMoved). If the image had been read, the write shows nothing
 // about other processes (kOwn). SeenBucket uses this to find out whether the bucket is contended.
-void BucketActor::OnWriteApplied(const Flight& flight, const WriteAnswer& answer,
+void BucketActor::OnWriteApplied(const Flight& flight, const WriteResponse& response,
                                  const ProtocolTime& moment, Step& step) {
   pace_.OnApplied();
   step.set_back = flight.set_back;
   parts_.SetLastError(std::nullopt);
-  const std::optional<Item>& item = answer.item ? answer.item : flight.created;
+  const std::optional<Item>& item = response.item ? response.item : flight.created;
   auto image = item ? ReadImage(*item) : weir::Fail(Code::kNotFound, "");
   if (image) {
     using Source = SeenBucket::Source;

@@ -86,7 +86,7 @@ class BucketActor {
     bool divide = false;       ///< the item is written so often that its bucket should be divided
     milliseconds set_back{0};  ///< if `rf` was set back: how far ahead it was
   };
-  using WriteOutcome = tl::expected<WriteAnswer, WriteFailure>;
+  using WriteOutcome = tl::expected<WriteResponse, WriteFailure>;
 
   /// `terms` must outlive the actor.
   BucketActor(ActorTerms& terms, BucketKey key);
@@ -202,8 +202,8 @@ class BucketActor {
 
   // Outcomes of writes.
 
-  void OnWriteApplied(const Flight& flight, const WriteAnswer& answer, const ProtocolTime& moment,
-                      Step& step);
+  void OnWriteApplied(const Flight& flight, const WriteResponse& response,
+                      const ProtocolTime& moment, Step& step);
   /// A condition of the write failed.
   void OnConditionFailed(const Flight& flight, WriteFailure failure, const ProtocolTime& moment,
                          Step& step);

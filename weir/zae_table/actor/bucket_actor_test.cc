@@ -69,7 +69,7 @@ class BucketActorTest : public testing::Test {
   }
   /// Returns a response with an item that has these millitokens. Other attributes are not those
   /// that the write leaves.
-  WriteAnswer Left(std::int64_t tokens) {
+  WriteResponse Left(std::int64_t tokens) {
     return {.item = ShardItem(0, 1, tokens), .key_range_throttled = false};
   }
   void Lose(std::uint64_t write) {

@@ -98,7 +98,7 @@ class BucketBatchTest : public testing::Test {
   bool Apply(const Write& write) {
     bool is_applied = false;
     table_.table.Apply(write, false, kNever,
-                       [&](const auto& answer) { is_applied = answer.has_value(); });
+                       [&](const auto& result) { is_applied = result.has_value(); });
     return is_applied;
   }
 

@@ -426,8 +426,8 @@ BucketCall::Next BucketCall::EndContended() {
   return EndWith(std::move(contended));
 }
 
-BucketCall::Next BucketCall::EndWith(Result<Decision> answer) {
-  result_ = std::move(answer);
+BucketCall::Next BucketCall::EndWith(Result<Decision> result) {
+  result_ = std::move(result);
   return Next::kEnded;
 }
 

@@ -200,7 +200,7 @@ class BucketCall {
   /// Returns the error for the caller. Of an adjust that may count, no error may say that nothing
   /// was changed.
   Error ToCaller(Error error, CallActors& actors) const;
-  Next EndWith(Result<Decision> answer);
+  Next EndWith(Result<Decision> result);
   /// Makes the decision from the verdicts of the parts.
   Decision BuildDecision(bool admitted) const;
 

@@ -145,7 +145,7 @@ TEST_F(BucketDoubt, AnAdjustThatMayHaveBeenAppliedIsNotRepeated) {
   ClaimSlots("acme");
   Learn("acme");
   const Pending adjust = Start({{"acme", 5}}, {.kind = kAdjust});
-  LoseAnswer(Next("acme"));
+  LoseResponse(Next("acme"));
   for (int i = 0; i < 40 && StateOf(adjust) == "waits"; ++i) {
     Wait(milliseconds(10));
     while (Writes("acme") > 0) Apply(Next("acme"));

@@ -109,7 +109,7 @@ bool BucketDriver::Process(Event event, bool begins) {
     SetAlarm();
     requests_ += static_cast<int>(step.sends.size() + step.shard_requests.size()) +
                  (step.reads.empty() ? 0 : 1);
-    running_callbacks_ += static_cast<int>(step.answers.size());
+    running_callbacks_ += static_cast<int>(step.completions.size());
     may_close = MayClose();
   }
   if (StepQueue* const queue = StepQueue::Of(*this)) {
@@ -133,7 +133,7 @@ void BucketDriver::Finish(Step& step, bool may_close) {
     --inside_;
     changed_.notify_all();
   }
-  RunCallbacks(std::move(step.answers));
+  RunCallbacks(std::move(step.completions));
   if (may_close) EndCloses();
 }
 
@@ -278,7 +278,7 @@ void BucketDriver::CarryOut(Step& step) {
 void BucketDriver::Send(Step::Send send) {
   const Instant sent = scheduler_.clock().Now();
   auto done = [self = shared_from_this(), key = std::move(send.key), id = send.write.write,
-               sent](tl::expected<WriteAnswer, WriteFailure> outcome) {
+               sent](tl::expected<WriteResponse, WriteFailure> outcome) {
     const Instant now = self->scheduler_.clock().Now();
     // Throttled and lost writes show nothing about the usual round trip.
     const bool was_judged = outcome || outcome.error().kind == FailureClass::kConditional;
@@ -347,13 +347,13 @@ void BucketDriver::ReportIfDamaged(const Error& error) {
   log_.Write(LogLevel::kWarning, "bucket.damaged", fields);
 }
 
-void BucketDriver::RunCallbacks(std::vector<Step::Answer> answers) {
+void BucketDriver::RunCallbacks(std::vector<Step::Completion> completions) {
   std::vector<Task> tasks;
-  tasks.reserve(answers.size());
-  for (Step::Answer& answer : answers) {
-    if (!answer.result) ReportIfDamaged(answer.result.error());
-    tasks.emplace_back([self = shared_from_this(), answer = std::move(answer)]() mutable {
-      answer.done(std::move(answer.result));
+  tasks.reserve(completions.size());
+  for (Step::Completion& result : completions) {
+    if (!result.result) ReportIfDamaged(result.result.error());
+    tasks.emplace_back([self = shared_from_this(), result = std::move(result)]() mutable {
+      result.done(std::move(result.result));
       self->OnCallbackReturned();
     });
   }

@@ -63,7 +63,7 @@ class BucketDriver final : public BucketImageCache,
   class StepQueue;
   /// Carries out the step, then runs its callbacks.
   void Finish(Step& step, bool may_close);
-  /// Carries out the step, except Step::answers.
+  /// Carries out the step, except Step::completions.
   void CarryOut(Step& step);
   void Send(Step::Send send);
   void Read(std::vector<BucketKey> keys);
@@ -71,7 +71,7 @@ class BucketDriver final : public BucketImageCache,
   /// Creates the missing shards of a bucket.
   void CreateShards(const Step::ShardRequest& request);
   /// Runs the callbacks of calls that have ended.
-  void RunCallbacks(std::vector<Step::Answer> answers);
+  void RunCallbacks(std::vector<Step::Completion> completions);
   void ReportIfDamaged(const Error& error);
   /// Sets the timer for the protocol's wake().
   void SetAlarm() WEIR_REQUIRES(mutex_);

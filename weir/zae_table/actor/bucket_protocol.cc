@@ -210,7 +210,7 @@ void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Proto
                            Step& step) {
   moment_ = moment;
   if (IsTooLate(request, moment)) {
-    step.answers.push_back({std::move(done), Fail(TooLate(request))});
+    step.completions.push_back({std::move(done), Fail(TooLate(request))});
     return;
   }
   const std::uint64_t id = ++last_call_;
@@ -253,7 +253,7 @@ void BucketProtocol::ActOnNext(std::uint64_t id, Next next, Step& step) {
     running.call.GiveUp(StillBeingDivided(key), *this);
   }
   if (next == Next::kWaits) return;
-  step.answers.push_back({std::move(running.done), running.call.TakeResult()});
+  step.completions.push_back({std::move(running.done), running.call.TakeResult()});
   calls_.erase(id);
 }
 

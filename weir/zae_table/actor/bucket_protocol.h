@@ -39,7 +39,7 @@ class BucketProtocol final : private CallActors, private ShardView {
       BucketKey key;
       BucketActor::Outgoing write;
     };
-    struct Answer {
+    struct Completion {
       Done<Decision> done;
       Result<Decision> result;
     };
@@ -58,7 +58,8 @@ class BucketProtocol final : private CallActors, private ShardView {
     std::vector<ShardRequest> shard_requests{};  ///< each result is passed to OnShardsCreated
     std::vector<BucketImage> divides{};          ///< images of buckets that should be divided
     std::vector<SetBack> set_back{};
-    std::vector<Answer> answers{};  ///< results of calls; the callbacks run last, without a lock
+    std::vector<Completion>
+        completions{};  ///< results of calls; the callbacks run last, without a lock
   };
 
   /// While there are more than `capacity` actors, idle ones are destroyed, the least recently used
@@ -66,7 +67,7 @@ class BucketProtocol final : private CallActors, private ShardView {
   BucketProtocol(ActorTerms terms, std::size_t capacity)
       : terms_(std::move(terms)), capacity_(capacity) {}
 
-  /// Begins a call. Its result is in Step::answers of this event or of a later one.
+  /// Begins a call. Its result is in Step::completions of this event or of a later one.
   void Start(CallRequest request, Done<Decision> done, const ProtocolTime& moment, Step& step);
   void OnRead(const BucketKey& key, Result<BucketItems> items, const ProtocolTime& moment,
               Step& step);

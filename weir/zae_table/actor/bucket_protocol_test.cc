@@ -149,7 +149,7 @@ TEST_F(BucketProtocolTest, AResponseForAnActorThatWasEvictedTellsNothingOfAnothe
   Put("other", 50);
   const Pending first = Start({{"acme", 30}});
   Read();
-  const auto answer = ApplyHoldingResponse(Next("acme"));
+  const auto result = ApplyHoldingResponse(Next("acme"));
   Wait(milliseconds(150));
   // The second write supersedes the first one, fails, and shows that the first one was applied.
   Apply(Next("acme"));
@@ -160,7 +160,7 @@ TEST_F(BucketProtocolTest, AResponseForAnActorThatWasEvictedTellsNothingOfAnothe
   const Pending second = Start({{"acme", 15}});
   Read();
   const Request write = Next("acme");
-  answer();
+  result();
   EXPECT_EQ(StateOf(second), "waits");
   Leave("acme", 0);
   Apply(write);

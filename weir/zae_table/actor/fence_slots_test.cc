@@ -47,7 +47,7 @@ class FencedTableTest : public testing::Test {
   bool Apply(const Write& write) {
     bool is_applied = false;
     table_.table.Apply(write, false, kNever,
-                       [&](const auto& answer) { is_applied = answer.has_value(); });
+                       [&](const auto& result) { is_applied = result.has_value(); });
     return is_applied;
   }
   std::int64_t counted() {

@@ -59,7 +59,7 @@ class KeptTake : public BucketProtocolTest {
   }
 };
 
-// Fails if: the debits of requests that a silent table did not answer fill the queue: later
+// Fails if: the debits of requests that a silent table did not result fill the queue: later
 // requests are then refused as contended, although the policy would admit them.
 TEST_F(KeptTake, RequestsToASilentTableDoNotFillTheQueue) {
   int contended = 0;

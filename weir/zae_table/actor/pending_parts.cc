@@ -191,7 +191,7 @@ void PendingParts::OnNotApplied(const std::vector<PartId>& parts, const WriteFai
   }
 }
 
-void PendingParts::AnswerRepairs(const std::vector<PartId>& parts, PartReports& reports) {
+void PendingParts::CompleteRepairs(const std::vector<PartId>& parts, PartReports& reports) {
   for (const PartId id : parts) {
     Part* part = queue_.Find(id);
     if (part == nullptr || part->kind != Part::Kind::kRepair || part->reported) continue;
@@ -203,8 +203,8 @@ void PendingParts::AnswerRepairs(const std::vector<PartId>& parts, PartReports& 
 void PendingParts::Expire(Instant now, PartReports& reports) {
   std::vector<PartId> expired;
   for (const Part& part : queue_.all()) {
-    const bool is_answer_due = !part.reported && part.report_by <= now;
-    if (is_answer_due || part.drop_by <= now) expired.push_back(part.id);
+    const bool is_response_due = !part.reported && part.report_by <= now;
+    if (is_response_due || part.drop_by <= now) expired.push_back(part.id);
   }
   for (const PartId id : expired) Expired(id, now, reports);
 }

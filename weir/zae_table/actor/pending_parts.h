@@ -68,7 +68,7 @@ class PendingParts {
                     PartReports& reports);
   /// A write with these parts has no response. Reports the repairs among them: a caller that is
   /// refused anyway does not wait until the write is settled.
-  void AnswerRepairs(const std::vector<PartId>& parts, PartReports& reports);
+  void CompleteRepairs(const std::vector<PartId>& parts, PartReports& reports);
 
   /// Reports parts whose deadline has passed. Removes those that no write carries, but adjusts only
   /// at their `drop_by`.

@@ -28,7 +28,7 @@ class RefusalTest : public testing::Test {
     return table_.Ask<Decision>([&](Done<Decision> done) {
       process.store.Acquire(ChargeOf(tokens), kShardStart, deadline,
                             [this, done = std::move(done)](Result<Decision> decision) mutable {
-                              answered_at_ = table_.scheduler.clock().Now();
+                              completed_at_ = table_.scheduler.clock().Now();
                               done(std::move(decision));
                             });
     });
@@ -60,7 +60,7 @@ class RefusalTest : public testing::Test {
   ZaeSimTable table_;
   Process here_{table_, 3, milliseconds(1000)};
   Process there_{table_, 4, milliseconds(1000)};
-  Instant answered_at_;
+  Instant completed_at_;
   std::uint64_t adjusts_ = 0;
   int lost_ = 0;
 };
@@ -181,7 +181,7 @@ TEST_F(RefusalTest, C26ContentionEndsAtTheDeadline) {
   const Result<Decision> decision = Ask(here_, 1, deadline);
   ASSERT_TRUE(decision.has_value()) << decision.error().message;
   EXPECT_TRUE(decision->contended);
-  EXPECT_LE(answered_at_, deadline.at()) << "D11: it does not rest beyond it";
+  EXPECT_LE(completed_at_, deadline.at()) << "D11: it does not rest beyond it";
   EXPECT_LT(lost_, 50);
 }
 

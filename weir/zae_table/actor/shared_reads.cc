@@ -24,12 +24,12 @@ std::vector<SharedReads::Caller> SharedReads::End(const std::vector<BucketKey>& 
     if (flight) ended = std::move(flight.mapped());
   }
   const bool was_late = !records && records.error().code == Code::kDeadlineExceeded;
-  const auto answered = std::ranges::partition(ended.callers, [&](const Caller& caller) {
+  const auto completed = std::ranges::partition(ended.callers, [&](const Caller& caller) {
     return was_late && caller.deadline > ended.deadline;
   });
   std::vector<Caller> read_again(std::move_iterator(ended.callers.begin()),
-                                 std::move_iterator(answered.begin()));
-  for (Caller& caller : answered) caller.done(records);
+                                 std::move_iterator(completed.begin()));
+  for (Caller& caller : completed) caller.done(records);
   return read_again;
 }
 

@@ -83,12 +83,12 @@ class SharedReadsTest : public testing::Test {
  protected:
   SharedReads::Share JoinRead(nanoseconds at, const BucketKey& key = kSharedBucket) {
     Done<Records> done([this](const Result<Records>& records) {
-      answers_.push_back(records ? "records" : std::string(CodeName(records.error().code)));
+      results_.push_back(records ? "records" : std::string(CodeName(records.error().code)));
     });
     return reads_.JoinRead({key}, Deadline::At(Instant{} + at), done);
   }
   SharedReads reads_;
-  std::vector<std::string> answers_;
+  std::vector<std::string> results_;
 };
 
 // Fails if: requests that arrive while the bucket is being read start reads of their own.
@@ -98,10 +98,10 @@ TEST_F(SharedReadsTest, D12OneReadAnswersAllThatCameMeanwhile) {
     EXPECT_EQ(JoinRead(milliseconds(10 + i)), SharedReads::Share::kShared);
   EXPECT_EQ(JoinRead(milliseconds(10), {"other", "llm", 0}), SharedReads::Share::kFirst);
   (void)reads_.End({kSharedBucket}, Records(1));
-  EXPECT_THAT(answers_, SizeIs(6));
+  EXPECT_THAT(results_, SizeIs(6));
   EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst) << "the read is over";
   (void)reads_.End({kSharedBucket}, Fail(Code::kUnavailable, "away"));
-  EXPECT_EQ(answers_.back(), "UNAVAILABLE");
+  EXPECT_EQ(results_.back(), "UNAVAILABLE");
 }
 
 // Fails if: a caller with time left gets the error of an earlier deadline.
@@ -110,7 +110,7 @@ TEST_F(SharedReadsTest, OneWithMoreTimeThanTheReadHadReadsAgain) {
   EXPECT_EQ(JoinRead(milliseconds(20)), SharedReads::Share::kShared);
   EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kShared);
   const auto again = reads_.End({kSharedBucket}, Fail(Code::kDeadlineExceeded, "too late"));
-  EXPECT_THAT(answers_, testing::ElementsAre("DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"));
+  EXPECT_THAT(results_, testing::ElementsAre("DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"));
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again.front().deadline, Deadline::At(Instant{} + milliseconds(20)));
   EXPECT_EQ(JoinRead(milliseconds(20)), SharedReads::Share::kFirst);
@@ -122,7 +122,7 @@ TEST_F(SharedReadsTest, D12OneWithLessTimeReadsForItself) {
   EXPECT_EQ(JoinRead(milliseconds(10)), SharedReads::Share::kFirst);
   EXPECT_EQ(JoinRead(milliseconds(9)), SharedReads::Share::kAlone);
   (void)reads_.End({kSharedBucket}, Records(1));
-  EXPECT_THAT(answers_, SizeIs(1));
+  EXPECT_THAT(results_, SizeIs(1));
 }
 
 }  // namespace

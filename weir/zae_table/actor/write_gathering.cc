@@ -13,15 +13,15 @@ constexpr int kLapsesAfterRoundTrips = 2;
 
 }  // namespace
 
-void WriteGathering::OnApplied(std::size_t answered, std::size_t pending, std::size_t most,
+void WriteGathering::OnApplied(std::size_t completed, std::size_t pending, std::size_t most,
                                const ProtocolTime& moment) {
   expected_ = 0;
-  if (answered < 2 || !moment.round_trip) return;
+  if (completed < 2 || !moment.round_trip) return;
   if (skips_ > 0) {
     --skips_;
     return;
   }
-  expected_ = std::min(answered + pending, most);
+  expected_ = std::min(completed + pending, most);
   longest_ = std::min(*moment.round_trip / kHeldPartOfRoundTrip, kLongestHold);
   lapses_ = moment.at + *moment.round_trip * kLapsesAfterRoundTrips;
   until_ = kNoTime;

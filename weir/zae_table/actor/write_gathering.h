@@ -20,9 +20,9 @@ namespace weir::dynamo {
 /// then 15 writes are not. Not thread-safe.
 class WriteGathering {
  public:
-  /// A write was applied, and its response completed the requests of `answered` callers. `pending`:
-  /// parts that are queued already. `most`: the maximum number of parts in one write.
-  void OnApplied(std::size_t answered, std::size_t pending, std::size_t most,
+  /// A write was applied, and its response completed the requests of `completed` callers.
+  /// `pending`: parts that are queued already. `most`: the maximum number of parts in one write.
+  void OnApplied(std::size_t completed, std::size_t pending, std::size_t most,
                  const ProtocolTime& moment);
   /// Returns true if no write is held. Otherwise returns true, and ends the hold, if all expected
   /// parts are pending or until() has passed.

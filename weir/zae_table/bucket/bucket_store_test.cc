@@ -38,8 +38,8 @@ class BucketStoreTest : public testing::Test {
   }
   void GiveBack(Process& process, const std::string& entity, std::int64_t tokens) {
     const std::vector<Charge> charges{{LlmTarget(entity), {-tokens * 1000}}};
-    const Status done = table_.Ask<void>([&](Done<void> answer) {
-      process.store.Adjust(charges, {7, ++tokens_}, kStart, Deadline::Never(), std::move(answer));
+    const Status done = table_.Ask<void>([&](Done<void> result) {
+      process.store.Adjust(charges, {7, ++tokens_}, kStart, Deadline::Never(), std::move(result));
     });
     EXPECT_TRUE(done) << done.error().message;
   }
@@ -143,12 +143,12 @@ TEST_F(BucketStoreTest, ABucketThatIsDisabledMeanwhileIsNotCharged) {
     disabled.insert_or_assign("disabled", Of(true));
     table_.Put(disabled);
     const std::vector<Charge> charges{{LlmTarget(entity), {1'000}}};
-    const auto answer = table_.Ask<Decision>([&](Done<Decision> done) {
+    const auto result = table_.Ask<Decision>([&](Done<Decision> done) {
       process_.store.Acquire(charges, kStart + milliseconds(later), Deadline::Never(),
                              std::move(done));
     });
-    ASSERT_FALSE(answer.has_value());
-    EXPECT_EQ(answer.error().code, Code::kFailedPrecondition);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
     EXPECT_EQ(table_.Get(key), disabled);
   }
 }
@@ -211,24 +211,24 @@ TEST_F(BucketStoreTest, ACallThatGivesBackEndsSoonAfterItsDeadline) {
   Table table(client, table_.scheduler, table_.table.name(), 1, ZaeLayout());
   DynamoBucketStore store(table, Keys("ns"), table_.scheduler, {.seed = 3});
   const std::vector<Charge> charges{{LlmTarget("acme"), {1000}}, {LlmTarget("all"), {1000}}};
-  std::vector<std::pair<bool, Instant>> answers;
+  std::vector<std::pair<bool, Instant>> results;
   const auto acquire = [&](Deadline deadline) {
     store.Acquire(charges, kStart, deadline, [&](const Result<Decision>& decision) {
-      answers.emplace_back(decision.has_value(), table_.scheduler.clock().Now());
+      results.emplace_back(decision.has_value(), table_.scheduler.clock().Now());
     });
   };
   acquire(Deadline::Never());
   table_.scheduler.RunReady();
-  ASSERT_EQ(answers.size(), 1U);
-  EXPECT_TRUE(answers[0].first) << "both buckets are there and known";
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_TRUE(results[0].first) << "both buckets are there and known";
   client.passes = 1;
   const Instant begin = table_.scheduler.clock().Now();
   acquire(Deadline::At(begin + std::chrono::seconds(1)));
   table_.scheduler.Advance(std::chrono::seconds(60));
-  ASSERT_EQ(answers.size(), 2U);
-  EXPECT_FALSE(answers[1].first);
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_FALSE(results[1].first);
   EXPECT_GE(client.silent, 2) << "a write, and what gives back";
-  EXPECT_LE(answers[1].second, begin + std::chrono::milliseconds(1250)) << "D11";
+  EXPECT_LE(results[1].second, begin + std::chrono::milliseconds(1250)) << "D11";
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
 
   // Reads one page of the index of buckets.
   void ReadBuckets() {
-    table_.Query(buckets_, deadline_, [self = shared_from_this()](Result<QueryAnswer> page) {
+    table_.Query(buckets_, deadline_, [self = shared_from_this()](Result<QueryResponse> page) {
       if (!page) return self->End(std::move(page.error()));
       for (const Item& item : page->items) self->AddBucket(KeyOf(item).pk);
       self->buckets_.start_after = std::move(page->last_key);
@@ -154,24 +154,24 @@ class Propagator : public std::enable_shared_from_this<Propagator> {
     const bool cascades = cascade != cascades_.end() && cascade->second;
     table_.Apply(
         PropagationWrite({bucket.pk, std::string(kBucketSort)}, *owner_, cascades), true, deadline_,
-        [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
-          self->OnWritten(answer);
+        [self = shared_from_this()](const tl::expected<WriteResponse, WriteFailure>& result) {
+          self->OnWritten(result);
         });
   }
 
-  void OnWritten(const tl::expected<WriteAnswer, WriteFailure>& answer) {
-    const FailureClass kind = answer ? FailureClass::kPermanent : answer.error().kind;
+  void OnWritten(const tl::expected<WriteResponse, WriteFailure>& result) {
+    const FailureClass kind = result ? FailureClass::kPermanent : result.error().kind;
     // If the condition fails, the bucket is gone, or a process that knows a later record has
     // written it.
-    if (answer || kind == FailureClass::kConditional) {
+    if (result || kind == FailureClass::kConditional) {
       tries_ = 0;
-      if (answer) ++written_;
+      if (result) ++written_;
       seen_.insert(std::move(unwritten_.back().pk));
       unwritten_.pop_back();
       return WriteNext();
     }
     if (kind == FailureClass::kConflict && ++tries_ < kMaxWriteTries) return WriteNext();
-    End(answer.error().error);
+    End(result.error().error);
   }
 
   // Ends a page.

@@ -151,7 +151,7 @@ TEST_F(RepairTest, D4OneProcessStoresParametersOfABucketOnceASecond) {
 // Fails if: a refusal becomes an error, or never ends, if the parameters cannot be stored.
 TEST_F(RepairTest, D4WhereTheyCannotBeStoredItIsRefusedAllTheSame) {
   ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 60).admitted);
-  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
+  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostResponse}) {
     table_.scheduler.Advance(milliseconds(1'001));
     Ask(here_, LimitedTo(PerMinute(60)), 60);  // read again
     table_.client.FailFrom(1, fault);

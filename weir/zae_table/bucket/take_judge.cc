@@ -37,8 +37,8 @@ Opinion TakeJudge::Judge(const Part& take, const PartQueue& pending) const {
   const bool fits = opinion.verdict.wait == milliseconds(0);
   // A refusal, and the result of a take of 0 tokens, are reported without a write that would
   // correct them, so they need a young image.
-  const bool is_answer = !fits || take.is_nothing();
-  if (is_answer && !IsYoung(take)) return {.kind = Kind::kUnknown};
+  const bool is_response = !fits || take.is_nothing();
+  if (is_response && !IsYoung(take)) return {.kind = Kind::kUnknown};
   if (!fits) opinion.kind = Kind::kRefused;
   return opinion;
 }

@@ -97,9 +97,9 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     const std::string token = Hex(sources_.random()) + Hex(sources_.random());
     table_.TransactPatiently(
         plan_.writes, token, deadline_,
-        [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> answer) {
-          if (answer) return self->EraseNext();
-          self->TryAgain(answer.error());
+        [self = shared_from_this()](tl::expected<WriteResponse, WriteFailure> result) {
+          if (result) return self->EraseNext();
+          self->TryAgain(result.error());
         });
   }
 
@@ -137,22 +137,22 @@ class ConfigApplication : public std::enable_shared_from_this<ConfigApplication>
     if (plan_.deleted_items.empty()) return PropagateNext();
     table_.Apply(
         plan_.deleted_items.back(), true, deadline_,
-        [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
-          self->OnDropped(answer);
+        [self = shared_from_this()](const tl::expected<WriteResponse, WriteFailure>& result) {
+          self->OnDropped(result);
         });
   }
 
-  void OnDropped(const tl::expected<WriteAnswer, WriteFailure>& answer) {
-    const FailureClass kind = answer ? FailureClass::kPermanent : answer.error().kind;
+  void OnDropped(const tl::expected<WriteResponse, WriteFailure>& result) {
+    const FailureClass kind = result ? FailureClass::kPermanent : result.error().kind;
     // If the condition failed, another client has deleted the entity too, and may have created it
     // again.
-    if (answer || kind == FailureClass::kConditional) {
+    if (result || kind == FailureClass::kConditional) {
       plan_.deleted_items.pop_back();
       return DropNext();
     }
     if (kind == FailureClass::kConflict && ++tries_ < kMaxTries) return DropNext();
     const std::string& pk = plan_.deleted_items.back().key.pk;
-    EndErasing(pk.substr(pk.find('#') + 1), answer.error().error);
+    EndErasing(pk.substr(pk.find('#') + 1), result.error().error);
   }
 
   // Copies parent and cascade of entities into their buckets, one entity after the other.

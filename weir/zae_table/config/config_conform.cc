@@ -92,18 +92,18 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
     std::vector<Listing> some = TakeSome(listings_);
     const auto self = shared_from_this();
     const auto batch = std::make_shared<const std::vector<Listing>>(std::move(some));
-    StartAll<QueryAnswer>(
+    StartAll<QueryResponse>(
         batch->size(),
-        [&](std::size_t i, Done<QueryAnswer> done) {
+        [&](std::size_t i, Done<QueryResponse> done) {
           table_.Query((*batch)[i].query, deadline_, std::move(done));
         },
-        [self, batch](std::vector<Result<QueryAnswer>> pages) {
+        [self, batch](std::vector<Result<QueryResponse>> pages) {
           for (std::size_t i = 0; i < pages.size(); ++i) self->TakePage((*batch)[i], pages[i]);
           self->RunNext();
         });
   }
 
-  void TakePage(Listing listing, Result<QueryAnswer>& page) {
+  void TakePage(Listing listing, Result<QueryResponse>& page) {
     if (!page) return NoteFailure(NameOf(listing), page.error());
     failed_ = 0;
     std::set<std::string> resources;  // once each, although each shard is an item
@@ -124,12 +124,12 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
     const auto some = std::make_shared<const std::vector<Found>>(TakeSome(found_));
     StartAll<void>(
         some->size(), [&](std::size_t i, Done<void> done) { Conform((*some)[i], std::move(done)); },
-        [self, some](const std::vector<Status>& answers) {
-          for (std::size_t i = 0; i < answers.size(); ++i) {
-            if (answers[i]) {
+        [self, some](const std::vector<Status>& results) {
+          for (std::size_t i = 0; i < results.size(); ++i) {
+            if (results[i]) {
               self->failed_ = 0;
             } else {
-              self->NoteFailure(NameOf((*some)[i]), answers[i].error());
+              self->NoteFailure(NameOf((*some)[i]), results[i].error());
             }
           }
           self->RunNext();
@@ -141,11 +141,11 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   void Conform(const Found& found, Done<void> done) {
     const auto levels = LevelsOfPair(found.key.entity, found.key.resource);
     ReadLimits(table_, keys_, levels, deadline_,
-               Then<LevelAnswers>(std::move(done), [self = shared_from_this(), found](
-                                                       LevelAnswers answers, Done<void> next) {
-                 const auto level = FirstWithLimits(answers, {0, 1, 2, 3});
+               Then<LimitsByLevel>(std::move(done), [self = shared_from_this(), found](
+                                                        LimitsByLevel results, Done<void> next) {
+                 const auto level = FirstWithLimits(results, {0, 1, 2, 3});
                  if (!level || (found.by_default && *level == 0)) return next({});
-                 TargetPtr target = TargetOf(found.key, AsStored(*std::move(answers[*level])));
+                 TargetPtr target = TargetOf(found.key, AsStored(*std::move(results[*level])));
                  self->buckets_.Conform(std::move(target), self->deadline_, std::move(next));
                }));
   }

@@ -34,7 +34,7 @@ class RecordingLimits final : public BucketLimits {
     if (!hold) return done({});
     pending.push_back(std::move(done));
   }
-  void AnswerAll() {
+  void RespondToAll() {
     while (!pending.empty()) {
       Done<void> done = std::move(pending.front());
       pending.erase(pending.begin());
@@ -180,10 +180,10 @@ TEST(ConfigConformTest, D6AtMost25BucketsAreConformedAtATime) {
   rig.limits.hold = true;
   std::optional<Status> applied;
   rig.conforming.Apply({Sets(Level::EntityDefault("acme"), 5)}, kNever,
-                       [&](Status answer) { applied = std::move(answer); });
+                       [&](Status result) { applied = std::move(result); });
   EXPECT_FALSE(applied);
   EXPECT_EQ(rig.limits.pending.size(), 25U);
-  rig.limits.AnswerAll();
+  rig.limits.RespondToAll();
   ASSERT_TRUE(applied);
   EXPECT_TRUE(*applied);
   EXPECT_EQ(rig.limits.max_pending, 25U);

@@ -98,7 +98,7 @@ std::set<EventName> EventsDue(EventRig& rig) {
 // Fails if: an event is written after its change, or a part of a change is stored without the
 // event.
 TEST(ConfigEventTest, Z2WhicheverRequestFailsNoChangeIsStoredWithoutItsEvent) {
-  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
+  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostResponse}) {
     bool failed = true;
     std::uint64_t nth = 0;
     while (failed && ++nth < 1000) {

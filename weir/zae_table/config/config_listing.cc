@@ -235,11 +235,11 @@ void ListStoredEntities(Table& table, const Keys& keys, const std::optional<std:
       [done = std::move(done), limit = LimitOf(page),
        listing](Result<ConfigScan<EntityRecord>::Found> found) mutable {
         if (!found) return done(Fail(std::move(found.error())));
-        Page<EntityRecord> answer{.items = std::move(found->records),
+        Page<EntityRecord> result{.items = std::move(found->records),
                                   .next = {},
                                   .unreadable = std::move(found->unreadable)};
-        if (const auto cut = CutTo(limit, answer.items)) answer.next = listing + cut->entity.id;
-        done(std::move(answer));
+        if (const auto cut = CutTo(limit, result.items)) result.next = listing + cut->entity.id;
+        done(std::move(result));
       });
 }
 

@@ -48,7 +48,7 @@ rc::Gen<ConfigChange> AnyChange() {
 RC_GTEST_PROP(ConfigStoreProperty, DoesWhatTheTableInMemoryDoes, ()) {
   ConfigRig rig;
   ConfigTable model;
-  rig.client.loses_answers = *rc::gen::arbitrary<bool>();
+  rig.client.loses_responses = *rc::gen::arbitrary<bool>();
   rig.server.faults.conflict = 0.2;
   rig.server.faults.unprocessed = 0.2;
   const int lists = *rc::gen::inRange(1, 8);

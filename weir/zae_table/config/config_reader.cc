@@ -60,7 +60,7 @@ class Reader : public std::enable_shared_from_this<Reader> {
                   .sort_from = {},
                   .limit = 1,
                   .start_after = {}},
-                 deadline_, [self = shared_from_this(), id](Result<QueryAnswer> page) {
+                 deadline_, [self = shared_from_this(), id](Result<QueryResponse> page) {
                    if (!page) return self->done_(Fail(std::move(page.error())));
                    if (!page->items.empty()) self->state_.with_buckets.insert(id);
                    self->ReadNextDeleted();

@@ -65,7 +65,7 @@ class ConfigScan {
         keys_(std::move(request.known)) {}
 
   static void QueryPage(const Ptr& self) {
-    self->table_.Query(self->query_, self->deadline_, [self](Result<QueryAnswer> page) {
+    self->table_.Query(self->query_, self->deadline_, [self](Result<QueryResponse> page) {
       if (!page) return self->done_(Fail(std::move(page.error())));
       self->Collect(*page);
       Resolve(self);
@@ -73,7 +73,7 @@ class ConfigScan {
   }
 
   // Adds the accepted keys of the page to keys_, sorted, each once.
-  void Collect(const QueryAnswer& page) {
+  void Collect(const QueryResponse& page) {
     for (const Item& item : page.items) {
       TableKey key = KeyOf(item);
       partition_ = key.pk;

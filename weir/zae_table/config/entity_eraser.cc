@@ -25,7 +25,7 @@ class Eraser : public std::enable_shared_from_this<Eraser> {
 
   // Reads one page of the index of buckets.
   void ReadBuckets() {
-    table_.Query(buckets_, deadline_, [self = shared_from_this()](Result<QueryAnswer> page) {
+    table_.Query(buckets_, deadline_, [self = shared_from_this()](Result<QueryResponse> page) {
       if (!page) return self->done_(Fail(std::move(page.error())));
       for (const Item& item : page->items) self->partitions_.push_back(KeyOf(item).pk);
       self->buckets_.start_after = std::move(page->last_key);
@@ -54,7 +54,7 @@ class Eraser : public std::enable_shared_from_this<Eraser> {
   void ErasePages(QueryRequest request, void (Eraser::*then)()) {
     const QueryRequest& asked = request;
     table_.Query(asked, deadline_,
-                 [self = shared_from_this(), request, then](Result<QueryAnswer> page) mutable {
+                 [self = shared_from_this(), request, then](Result<QueryResponse> page) mutable {
                    if (!page) return self->done_(Fail(std::move(page.error())));
                    request.start_after = std::move(page->last_key);
                    self->Erase(page->items, std::move(request), then);

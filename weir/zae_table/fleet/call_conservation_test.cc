@@ -24,7 +24,7 @@ TEST_P(CallConservation, WhatIsStoredIsWhatCallersWereTold) {
     without_forfeits += fleet.Tally().forfeits == 0;
     sum += fleet.Tally();
   }
-  EXPECT_EQ(sum.answered, sum.asked);
+  EXPECT_EQ(sum.completed, sum.asked);
   EXPECT_EQ(sum.late, 0);
   // Each kind of result occurred, and forfeits are few.
   EXPECT_GE(without_forfeits, kSeeds * 3 / 4);

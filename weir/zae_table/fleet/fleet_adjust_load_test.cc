@@ -50,7 +50,7 @@ class AdjustLoad {
     process.buckets().Adjust(charges, {rng_.Next(), rng_.Next()}, process.now(),
                              Deadline::After(scheduler.clock(), seconds(3)),
                              [this, delta](const Status& status) {
-                               ++(status ? answered_ : failed_);
+                               ++(status ? completed_ : failed_);
                                counted_ += status ? delta : 0;
                              });
     scheduler.At(scheduler.clock().Now() + gap_, [this] { Adjust(); });
@@ -64,7 +64,7 @@ class AdjustLoad {
   Rng rng_{5};
   std::int64_t nth_ = 0;
   std::size_t size_ = 0;
-  std::int64_t answered_ = 0;
+  std::int64_t completed_ = 0;
   std::int64_t failed_ = 0;
   std::int64_t counted_ = 0;
 };

@@ -13,12 +13,12 @@ namespace {
 using std::chrono::seconds;
 using ::testing::IsEmpty;
 
-LedgerFindings RunLosing(std::uint64_t seed, double lost_answers, const WorkloadOdds& odds,
+LedgerFindings RunLosing(std::uint64_t seed, double lost_responses, const WorkloadOdds& odds,
                          const LedgerTerms& terms) {
   Fleet fleet(seed);
   for (int i = 0; i < 4; ++i) {
     fleet.Join().network().faults = kUsualTrips;
-    fleet.processes().back()->network().faults.lose_answer = lost_answers;
+    fleet.processes().back()->network().faults.lose_response = lost_responses;
   }
   FleetWorkload workload(fleet, seed, seconds(3), odds);
   EXPECT_TRUE(workload.Run());

@@ -19,16 +19,16 @@ class FleetDeletedItem : public testing::Test {
     ASSERT_EQ(response.status, 200) << response.body;
   }
   Decision Acquire(FleetProcess& process, std::int64_t amount) {
-    Decision answer;
-    Start(process, amount, answer);
+    Decision result;
+    Start(process, amount, result);
     fleet_.scheduler().RunAll();
-    return answer;
+    return result;
   }
-  void Start(FleetProcess& process, std::int64_t amount, Decision& answer) {
+  void Start(FleetProcess& process, std::int64_t amount, Decision& result) {
     const Charge charge{target_, {amount}};
     process.buckets().Acquire({&charge, 1}, process.now(), Soon(),
-                              [&answer](Result<Decision> decision) {
-                                if (decision) answer = *std::move(decision);
+                              [&result](Result<Decision> decision) {
+                                if (decision) result = *std::move(decision);
                               });
   }
   void Adjust(FleetProcess& process, std::int64_t delta, AdjustId token) {
@@ -42,7 +42,7 @@ class FleetDeletedItem : public testing::Test {
   }
   Deadline Soon() const { return Deadline::After(fleet_.scheduler().clock(), seconds(3)); }
   /// The next write of the process is applied, and its response is lost.
-  void LoseNextAnswer(FleetProcess& process) { process.network().faults.lose_answer = 1; }
+  void LoseNextResponse(FleetProcess& process) { process.network().faults.lose_response = 1; }
   /// Runs until that write is applied. Later responses arrive.
   void RunUntilApplied(FleetProcess& process) {
     const std::size_t writes = fleet_.table().stream().size();
@@ -66,7 +66,7 @@ TEST_F(FleetDeletedItem, ATakeInDoubtCountsOnceOrSaysThatItMayBeTwice) {
   here_.network().faults = there_.network().faults = kUsualTrips;
   ASSERT_TRUE(Acquire(here_, 1'000).admitted);
   Decision decision;
-  LoseNextAnswer(here_);
+  LoseNextResponse(here_);
   Start(here_, 3'000, decision);
   RunUntilApplied(here_);
   Delete();
@@ -81,7 +81,7 @@ TEST_F(FleetDeletedItem, ATakeInDoubtCountsOnceOrSaysThatItMayBeTwice) {
 TEST_F(FleetDeletedItem, AReturnInDoubtCountsOnce) {
   here_.network().faults = there_.network().faults = kUsualTrips;
   ASSERT_TRUE(Acquire(here_, 9'000).admitted);
-  LoseNextAnswer(here_);
+  LoseNextResponse(here_);
   Adjust(here_, -3'000, {1, 2});
   RunUntilApplied(here_);
   Delete();

@@ -51,7 +51,7 @@ TEST_F(FleetFork, TakesOfBothCount) {
 
 // Responses are lost, so both send again, or find the outcome by the numbers that they drew.
 TEST_F(FleetFork, TakesOfBothCountIfAnswersAreLost) {
-  for (FleetProcess* process : {&parent_, &child_}) process->network().faults.lose_answer = 0.2;
+  for (FleetProcess* process : {&parent_, &child_}) process->network().faults.lose_response = 0.2;
   for (int i = 0; i < 20; ++i) {
     for (FleetProcess* process : {&parent_, &child_}) Acquire(*process, {{user_, {1'000}}});
     fleet_.scheduler().Advance(milliseconds(i));

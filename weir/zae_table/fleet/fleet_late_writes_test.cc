@@ -43,7 +43,7 @@ void ExpectNothingTwice(const LateTerms& terms) {
 
 sim::NetworkFaults Losing() {
   sim::NetworkFaults faults = kUsualTrips;
-  faults.lose_answer = 0.05;
+  faults.lose_response = 0.05;
   faults.lose_request = 0.02;
   return faults;
 }

@@ -45,7 +45,7 @@ TEST(FleetNames, C2LimitsThatComeAndGoMintNothing) {
     FleetNames names(fleet, ledger, terms, seed, EndOfNames(fleet));
     EXPECT_TRUE(fleet.scheduler().RunAll());
     const NamesTally& tally = names.tally();
-    EXPECT_EQ(tally.answered, tally.asked);
+    EXPECT_EQ(tally.completed, tally.asked);
     EXPECT_EQ(tally.failed, 0) << "seed " << seed << ": " << tally.failure;
     EXPECT_EQ(TakenInTable(fleet), tally.taken) << "seed " << seed;
     const auto broken = OverAdmissions(fleet.ReadMovements(), GreatestQuotas(terms), {});
@@ -92,7 +92,7 @@ TEST(FleetNames, C2LimitsThatComeAndGoMintNothingWhateverIsLost) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Fleet fleet(seed, seed % 2 == 0 ? 20'000 : kWriteCapacity);
     JoinNames(fleet, {.lose_request = 0.02,
-                      .lose_answer = 0.02,
+                      .lose_response = 0.02,
                       .duplicate = 0.02,
                       .fail_after = 0.02,
                       .throttle = 0.02,
@@ -102,7 +102,7 @@ TEST(FleetNames, C2LimitsThatComeAndGoMintNothingWhateverIsLost) {
     FleetLedger ledger(fleet.scheduler().clock());
     FleetNames names(fleet, ledger, terms, seed, EndOfNames(fleet));
     EXPECT_TRUE(fleet.scheduler().RunAll());
-    EXPECT_EQ(names.tally().answered, names.tally().asked);
+    EXPECT_EQ(names.tally().completed, names.tally().asked);
     const auto broken = OverAdmissions(fleet.ReadMovements(), GreatestQuotas(terms), kNamesLate);
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
     EXPECT_THAT(EarlyTtls(fleet, kNamesLate), IsEmpty()) << "seed " << seed;

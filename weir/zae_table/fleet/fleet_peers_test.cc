@@ -39,7 +39,7 @@ TEST(FleetPeers, AdmitNoMoreThanBothPromiseWhereNothingIsLost) {
                       .network = faults},
                      workload.end());
     EXPECT_TRUE(workload.Run());
-    EXPECT_EQ(workload.tally().answered, workload.tally().asked);
+    EXPECT_EQ(workload.tally().completed, workload.tally().asked);
     EXPECT_EQ(workload.tally().failed, 0) << "seed " << seed << ": " << workload.tally().failure;
     EXPECT_THAT(CompareWithTable(workload.ledger(), fleet, kMixedTerms).broken, IsEmpty())
         << "seed " << seed;

@@ -38,7 +38,7 @@ TEST(Fleet, AdmitsNotAMillitokenTooMuchOnANetworkWithoutDelay) {
     Join(fleet, {});
     FleetWorkload workload(fleet, seed, kRun);
     EXPECT_TRUE(workload.Run());
-    EXPECT_EQ(workload.tally().answered, workload.tally().asked);
+    EXPECT_EQ(workload.tally().completed, workload.tally().asked);
     EXPECT_EQ(workload.tally().failed, 0) << seed;
     EXPECT_THAT(CompareWithTable(workload.ledger(), fleet, {}).broken, IsEmpty()) << seed;
     EXPECT_THAT(OverAdmissions(fleet.ReadMovements(), FleetQuotas(), milliseconds(0)), IsEmpty())
@@ -53,7 +53,7 @@ TEST(Fleet, AdmitsExactlyWhatItTellsWhereNothingIsLost) {
     Join(fleet, {.longest_trip = kLongestTrip});
     FleetWorkload workload(fleet, seed, kRun);
     EXPECT_TRUE(workload.Run());
-    EXPECT_EQ(workload.tally().answered, workload.tally().asked);
+    EXPECT_EQ(workload.tally().completed, workload.tally().asked);
     EXPECT_EQ(workload.tally().failed, 0) << seed;
     refused += workload.tally().refused;
     EXPECT_THAT(CompareWithTable(workload.ledger(), fleet, {}).broken, IsEmpty()) << seed;
@@ -74,7 +74,7 @@ TEST(Fleet, NeverAdmitsTooMuchWhateverIsLost) {
     Join(fleet,
          {.refuse = 0.01,
           .lose_request = 0.02,
-          .lose_answer = 0.02,
+          .lose_response = 0.02,
           .duplicate = 0.02,
           .fail_before = 0.02,
           .fail_after = 0.02,
@@ -84,7 +84,7 @@ TEST(Fleet, NeverAdmitsTooMuchWhateverIsLost) {
     fleet.server().faults = {.throttle = 0.02, .conflict = 0.02, .unprocessed = 0.05};
     FleetWorkload workload(fleet, seed, kRun);
     EXPECT_TRUE(workload.Run());
-    EXPECT_EQ(workload.tally().answered, workload.tally().asked);
+    EXPECT_EQ(workload.tally().completed, workload.tally().asked);
     EXPECT_GT(workload.tally().admitted, 0);
     const auto broken = OverAdmissions(fleet.ReadMovements(), FleetQuotas(), kLate + skew);
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
@@ -98,7 +98,7 @@ TEST(Fleet, NeverAdmitsTooMuchWhateverIsLost) {
   }
   EXPECT_GT(met.refused, 0U);
   EXPECT_GT(met.lost_requests, 0U);
-  EXPECT_GT(met.lost_answers, 0U);
+  EXPECT_GT(met.lost_responses, 0U);
   EXPECT_GT(met.duplicates, 0U);
   EXPECT_GT(met.failed_after, 0U);
   EXPECT_GT(met.reordered, 0U);
@@ -179,10 +179,10 @@ TEST(Fleet, DividesBusyBucketsAndMintsNothing) {
   std::size_t divisions = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     Fleet fleet(seed, 5'000);
-    Join(fleet, {.lose_request = 0.02, .lose_answer = 0.02, .longest_trip = kLongestTrip});
+    Join(fleet, {.lose_request = 0.02, .lose_response = 0.02, .longest_trip = kLongestTrip});
     FleetWorkload workload(fleet, seed, kRun);
     EXPECT_TRUE(workload.Run());
-    EXPECT_EQ(workload.tally().answered, workload.tally().asked);
+    EXPECT_EQ(workload.tally().completed, workload.tally().asked);
     EXPECT_THAT(OverAdmissions(fleet.ReadMovements(), FleetQuotas(), kLate), IsEmpty())
         << "seed " << seed;
     EXPECT_THAT(Minted(fleet.ReadDivisions()), IsEmpty()) << "seed " << seed;

@@ -16,10 +16,10 @@ class ZaeClientTest : public testing::Test {
  protected:
   std::vector<ZaeHeld> Acquire(std::int64_t tokens) { return AcquireAll({{target_, {tokens}}}); }
   std::vector<ZaeHeld> AcquireAll(const std::vector<Charge>& charges) {
-    std::vector<ZaeHeld> answer;
-    client_.Acquire(charges, [&](std::vector<ZaeHeld> held) { answer = std::move(held); });
+    std::vector<ZaeHeld> result;
+    client_.Acquire(charges, [&](std::vector<ZaeHeld> held) { result = std::move(held); });
     fleet_.scheduler().RunAll();
-    return answer;
+    return result;
   }
   int AcquireOnes(int times) {
     int admitted = 0;
@@ -123,7 +123,7 @@ TEST_F(ZaeClientTest, GivesBackTheChildWhereTheParentRefuses) {
 
 TEST_F(ZaeClientTest, CountsAgainWhatGotNoAnswer) {
   ASSERT_FALSE(Acquire(1'000).empty());
-  client_.network().Script("UpdateItem", 2, sim::NetworkFault::kLoseAnswer);
+  client_.network().Script("UpdateItem", 2, sim::NetworkFault::kLoseResponse);
   ASSERT_FALSE(Acquire(1'000).empty());
   EXPECT_EQ(Stored("b_rpm_tc"), 3'000);
   EXPECT_EQ(ledger_.calls().back().stored->most, 2);

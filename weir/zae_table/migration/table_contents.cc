@@ -58,7 +58,7 @@ struct ContentsCall : std::enable_shared_from_this<ContentsCall> {
     const std::uint64_t remaining = max_items - contents.scanned;
     if (remaining == 0) return EndIncomplete();
     table.Scan({.limit = std::min(remaining, kContentsPage), .start_after = std::move(start_after)},
-               deadline, [self = shared_from_this()](Result<QueryAnswer> page) {
+               deadline, [self = shared_from_this()](Result<QueryResponse> page) {
                  if (!page) return self->done(Fail(std::move(page.error())));
                  for (const Item& item : page->items) AddTo(self->contents, item);
                  if (!page->last_key) return self->done(std::move(self->contents));

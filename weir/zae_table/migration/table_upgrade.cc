@@ -152,14 +152,14 @@ class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
     table_.Scan({.sort_prefix = std::string(kLegacyLimitSort),
                  .limit = request_.page,
                  .start_after = std::move(start_after)},
-                deadlines_(), OrEnd<QueryAnswer>([](UpgradeCall& self, QueryAnswer page) {
+                deadlines_(), OrEnd<QueryResponse>([](UpgradeCall& self, QueryResponse page) {
                   self.TakePage(std::move(page));
                 }));
   }
 
   // A scan returns the items of a level one after the other, so a level that differs from the level
   // of the previous item is new.
-  void TakePage(QueryAnswer page) {
+  void TakePage(QueryResponse page) {
     next_page_ = std::move(page.last_key);
     for (const Item& item : page.items) {
       const auto key = ParseLegacyKey(KeyOf(item));
@@ -226,9 +226,9 @@ class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
     const std::string token = Hex(request_.sources.random()) + Hex(request_.sources.random());
     table_.TransactPatiently(
         plan_.writes, token, deadlines_(),
-        [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
-          if (answer) return self->CountLevel();
-          self->TryAgain(answer.error());
+        [self = shared_from_this()](const tl::expected<WriteResponse, WriteFailure>& result) {
+          if (result) return self->CountLevel();
+          self->TryAgain(result.error());
         });
   }
 
@@ -259,16 +259,16 @@ class UpgradeCall : public std::enable_shared_from_this<UpgradeCall> {
     const bool has_changes = report_.sets_version || !report_.aggregator.empty();
     if (request_.dry_run || !has_changes) return done_(std::move(report_));
     table_.Apply(SetVersion(record_, report_, request_), true, deadlines_(),
-                 [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& set) {
+                 [self = shared_from_this()](const tl::expected<WriteResponse, WriteFailure>& set) {
                    self->EndWith(set);
                  });
   }
 
-  void EndWith(const tl::expected<WriteAnswer, WriteFailure>& answer) {
-    if (answer) return done_(std::move(report_));
-    if (answer.error().kind != FailureClass::kConditional) return End(answer.error().error);
+  void EndWith(const tl::expected<WriteResponse, WriteFailure>& result) {
+    if (result) return done_(std::move(report_));
+    if (result.error().kind != FailureClass::kConditional) return End(result.error().error);
     // An attempt whose response was lost, or another upgrade, may have set the values.
-    const auto& present = answer.error().old_item;
+    const auto& present = result.error().old_item;
     if (present && IsSet(*present, report_)) return done_(std::move(report_));
     End({Code::kAborted,
          "the version record has changed since it was read; run the upgrade again"});

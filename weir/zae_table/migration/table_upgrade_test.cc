@@ -247,7 +247,7 @@ TEST(TableUpgrade, CompletesAfterAnyRequestThatWasNotSent) {
 }
 
 TEST(TableUpgrade, CompletesAfterAnyResponseThatWasLost) {
-  EndAtEachRequest(DirectClient::Fault::kLostAnswer);
+  EndAtEachRequest(DirectClient::Fault::kLostResponse);
 }
 
 // Fails if: a legacy item is deleted that is not as it was read.

@@ -80,7 +80,7 @@ struct PurgeCall : std::enable_shared_from_this<PurgeCall> {
   // Reads a page of the index.
   void Sweep(std::optional<Item> start_after);
   // Finds out which items of the page still exist.
-  void FindExisting(QueryAnswer page);
+  void FindExisting(QueryResponse page);
   // Deletes the items of a page that exist.
   void DeleteListed(std::vector<TableKey> listed, std::optional<Item> last_key);
   // Sweeps again if this sweep found an item.
@@ -140,12 +140,12 @@ void PurgeCall::Sweep(std::optional<Item> start_after) {
                .sort_prefix = {},
                .limit = kPageOfKeys,
                .start_after = std::move(start_after)},
-              deadline, OrEnd<QueryAnswer>([](PurgeCall& self, QueryAnswer page) {
+              deadline, OrEnd<QueryResponse>([](PurgeCall& self, QueryResponse page) {
                 self.FindExisting(std::move(page));
               }));
 }
 
-void PurgeCall::FindExisting(QueryAnswer page) {
+void PurgeCall::FindExisting(QueryResponse page) {
   std::vector<TableKey> listed = KeysOf(page.items);
   if (listed.empty()) return DeleteListed({}, std::move(page.last_key));
   // The index may still list items that an earlier sweep, or an earlier purge, has deleted.

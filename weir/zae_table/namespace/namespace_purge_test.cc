@@ -157,7 +157,7 @@ TEST(NamespacePurge, UnprocessedDeletesAreDoneAgain) {
 // purge that was interrupted at some call cannot be completed, or leaves items that no record leads
 // to.
 TEST(NamespacePurge, WhatWasCutOffGoesOnWithTheNextCall) {
-  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
+  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostResponse}) {
     bool succeeded = false;
     for (std::uint64_t nth = 1; !succeeded; ++nth) {
       ASSERT_LT(nth, 30U);

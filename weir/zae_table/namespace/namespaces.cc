@@ -145,11 +145,11 @@ void DecideAndWrite(std::unique_ptr<Change> owned, NamespaceRecords records) {
   if (writes->empty()) return change.done(std::move(records));
   const std::string token = fmt::format("{:016x}{:016x}", change.random(), change.random());
   auto on_written = [owned = std::move(owned), records = std::move(records)](
-                        tl::expected<WriteAnswer, WriteFailure> answer) mutable {
-    if (answer) return owned->done(std::move(records));
-    const FailureClass kind = answer.error().kind;
+                        tl::expected<WriteResponse, WriteFailure> result) mutable {
+    if (result) return owned->done(std::move(records));
+    const FailureClass kind = result.error().kind;
     const bool lost = kind == FailureClass::kConditional || kind == FailureClass::kConflict;
-    if (!lost) return owned->done(Fail(std::move(answer.error().error)));
+    if (!lost) return owned->done(Fail(std::move(result.error().error)));
     if (++owned->tries < kMaxTries) return Begin(std::move(owned));
     owned->done(Fail(Code::kAborted,
                      fmt::format("namespace {}: others changed it at the same time; try again",
@@ -181,7 +181,7 @@ Done<NamespaceRecords> ReportRecord(std::optional<Namespace> NamespaceRecords::*
 // Deletes the reverse record after the data: until then an interrupted purge can be continued.
 void EndPurge(Table& table, std::string_view id, Deadline deadline, Done<void> done) {
   table.Apply(EndPurgeWrite(id), true, deadline,
-              [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> ended) mutable {
+              [done = std::move(done)](tl::expected<WriteResponse, WriteFailure> ended) mutable {
                 if (ended) return done({});
                 // The record is gone: another purge has deleted it, or the response to an attempt
                 // of ours was lost.

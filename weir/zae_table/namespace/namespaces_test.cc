@@ -320,7 +320,7 @@ TEST(Namespaces, ADamagedRecordIsListedAsSuch) {
 
 // At whatever call a change is interrupted, both records agree: it happened or it did not.
 TEST(Namespaces, NoChangeIsEverHalfDone) {
-  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
+  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostResponse}) {
     for (int change = 0; change < 3; ++change) {
       bool succeeded = false;
       for (std::uint64_t nth = 1; !succeeded; ++nth) {

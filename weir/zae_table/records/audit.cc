@@ -140,12 +140,12 @@ void AuditTrail::Append(const AuditEvent& event, Deadline deadline, Done<void> d
         put.expression.RequireAbsent("PK");
         table_.Apply(
             put, true, deadline,
-            [next = std::move(next)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
+            [next = std::move(next)](tl::expected<WriteResponse, WriteFailure> result) mutable {
               // The event is stored already: by an attempt of this call whose response was lost, or
               // by an earlier call.
-              const bool is_there = !answer && answer.error().kind == FailureClass::kConditional;
-              if (answer || is_there) return next({});
-              next(Fail(std::move(answer.error().error)));
+              const bool is_there = !result && result.error().kind == FailureClass::kConditional;
+              if (result || is_there) return next({});
+              next(Fail(std::move(result.error().error)));
             });
       }));
 }
@@ -191,9 +191,9 @@ void AuditTrail::SetRetention(std::int64_t days, const AuditEvent& event, Deadli
   // A repeated attempt has the same token, made of the event's id, so it is applied once.
   table_.TransactPatiently(
       {SetAuditRetention(keys_, days), AuditWrite(keys_, event, days)}, event.id, deadline,
-      [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
-        if (answer) return done({});
-        done(Fail(std::move(answer.error().error)));
+      [done = std::move(done)](tl::expected<WriteResponse, WriteFailure> result) mutable {
+        if (result) return done({});
+        done(Fail(std::move(result.error().error)));
       });
 }
 

@@ -99,13 +99,13 @@ void UsageTable::Add(const UsageSnapshot& added, Deadline deadline, Done<void> d
 
 void UsageTable::AddTo(UsageOrigin origin, const UsageSnapshot& added, Deadline deadline,
                        Done<void> done) {
-  auto applied = [this, origin, added, deadline,
-                  done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
-    if (answer) return done({});
-    const bool has_other_origin = answer.error().kind == FailureClass::kConditional &&
-                                  OriginOf(UsageKeyOf(added), answer.error().old_item) != origin;
+  auto applied = [this, origin, added, deadline, done = std::move(done)](
+                     tl::expected<WriteResponse, WriteFailure> result) mutable {
+    if (result) return done({});
+    const bool has_other_origin = result.error().kind == FailureClass::kConditional &&
+                                  OriginOf(UsageKeyOf(added), result.error().old_item) != origin;
     if (has_other_origin) return AddTo(UsageOrigin::kMixed, added, deadline, std::move(done));
-    done(Fail(std::move(answer.error().error)));
+    done(Fail(std::move(result.error().error)));
   };
   table_.Apply(AddWrite(keys_, added, origin), /*repeatable=*/false, deadline, std::move(applied));
 }

@@ -154,8 +154,8 @@ TEST(UsageTable, BadRequestsAreRefused) {
   Usage t;
   t.Put(Hour("acme", "api", 0));
   const auto code = [&](const UsageFilter& filter, const PageRequest& page) {
-    const auto answer = t.List(filter, page);
-    return answer ? Code::kUnknown : answer.error().code;
+    const auto result = t.List(filter, page);
+    return result ? Code::kUnknown : result.error().code;
   };
   EXPECT_EQ(code({}, {}), Code::kInvalidArgument);
   EXPECT_EQ(code({.entity = "a#b"}, {}), Code::kInvalidArgument);

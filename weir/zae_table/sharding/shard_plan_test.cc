@@ -32,7 +32,7 @@ class ShardPlanTest : public testing::Test {
     if (!writes || writes->empty()) return false;
     bool applied = false;
     table_.table.Transact(*writes, "token", Deadline::Never(),
-                          [&](const auto& answer) { applied = answer.has_value(); });
+                          [&](const auto& result) { applied = result.has_value(); });
     return applied;
   }
   Item At(std::uint32_t shard) {

@@ -102,16 +102,16 @@ BucketProtocolTest::Pending BucketProtocolTest::Start(const std::vector<Ask>& as
          .amounts = {ask.tokens * kMillitokens},
          .resolved_at = now.at});
   }
-  auto answer = std::make_shared<std::optional<Result<Decision>>>();
-  Done<Decision> done = [this, answer, request](Result<Decision> result) {
-    EXPECT_FALSE(answer->has_value()) << "answered twice";
+  auto received = std::make_shared<std::optional<Result<Decision>>>();
+  Done<Decision> done = [this, received, request](Result<Decision> result) {
+    EXPECT_FALSE(received->has_value()) << "answered twice";
     Note(request, result);
-    answer->emplace(std::move(result));
+    received->emplace(std::move(result));
   };
   BucketProtocol::Step step;
   protocol_->Start(std::move(request), std::move(done), now, step);
   Do(std::move(step));
-  return answer;
+  return received;
 }
 
 void BucketProtocolTest::Note(const CallRequest& request, const Result<Decision>& result) {
@@ -136,7 +136,7 @@ void BucketProtocolTest::Do(BucketProtocol::Step step) {
   std::ranges::move(step.sends, std::back_inserter(writes_));
   std::ranges::move(step.reads, std::back_inserter(reads_));
   EXPECT_TRUE(step.shard_requests.empty()) << "a test that divides buckets needs a store";
-  for (auto& answer : step.answers) answer.done(std::move(answer.result));
+  for (auto& received : step.completions) received.done(std::move(received.result));
 }
 
 void BucketProtocolTest::Learn(const std::string& entity, std::uint32_t shard) {
@@ -213,7 +213,7 @@ void BucketProtocolTest::LoseRequest(const Request& write) {
                .maybe_applied = true});
 }
 
-void BucketProtocolTest::LoseAnswer(const Request& write) {
+void BucketProtocolTest::LoseResponse(const Request& write) {
   EXPECT_TRUE(CarryOut(write));
   LoseRequest(write);
 }

@@ -84,7 +84,7 @@ class BucketProtocolTest : public testing::Test {
   /// Carries out the write. The returned function delivers the response.
   std::function<void()> ApplyHoldingResponse(const Request& write);
   /// Carries out the write, and loses the response.
-  void LoseAnswer(const Request& write);
+  void LoseResponse(const Request& write);
   /// Loses the write.
   void LoseRequest(const Request& write);
   void Fail(const Request& write, WriteFailure failure);

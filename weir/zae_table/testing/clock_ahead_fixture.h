@@ -148,8 +148,8 @@ class ClockAheadTest : public testing::Test {
   bool IsApplied(const Write& write) {
     return *Run<bool>([&](auto done) {
       client_.table.Apply(write, false, Deadline::Never(),
-                          [done = std::move(done)](const auto& answer) mutable {
-                            done(Result<bool>(answer.has_value()));
+                          [done = std::move(done)](const auto& result) mutable {
+                            done(Result<bool>(result.has_value()));
                           });
     });
   }
@@ -169,7 +169,7 @@ class ClockAheadTest : public testing::Test {
   template <class T, class Start>
   Result<T> Run(Start start) {
     std::optional<Result<T>> result;
-    start([&](Result<T> answer) { result = std::move(answer); });
+    start([&](Result<T> received) { result = std::move(received); });
     while (!result && scheduler_.RunNext()) {
     }
     return *std::move(result);

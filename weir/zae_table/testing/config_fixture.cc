@@ -44,7 +44,7 @@ void SimClient::Call(JsonCall call, Deadline, JsonDone done) {
     return done(tl::unexpected(AwsFailure{.kind = failing_->kind, .message = "scripted failure"}));
   }
   const HttpRequest request = RequestOf(call);
-  if (loses_answers && call.repeatable) static_cast<void>(server_.Handle(request));
+  if (loses_responses && call.repeatable) static_cast<void>(server_.Handle(request));
   HttpResponse response = server_.Handle(request);
   // A batch of which no part was processed is a throttled call, which every client retries.
   while (Classify(response.status, ErrorCode(response)) == FailureClass::kThrottle) {
@@ -131,13 +131,13 @@ void ConfigRig::Put(const TableKey& key, Item attributes) {
   attributes.merge(ToItem(key));
   const Write write{.kind = Write::Kind::kPut, .item = std::move(attributes)};
   table.Apply(write, true, kNever,
-              [](const auto& answer) { EXPECT_TRUE(answer) << answer.error().error.message; });
+              [](const auto& result) { EXPECT_TRUE(result) << result.error().error.message; });
 }
 
 void ConfigRig::Change(const TableKey& key, Expression change) {
   const Write write{.key = key, .item = {}, .expression = std::move(change)};
   table.Apply(write, true, kNever,
-              [](const auto& answer) { EXPECT_TRUE(answer) << answer.error().error.message; });
+              [](const auto& result) { EXPECT_TRUE(result) << result.error().error.message; });
 }
 
 std::size_t ConfigRig::CountItems() const {

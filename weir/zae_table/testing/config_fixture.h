@@ -42,7 +42,7 @@ class SimClient final : public JsonClient {
   void FailNoMore() { failing_.reset(); }
   int Count(std::string_view operation) const;
   /// The first response to each repeatable call is lost, and the same call is sent again.
-  bool loses_answers = false;
+  bool loses_responses = false;
 
  private:
   struct Failing {

@@ -22,7 +22,7 @@ AwsFailure ThrottledCall() {
           .attempts = 1};
 }
 
-AwsFailure UnansweredCall() {
+AwsFailure PendingCall() {
   return {.kind = FailureClass::kAmbiguous,
           .message = "no answer",
           .attempts = 1,
@@ -34,8 +34,8 @@ AwsFailure UnansweredCall() {
 struct BadClient::Exchange {
   JsonCall call;
   JsonDone done;
-  Instant answered;
-  bool is_unanswered = false;
+  Instant completed;
+  bool is_pending = false;
 };
 
 nanoseconds BadClient::DrawTrip() {
@@ -55,18 +55,18 @@ void BadClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
     scheduler_.At(arrives, [exchange] { exchange->done(tl::unexpected(ThrottledCall())); });
     return;
   }
-  exchange->is_unanswered =
-      deadline.ExpiredAt(exchange->answered) || (is_write && rng_.Chance(network_.lost));
-  if (exchange->is_unanswered) {
+  exchange->is_pending =
+      deadline.ExpiredAt(exchange->completed) || (is_write && rng_.Chance(network_.lost));
+  if (exchange->is_pending) {
     ++faults_;
-    exchange->answered = std::min(exchange->answered, deadline.at());
-    scheduler_.At(exchange->answered,
-                  [exchange] { exchange->done(tl::unexpected(UnansweredCall())); });
+    exchange->completed = std::min(exchange->completed, deadline.at());
+    scheduler_.At(exchange->completed,
+                  [exchange] { exchange->done(tl::unexpected(PendingCall())); });
   }
   scheduler_.At(arrives, [this, exchange] {
     direct_.Call(exchange->call, Deadline::Never(), [this, exchange](auto reply) {
-      if (exchange->is_unanswered) return;
-      scheduler_.At(exchange->answered, [exchange, reply = std::move(reply)]() mutable {
+      if (exchange->is_pending) return;
+      scheduler_.At(exchange->completed, [exchange, reply = std::move(reply)]() mutable {
         exchange->done(std::move(reply));
       });
     });
@@ -75,7 +75,7 @@ void BadClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
 
 ConservationTally& operator+=(ConservationTally& sum, const ConservationTally& other) {
   sum.asked += other.asked;
-  sum.answered += other.answered;
+  sum.completed += other.completed;
   sum.admitted += other.admitted;
   sum.refused += other.refused;
   sum.contended += other.contended;
@@ -144,7 +144,7 @@ void ConservedFleet::Ask() {
   ++tally_.asked;
   auto done = [this, charges, keeps, deadline](const Result<Decision>& decision) {
     tally_.late += deadline.ExpiredAt(scheduler().clock().Now() - milliseconds(2));
-    Answered(charges, keeps, decision);
+    OnResult(charges, keeps, decision);
   };
   DynamoBucketStore& store = AnyStore();
   if (keeps) {
@@ -154,9 +154,9 @@ void ConservedFleet::Ask() {
   }
 }
 
-void ConservedFleet::Answered(const std::vector<Charge>& charges, bool keeps,
+void ConservedFleet::OnResult(const std::vector<Charge>& charges, bool keeps,
                               const Result<Decision>& decision) {
-  ++tally_.answered;
+  ++tally_.completed;
   if (!decision) {
     const bool is_kept = keeps && decision.error().code == Code::kDeadlineExceeded;
     ++(is_kept ? tally_.kept : tally_.failed);

@@ -50,7 +50,7 @@ class BadClient final : public JsonClient {
 
 /// The numbers of calls and of their results.
 struct ConservationTally {
-  int asked = 0, answered = 0;
+  int asked = 0, completed = 0;
   int admitted = 0, refused = 0, contended = 0, failed = 0;
   int kept = 0;     ///< AcquireAndKeep that failed with kDeadlineExceeded
   int flagged = 0;  ///< decisions with maybe_charged_twice
@@ -101,7 +101,7 @@ class ConservedFleet {
     DynamoBucketStore store;
   };
   void Ask();
-  void Answered(const std::vector<Charge>& charges, bool keeps, const Result<Decision>& decision);
+  void OnResult(const std::vector<Charge>& charges, bool keeps, const Result<Decision>& decision);
   std::int64_t StoredOf(const std::string& entity);
 
   std::uint64_t seed_;

@@ -33,7 +33,7 @@ void FleetCallers::Ask(Caller& caller) {
   ++caller.tally.asked;
   const Deadline deadline = Deadline::At(now + caller.terms.patience);
   auto done = [this, &caller, now](const Result<Decision>& decision) {
-    Answered(caller, now, decision);
+    OnResult(caller, now, decision);
   };
   BucketStore& buckets = caller.process.buckets();
   if (caller.terms.keeps) {
@@ -46,7 +46,7 @@ void FleetCallers::Ask(Caller& caller) {
   }
 }
 
-void FleetCallers::Answered(Caller& caller, Instant asked, const Result<Decision>& decision) {
+void FleetCallers::OnResult(Caller& caller, Instant asked, const Result<Decision>& decision) {
   CallerTally& tally = caller.tally;
   auto& scheduler = caller.process.scheduler();
   const nanoseconds wait = scheduler.clock().Now() - asked;

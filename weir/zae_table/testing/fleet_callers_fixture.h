@@ -56,7 +56,7 @@ class FleetCallers {
     CallerTally tally{};
   };
   void Ask(Caller& caller);
-  void Answered(Caller& caller, Instant asked, const Result<Decision>& decision);
+  void OnResult(Caller& caller, Instant asked, const Result<Decision>& decision);
 
   Fleet& fleet_;
   Instant end_;

@@ -17,7 +17,7 @@ void FleetProcess::StopUntil(Instant until) {
   scheduler().StopUntil(until);
 }
 
-Instant FleetProcess::AnswersBy(Instant due, nanoseconds late) const {
+Instant FleetProcess::ResultsBy(Instant due, nanoseconds late) const {
   for (const auto& [from, until] : stops_) {
     if (from <= due + late) due = std::max(due, until);
   }

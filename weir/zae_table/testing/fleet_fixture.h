@@ -42,7 +42,7 @@ class FleetProcess {
   void StopUntil(Instant until);
   /// Returns by when a call that is due at `due`, and may be `late`, must have its result: a
   /// process that is stopped reports it when it continues.
-  Instant AnswersBy(Instant due, nanoseconds late) const;
+  Instant ResultsBy(Instant due, nanoseconds late) const;
 
   /// From now on nothing that the process sends reaches the table, and its results do not count.
   /// Requests that it has sent before arrive.

@@ -12,15 +12,15 @@ LedgerCall& FleetLedger::Begin(LedgerCall call) {
 
 bool FleetLedger::End(LedgerCall& call, LedgerCall::End end) const {
   if (call.process->is_dead()) return false;
-  if (++call.answers > 1) return true;
+  if (++call.completions > 1) return true;
   call.end = end;
-  call.answered = clock_.Now();
+  call.completed = clock_.Now();
   return true;
 }
 
 std::size_t FleetLedger::CountOpen(const FleetProcess& process) const {
   return static_cast<std::size_t>(std::ranges::count_if(calls_, [&](const LedgerCall& call) {
-    return call.process == &process && call.answers == 0;
+    return call.process == &process && call.completions == 0;
   }));
 }
 
@@ -66,8 +66,8 @@ void FleetLedger::NotePeer(std::vector<Charge> charges, TimesStored stored) {
                     .began = now,
                     .deadline = Deadline::Never(),
                     .end = stored.least > 0 ? LedgerCall::End::kAdmitted : LedgerCall::End::kFailed,
-                    .answered = now,
-                    .answers = 1,
+                    .completed = now,
+                    .completions = 1,
                     .stored = stored});
 }
 

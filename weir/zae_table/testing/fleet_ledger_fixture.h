@@ -27,8 +27,8 @@ struct LedgerCall {
   Instant began;
   Deadline deadline;
   End end = End::kOpen;                 ///< an adjust that succeeded is admitted
-  Instant answered{};                   ///< the time of the first result
-  int answers = 0;                      ///< number of results
+  Instant completed{};                  ///< the time of the first result
+  int completions = 0;                  ///< number of results
   bool is_doubtful = false;             ///< Decision::maybe_charged_twice
   std::vector<std::uint32_t> shards{};  ///< Decision::shards
   /// Set for a client of zae-limiter, which counts its attempts. The amounts are signed.

@@ -109,15 +109,15 @@ void FleetNames::Ask(std::size_t process) {
   ++tally_.asked;
   ledger_.Acquire(asking, {charge}, Deadline::After(scheduler.clock(), kNamesPatience),
                   [this, process, charge](const Result<Decision>& decision) {
-                    Answered(process, charge, decision);
+                    OnResult(process, charge, decision);
                   });
   scheduler.At(scheduler.clock().Now() + milliseconds(rng_.Between(1, kLongestGap)),
                [this, process] { Ask(process); });
 }
 
-void FleetNames::Answered(std::size_t process, const Charge& charge,
+void FleetNames::OnResult(std::size_t process, const Charge& charge,
                           const Result<Decision>& decision) {
-  ++tally_.answered;
+  ++tally_.completed;
   if (!decision) {
     const bool is_full = decision.error().code == Code::kFailedPrecondition;
     ++(is_full ? tally_.no_room : tally_.failed);
@@ -157,7 +157,7 @@ void FleetNames::AdjustLater(std::size_t process, Charge charge) {
 
 NamesTally& operator+=(NamesTally& sum, const NamesTally& other) {
   sum.asked += other.asked;
-  sum.answered += other.answered;
+  sum.completed += other.completed;
   sum.refused += other.refused;
   sum.failed += other.failed;
   sum.no_room += other.no_room;

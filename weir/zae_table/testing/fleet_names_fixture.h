@@ -27,7 +27,7 @@ std::map<std::string, Quota> GreatestQuotas(const NamesTerms& terms);
 
 struct NamesTally {
   int asked = 0;
-  int answered = 0;
+  int completed = 0;
   int refused = 0;
   int failed = 0;
   std::string failure;  ///< the message of the latest failure
@@ -59,7 +59,7 @@ class FleetNames {
   Limit DrawLimit(std::size_t name);
   TargetPtr DrawTarget(std::size_t process);
   Charge DrawCharge(const TargetPtr& target);
-  void Answered(std::size_t process, const Charge& charge, const Result<Decision>& decision);
+  void OnResult(std::size_t process, const Charge& charge, const Result<Decision>& decision);
   void AdjustLater(std::size_t process, Charge charge);
 
   Fleet& fleet_;

@@ -43,8 +43,8 @@ std::string WholePartition(std::string partition) {
 }
 
 int MostCharges(const LedgerCall& call, const LedgerTerms& terms) {
-  const bool is_answered = call.end == End::kAdmitted || call.end == End::kRefused;
-  if (call.is_doubtful || !is_answered) return terms.charges;
+  const bool is_completed = call.end == End::kAdmitted || call.end == End::kRefused;
+  if (call.is_doubtful || !is_completed) return terms.charges;
   // A refusal waits for no write, so a process that dies returns none of the tokens of those in
   // flight.
   if (call.process->is_dead()) return terms.plain_charges;
@@ -63,7 +63,7 @@ class Comparison {
         CountPeer(call, *call.stored);
         continue;
       }
-      CheckAnswer(call);
+      CheckResponse(call);
       if (!call.token) CountTake(call);
     }
     for (const auto& [token, calls] : adjusts_) CountAdjust(calls);
@@ -78,14 +78,15 @@ class Comparison {
     findings_.broken.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
 
-  void CheckAnswer(const LedgerCall& call) {
+  void CheckResponse(const LedgerCall& call) {
     const char* what = call.token ? "an adjust" : "an acquire";
     const BucketKey& key = call.charges.front().target->key;
-    const int due = call.process->is_dead() && call.answers == 0 ? 0 : 1;
-    if (call.answers != due) Break("{} of {} got {} answers", what, key.entity, call.answers);
-    if (call.answers == 0) return;
+    const int due = call.process->is_dead() && call.completions == 0 ? 0 : 1;
+    if (call.completions != due)
+      Break("{} of {} got {} answers", what, key.entity, call.completions);
+    if (call.completions == 0) return;
     const nanoseconds late =
-        call.answered - call.process->AnswersBy(call.deadline.at(), terms_.late);
+        call.completed - call.process->ResultsBy(call.deadline.at(), terms_.late);
     findings_.late = std::max(findings_.late, late);
     if (late <= terms_.late) return;
     Break("{} of {} was answered {} ms after its deadline", what, key.entity,

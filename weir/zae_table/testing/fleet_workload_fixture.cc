@@ -109,7 +109,7 @@ std::vector<std::int64_t> FleetWorkload::Amounts() {
 
 void FleetWorkload::Take(FleetProcess& process, const std::vector<Charge>& charges,
                          const Result<Decision>& decision) {
-  ++tally_.answered;
+  ++tally_.completed;
   if (!decision) {
     ++tally_.failed;
     tally_.failure = decision.error().message;

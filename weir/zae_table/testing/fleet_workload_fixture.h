@@ -34,7 +34,7 @@ struct WorkloadOdds {
 /// The number of calls by their results.
 struct FleetTally {
   int asked = 0;
-  int answered = 0;
+  int completed = 0;
   int admitted = 0;
   int refused = 0;
   int failed = 0;

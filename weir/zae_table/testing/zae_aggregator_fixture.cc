@@ -99,8 +99,8 @@ void ZaeAggregator::Refill(const BucketKey& key, const Change& change) {
   e.Set("rf", Of(std::max(now.value, refilled)));
   e.RequireEqual("rf", Of(refilled));
   e.RequireSame("vu", valid_until ? std::optional(Of(*valid_until)) : std::nullopt);
-  sender_.Send({std::move(write)}, {}, [this](const ZaeAnswer& answer) {
-    ++(answer ? tally_.refills : tally_.lost_refills);
+  sender_.Send({std::move(write)}, {}, [this](const ZaeResponse& response) {
+    ++(response ? tally_.refills : tally_.lost_refills);
   });
 }
 
@@ -111,7 +111,7 @@ void ZaeAggregator::Double(const BucketKey& key, const Change& change) {
   const std::int64_t left = writes->tokens + ZaeRefillUntil(change.last, *writes, sender_.now());
   if (left * kBusyPart >= writes->capacity) return;
   ++tally_.bumps;
-  sender_.Send({ZaeBump(sender_.Pass(), key, shards)}, {}, [](const ZaeAnswer&) {});
+  sender_.Send({ZaeBump(sender_.Pass(), key, shards)}, {}, [](const ZaeResponse&) {});
 }
 
 void ZaeAggregator::Propagate(const BucketKey& key, const Change& change) {
@@ -121,14 +121,14 @@ void ZaeAggregator::Propagate(const BucketKey& key, const Change& change) {
     if (shard < change.shards_before) {
       Write write = UpdateTo(sender_.keys().Bucket(other));
       write.expression.Set("shard_count", Of(shards)).Require("shard_count", "<", shards);
-      sender_.Send({std::move(write)}, {}, [](const ZaeAnswer&) {});
+      sender_.Send({std::move(write)}, {}, [](const ZaeResponse&) {});
       continue;
     }
     Write write{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
     write.item = CloneOf(change.last, sender_.keys(), other, shards);
     write.expression.RequireAbsent("PK");
     sender_.Send({std::move(write)}, {},
-                 [this](const ZaeAnswer& answer) { tally_.clones += answer ? 1 : 0; });
+                 [this](const ZaeResponse& response) { tally_.clones += response ? 1 : 0; });
   }
 }
 

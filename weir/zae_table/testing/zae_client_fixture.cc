@@ -74,20 +74,22 @@ void ZaeClient::Acquire(std::span<const Charge> charges, ZaeDone done) {
 
 void ZaeClient::Speculate(const AcquiringPtr& acquiring, std::size_t i) {
   const Charge& charge = acquiring->charges[i];
-  sender_.Send({ZaeSpeculative(sender_.Pass(), charge)}, {charge},
-               [this, acquiring, i](const ZaeAnswer& answer) { Speculated(acquiring, i, answer); });
+  sender_.Send(
+      {ZaeSpeculative(sender_.Pass(), charge)}, {charge},
+      [this, acquiring, i](const ZaeResponse& response) { Speculated(acquiring, i, response); });
 }
 
-void ZaeClient::Speculated(const AcquiringPtr& acquiring, std::size_t i, const ZaeAnswer& answer) {
+void ZaeClient::Speculated(const AcquiringPtr& acquiring, std::size_t i,
+                           const ZaeResponse& response) {
   Charge& charge = acquiring->charges[i];
   auto& part = acquiring->parts[i];
   using ChargeState = Acquiring::ChargeState;
-  const std::optional<Item>& item = answer ? answer->item : answer.error().old_item;
+  const std::optional<Item>& item = response ? response->item : response.error().old_item;
   Learn(charge.target->key, item);
-  if (answer) {
+  if (response) {
     part = ChargeState::kLanded;
     acquiring->items[i] = item;
-  } else if (answer.error().kind != FailureClass::kConditional) {
+  } else if (response.error().kind != FailureClass::kConditional) {
     part = ChargeState::kFailed;
   } else {
     const ZaeVerdict verdict = JudgeZae(item, charge, sender_.now());
@@ -107,7 +109,7 @@ void ZaeClient::Bump(const BucketKey& key, std::int64_t shards) {
   if (2 * shards > kMaxZaeShards) return;
   ++tally_.bumps;
   shards_[{key.entity, key.resource}] = 2 * shards;
-  sender_.Send({ZaeBump(sender_.Pass(), key, shards)}, {}, [](const ZaeAnswer&) {});
+  sender_.Send({ZaeBump(sender_.Pass(), key, shards)}, {}, [](const ZaeResponse&) {});
 }
 
 void ZaeClient::AllSpeculated(const AcquiringPtr& acquiring) {
@@ -158,13 +160,14 @@ void ZaeClient::Refill(const AcquiringPtr& acquiring, std::vector<std::optional<
     writes.push_back(*std::move(write));
   }
   std::ranges::move(checks, std::back_inserter(writes));
-  sender_.Send(std::move(writes), std::move(charges), [this, acquiring](const ZaeAnswer& answer) {
-    const bool is_lost = !answer && (answer.error().kind == FailureClass::kConditional ||
-                                     answer.error().kind == FailureClass::kConflict);
-    if (!is_lost) return Settle(acquiring, answer);
-    ++tally_.lost_passes;
-    Retry(acquiring);
-  });
+  sender_.Send(
+      std::move(writes), std::move(charges), [this, acquiring](const ZaeResponse& response) {
+        const bool is_lost = !response && (response.error().kind == FailureClass::kConditional ||
+                                           response.error().kind == FailureClass::kConflict);
+        if (!is_lost) return Settle(acquiring, response);
+        ++tally_.lost_passes;
+        Retry(acquiring);
+      });
 }
 
 void ZaeClient::Retry(const AcquiringPtr& acquiring) {
@@ -175,16 +178,16 @@ void ZaeClient::Retry(const AcquiringPtr& acquiring) {
     charges.push_back(acquiring->charges[i]);
     writes.push_back(ZaeRetry(sender_.Pass(), acquiring->charges[i]));
   }
-  if (writes.empty()) return Settle(acquiring, WriteAnswer{});
+  if (writes.empty()) return Settle(acquiring, WriteResponse{});
   sender_.Send(std::move(writes), std::move(charges),
-               [this, acquiring](const ZaeAnswer& answer) { Settle(acquiring, answer); });
+               [this, acquiring](const ZaeResponse& response) { Settle(acquiring, response); });
 }
 
-void ZaeClient::Settle(const AcquiringPtr& acquiring, const ZaeAnswer& answer) {
+void ZaeClient::Settle(const AcquiringPtr& acquiring, const ZaeResponse& response) {
   using ChargeState = Acquiring::ChargeState;
-  const bool is_refused = !answer && !answer.error().maybe_applied;
+  const bool is_refused = !response && !response.error().maybe_applied;
   for (const std::size_t i : acquiring->AllSlow()) {
-    acquiring->parts[i] = answer       ? ChargeState::kLanded
+    acquiring->parts[i] = response     ? ChargeState::kLanded
                           : is_refused ? ChargeState::kRefused
                                        : ChargeState::kFailed;
   }
@@ -218,8 +221,9 @@ void ZaeClient::Adjust(const ZaeHeld& held, std::vector<std::int64_t> deltas) {
 void ZaeClient::SendAdjust(const Charge& delta, const std::optional<Item>& seen) {
   if (IsNothing(delta)) return;
   sender_.Send({ZaeAdjust(sender_.Pass(), delta, seen)}, {delta},
-               [this, delta, seen](const ZaeAnswer& answer) {
-                 if (answer || answer.error().kind != FailureClass::kConditional || !seen) return;
+               [this, delta, seen](const ZaeResponse& response) {
+                 if (response || response.error().kind != FailureClass::kConditional || !seen)
+                   return;
                  ++tally_.unproven;
                  SendAdjust(delta, std::nullopt);
                });
@@ -228,7 +232,7 @@ void ZaeClient::SendAdjust(const Charge& delta, const std::optional<Item>& seen)
 void ZaeClient::SyncParameters(const TargetPtr& target, const std::vector<std::string>& removed) {
   const std::int64_t shards = ShardsOf(target->key);
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    sender_.Send({ZaeSync(sender_.Pass(), *target, shard, removed)}, {}, [](const ZaeAnswer&) {});
+    sender_.Send({ZaeSync(sender_.Pass(), *target, shard, removed)}, {}, [](const ZaeResponse&) {});
   }
 }
 

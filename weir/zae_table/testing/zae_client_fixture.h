@@ -68,12 +68,12 @@ class ZaeClient {
   std::int64_t ShardsOf(const BucketKey& key) const;
   std::uint32_t DrawShard(const BucketKey& key);
   void Learn(const BucketKey& key, const std::optional<Item>& item);
-  void Speculated(const AcquiringPtr& acquiring, std::size_t i, const ZaeAnswer& answer);
+  void Speculated(const AcquiringPtr& acquiring, std::size_t i, const ZaeResponse& response);
   void Speculate(const AcquiringPtr& acquiring, std::size_t i);
   void AllSpeculated(const AcquiringPtr& acquiring);
   void Refill(const AcquiringPtr& acquiring, std::vector<std::optional<Item>> items);
   void Retry(const AcquiringPtr& acquiring);
-  void Settle(const AcquiringPtr& acquiring, const ZaeAnswer& answer);
+  void Settle(const AcquiringPtr& acquiring, const ZaeResponse& response);
   void Finish(const AcquiringPtr& acquiring);
   void Bump(const BucketKey& key, std::int64_t shards);
   void SendAdjust(const Charge& delta, const std::optional<Item>& seen);

@@ -17,7 +17,7 @@ struct ZaeSender::Sending {
   std::vector<Write> writes;
   std::vector<Charge> charges;
   std::string token;
-  ZaeAnswerDone done;
+  ZaeResponseDone done;
   int attempts = 0;
   int doubts = 0;
 };
@@ -31,7 +31,7 @@ ZaeSender::ZaeSender(Fleet& fleet, FleetLedger* ledger, std::uint64_t seed)
       keys_(std::string(kFleetNamespace)),
       write_capacity_(fleet.write_capacity()) {}
 
-void ZaeSender::Send(std::vector<Write> writes, std::vector<Charge> charges, ZaeAnswerDone done) {
+void ZaeSender::Send(std::vector<Write> writes, std::vector<Charge> charges, ZaeResponseDone done) {
   auto sending = std::make_shared<Sending>();
   sending->writes = std::move(writes);
   sending->charges = std::move(charges);
@@ -43,17 +43,17 @@ void ZaeSender::Send(std::vector<Write> writes, std::vector<Charge> charges, Zae
 void ZaeSender::Try(const std::shared_ptr<Sending>& sending) {
   ++sending->attempts;
   const Deadline deadline = Deadline::After(process_.scheduler().clock(), kAttemptLimit);
-  auto done = [this, sending](const ZaeAnswer& answer) { Answered(sending, answer); };
+  auto done = [this, sending](const ZaeResponse& response) { OnResponse(sending, response); };
   if (sending->writes.size() == 1) {
     return table_.Apply(sending->writes.front(), false, deadline, std::move(done));
   }
   table_.Transact(sending->writes, sending->token, deadline, std::move(done));
 }
 
-void ZaeSender::Answered(const std::shared_ptr<Sending>& sending, const ZaeAnswer& answer) {
-  if (!answer && answer.error().maybe_applied) ++sending->doubts;
-  const bool is_final = answer || answer.error().kind == FailureClass::kConditional ||
-                        answer.error().kind == FailureClass::kPermanent;
+void ZaeSender::OnResponse(const std::shared_ptr<Sending>& sending, const ZaeResponse& response) {
+  if (!response && response.error().maybe_applied) ++sending->doubts;
+  const bool is_final = response || response.error().kind == FailureClass::kConditional ||
+                        response.error().kind == FailureClass::kPermanent;
   if (!is_final && sending->attempts < kMaxAttempts) {
     ++repeated_;
     auto& scheduler = process_.scheduler();
@@ -61,12 +61,12 @@ void ZaeSender::Answered(const std::shared_ptr<Sending>& sending, const ZaeAnswe
     return;
   }
   const bool counts_once = sending->writes.size() > 1;  // because of its token
-  const int least = answer ? 1 : 0;
+  const int least = response ? 1 : 0;
   const int most = least + sending->doubts;
   if (ledger_ != nullptr && !sending->charges.empty()) {
     ledger_->NotePeer(sending->charges, {least, counts_once ? std::min(most, 1) : most});
   }
-  sending->done(answer);
+  sending->done(response);
 }
 
 }  // namespace weir::dynamo

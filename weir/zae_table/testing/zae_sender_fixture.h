@@ -12,8 +12,8 @@
 
 namespace weir::dynamo {
 
-using ZaeAnswer = tl::expected<WriteAnswer, WriteFailure>;
-using ZaeAnswerDone = std::move_only_function<void(const ZaeAnswer&)>;
+using ZaeResponse = tl::expected<WriteResponse, WriteFailure>;
+using ZaeResponseDone = std::move_only_function<void(const ZaeResponse&)>;
 
 /// Fleet and ledger must outlive it, and it its last write. Not thread-safe.
 class ZaeSender {
@@ -24,7 +24,7 @@ class ZaeSender {
   /// Sends one write by itself, several as a transaction. Records `charges` in the ledger, with the
   /// number of times that they were stored: a write that is repeated may count again, a transaction
   /// counts once.
-  void Send(std::vector<Write> writes, std::vector<Charge> charges, ZaeAnswerDone done);
+  void Send(std::vector<Write> writes, std::vector<Charge> charges, ZaeResponseDone done);
 
   UnixMillis now() const { return process_.now(); }
   const Keys& keys() const { return keys_; }
@@ -36,7 +36,7 @@ class ZaeSender {
  private:
   struct Sending;
   void Try(const std::shared_ptr<Sending>& sending);
-  void Answered(const std::shared_ptr<Sending>& sending, const ZaeAnswer& answer);
+  void OnResponse(const std::shared_ptr<Sending>& sending, const ZaeResponse& response);
 
   FleetLedger* ledger_;
   Rng rng_;

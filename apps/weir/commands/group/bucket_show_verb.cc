@@ -65,10 +65,11 @@ Result<Exit> ShowPair(const BucketShowOptions& options, Context& context, Backen
       .entity = options.entity, .resource = options.resource, .amounts = options.amounts};
   WEIR_ASSIGN_OR_RETURN(const Peeked peeked, limiter.Peek(request, context.StoreDeadline()));
   if (options.amounts.empty()) {
-    context.Answer(PeekJson(peeked), LimitsTable(peeked).Text());
+    context.WriteResult(PeekJson(peeked), LimitsTable(peeked).Text());
     return Exit::kDone;
   }
-  context.Answer(PeekJson(peeked), AvailabilityOf(peeked.decision) + AmountsTable(peeked).Text());
+  context.WriteResult(PeekJson(peeked),
+                      AvailabilityOf(peeked.decision) + AmountsTable(peeked).Text());
   return peeked.decision.admitted ? Exit::kDone : Exit::kRefused;
 }
 

@@ -61,7 +61,8 @@ Result<Exit> UpdateEntity(const EntityUpdate& update, Context& context, Backend&
   WEIR_ASSIGN_OR_RETURN(const EntityRecord record, Updated(update, *std::move(stored)));
   if (update.MovesEntity()) WEIR_RETURN_IF_ERROR(CheckCascades(record.entity, context, store));
   WEIR_RETURN_IF_ERROR(ApplyChanges(store, {PutEntity{record}}, context.StoreDeadline()));
-  context.Answer(app::ToJson(record), "updated\n" + app::TextOf(EntityView{update.id, record, {}}));
+  context.WriteResult(app::ToJson(record),
+                      "updated\n" + app::TextOf(EntityView{update.id, record, {}}));
   return Exit::kDone;
 }
 

@@ -53,7 +53,7 @@ class LimitOfZeroVerbs : public testing::TestWithParam<bool> {
         RunVerb(process_, std::move(args), add, {.store = "memory:", .json = as_json});
     exit_ = end.exit;
     error_ = end.error;
-    return end.answer;
+    return end.result;
   }
 
   dynamo::ZaeSimTable sim_;

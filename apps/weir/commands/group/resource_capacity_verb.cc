@@ -90,7 +90,7 @@ Result<Exit> ShowCapacity(const CapacityOptions& options, Context& context, Back
   }
   ResourceCapacity sums{.resource = options.resource, .at = backend.buckets().Now()};
   for (const BucketRecord& record : records) WEIR_RETURN_IF_ERROR(Add(sums, record));
-  context.Answer(app::ToJson(sums), app::TextOf(sums));
+  context.WriteResult(app::ToJson(sums), app::TextOf(sums));
   // The sums lack a bucket that cannot be read.
   return context.IsComplete(Context::Records::kBuckets) ? Exit::kDone : Exit::kFailed;
 }

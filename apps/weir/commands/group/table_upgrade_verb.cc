@@ -77,7 +77,7 @@ Result<Exit> CheckTable(const CheckOptions& options, Context& context, const Ope
                         }));
   const SurveyLines lines = LinesOf(survey);
   const std::string& name = opened.table.name();
-  context.Answer(ToJson(name, survey, lines), TextOf(name, survey, lines));
+  context.WriteResult(ToJson(name, survey, lines), TextOf(name, survey, lines));
   return lines.differences.empty() ? Exit::kDone : Exit::kPending;
 }
 
@@ -142,7 +142,7 @@ Result<Exit> UpgradeTable(const UpgradeOptions& options, Context& context,
                                         std::move(done));
                         }));
   const std::string& name = opened.table.name();
-  context.Answer(ToJson(report, name, options.dry_run), TextOf(report, name, options.dry_run));
+  context.WriteResult(ToJson(report, name, options.dry_run), TextOf(report, name, options.dry_run));
   if (report.ended) {
     context.Warn(fmt::format("{}: the upgrade ended early, after the reported changes: {}", name,
                              report.ended->message));

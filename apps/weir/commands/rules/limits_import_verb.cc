@@ -82,7 +82,7 @@ Result<Exit> ImportLimits(const ImportOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const std::string made, ImportedText(imported));
   if (to_file) WEIR_RETURN_IF_ERROR(WriteFile(options.output, made));
   PrintReport(imported, name, context.process().err);
-  context.Answer(app::ToJson(imported), to_file ? "wrote " + options.output : made);
+  context.WriteResult(app::ToJson(imported), to_file ? "wrote " + options.output : made);
   const bool is_whole = imported.limits_left_out == 0 && imported.parts_left_out == 0;
   return is_whole ? Exit::kDone : Exit::kPending;
 }

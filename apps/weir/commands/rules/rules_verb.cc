@@ -45,9 +45,9 @@ Result<Exit> CheckRules(const RulesOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const rules::RuleSet set, ReadRulesFile(options, context));
   Json all = Json::array();
   for (const rules::Rule& rule : set.rules()) all.push_back(app::ToJson(rule));
-  context.Answer({{"rules", std::move(all)}},
-                 fmt::format("{} is valid: domains {}, rules {}\n", NameOfInput(options.file),
-                             set.domains(), set.rules().size()));
+  context.WriteResult({{"rules", std::move(all)}},
+                      fmt::format("{} is valid: domains {}, rules {}\n", NameOfInput(options.file),
+                                  set.domains(), set.rules().size()));
   return Exit::kDone;
 }
 
@@ -73,7 +73,7 @@ Result<Exit> TryRules(const RulesOptions& options, Context& context) {
   for (const auto& [key, value] : options.entries) entries.push_back({key, value});
   const RuleSearch search{set.Find(options.domain, entries), set.Explain(options.domain, entries)};
   const std::size_t others = options.all ? std::numeric_limits<std::size_t>::max() : kListedRules;
-  context.Answer(app::ToJson(search), app::TextOf(search, others));
+  context.WriteResult(app::ToJson(search), app::TextOf(search, others));
   return Exit::kDone;
 }
 

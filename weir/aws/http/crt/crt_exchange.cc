@@ -57,7 +57,7 @@ CrtExchange::CrtExchange(CrtPool& pool, HttpRequest request, HttpDone done)
     : pool_(pool),
       loop_(pool.loop()),
       manager_(pool.manager()),
-      max_answer_bytes_(pool.max_answer_bytes()),
+      max_response_bytes_(pool.max_response_bytes()),
       request_(std::move(request)),
       done_(std::move(done)) {
   pool_.AddRequest();
@@ -84,7 +84,7 @@ void CrtExchange::ScheduleLimits(const ExchangeTimes& times) {
   const std::uint64_t now = LoopNow(loop_);
   begin_by_ = now + NanosOf(times.begin);
   end_by_ = now + NanosOf(times.all);
-  answer_time_ = NanosOf(times.answer);
+  response_time_ = NanosOf(times.response);
   aws_task_init(&start_, &CrtExchange::OnStart, this, "weir_exchange_start");
   aws_task_init(&limit_, &CrtExchange::OnLimit, this, "weir_exchange_limit");
   aws_event_loop_schedule_task_now(loop_, &start_);
@@ -132,7 +132,7 @@ void CrtExchange::OnConnected(aws_task*, void* self, aws_task_status) {
 void CrtExchange::UseConnection() {
   if (done_ == nullptr) return EndWith(tl::unexpected(HttpFailure{}));  // the pool may be destroyed
   if (connection_ == nullptr) return EndWith(tl::unexpected(MakeFailure(false, CrtError(error_))));
-  ArmLimit(std::min(end_by_, LoopNow(loop_) + answer_time_));
+  ArmLimit(std::min(end_by_, LoopNow(loop_) + response_time_));
   if (!Begin(connection_)) EndWith(tl::unexpected(MakeFailure(false, LastCrtError())));
 }
 
@@ -163,7 +163,7 @@ int CrtExchange::OnHeaders(aws_http_stream*, aws_http_header_block block,
 int CrtExchange::OnBody(aws_http_stream*, const aws_byte_cursor* data, void* self) {
   CrtExchange& exchange = ExchangeOf(self);
   std::string& body = exchange.response_.body;
-  if (data->len > exchange.max_answer_bytes_ - body.size()) {
+  if (data->len > exchange.max_response_bytes_ - body.size()) {
     exchange.too_large_ = true;
     return aws_raise_error(AWS_ERROR_SHORT_BUFFER);
   }
@@ -205,8 +205,8 @@ void CrtExchange::Complete(int error) {
   if (error == AWS_ERROR_SUCCESS) {
     EndWith(std::move(response_));
   } else if (too_large_) {
-    EndWith(tl::unexpected(
-        MakeFailure(true, fmt::format("the response is longer than {} bytes", max_answer_bytes_))));
+    EndWith(tl::unexpected(MakeFailure(
+        true, fmt::format("the response is longer than {} bytes", max_response_bytes_))));
   } else {
     EndWith(tl::unexpected(MakeFailure(sending_, CrtError(error))));
   }
@@ -217,18 +217,18 @@ HttpFailure CrtExchange::MakeFailure(bool maybe_sent, std::string_view what) con
           .message = fmt::format("{} {}: {}", request_.method, pool_.endpoint(), what)};
 }
 
-void CrtExchange::RunDone(HttpResult answer) {
+void CrtExchange::RunDone(HttpResult response) {
   if (done_ == nullptr) return;
   HttpDone done = std::exchange(done_, nullptr);
   const CallbackScope scope;
-  done(std::move(answer));
+  done(std::move(response));
   // Destroy the callback before the pool is released: a thread that waits for the release may then
   // free objects that the callback refers to.
   done = nullptr;
   pool_.RemoveRequest();
 }
 
-void CrtExchange::EndWith(HttpResult answer) {
+void CrtExchange::EndWith(HttpResult response) {
   const std::unique_ptr<CrtExchange> self(this);
   if (limit_armed_) aws_event_loop_cancel_task(loop_, &limit_);
   stream_.reset();
@@ -237,7 +237,7 @@ void CrtExchange::EndWith(HttpResult answer) {
   if (connection_ != nullptr) {
     aws_http_connection_manager_release_connection(manager_, connection_);
   }
-  RunDone(std::move(answer));
+  RunDone(std::move(response));
 }
 
 }  // namespace weir::internal

@@ -25,9 +25,9 @@ using HttpResult = tl::expected<HttpResponse, HttpFailure>;
 
 /// Durations from now. Those of limits that never expire are very long.
 struct ExchangeTimes {
-  nanoseconds begin;   ///< until it must have a connection
-  nanoseconds answer;  ///< from the connection to the end of the response
-  nanoseconds all;     ///< from now to the end of the response; the earlier limit applies
+  nanoseconds begin;     ///< until it must have a connection
+  nanoseconds response;  ///< from the connection to the end of the response
+  nanoseconds all;       ///< from now to the end of the response; the earlier limit applies
 };
 
 /// Owns itself from Start until the runtime makes no more callbacks for it. That may be after the
@@ -74,16 +74,16 @@ class CrtExchange {
   HttpFailure MakeFailure(bool maybe_sent, std::string_view what) const;
   /// Completes the request at the first call; later calls do nothing. The pool may be destroyed
   /// when this returns.
-  void RunDone(HttpResult answer);
+  void RunDone(HttpResult response);
   /// The runtime makes no more callbacks: completes the request, unless it has completed, and
   /// destroys this object.
-  void EndWith(HttpResult answer);
+  void EndWith(HttpResult response);
 
   CrtPool& pool_;
   // Copies: they are used after the result, when the pool's destructor may have released its own.
   aws_event_loop* const loop_;
   aws_http_connection_manager* const manager_;
-  const std::size_t max_answer_bytes_;
+  const std::size_t max_response_bytes_;
   HttpRequest request_;
   HttpDone done_;  ///< null once it has run
   CrtHandle<aws_http_message, aws_http_message_release> message_;
@@ -93,9 +93,9 @@ class CrtExchange {
   aws_task limit_{};
   aws_task connected_{};
   int error_ = 0;  ///< the cause if there is no connection
-  // Instants on the loop's clock, and the duration answer_time_, in nanoseconds.
+  // Instants on the loop's clock, and the duration response_time_, in nanoseconds.
   std::uint64_t begin_by_ = 0;
-  std::uint64_t answer_time_ = 0;
+  std::uint64_t response_time_ = 0;
   std::uint64_t end_by_ = 0;
   std::uint64_t limit_at_ = 0;
   bool limit_armed_ = false;

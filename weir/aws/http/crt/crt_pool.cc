@@ -68,7 +68,7 @@ CrtPool::CrtPool(const CrtRuntime& runtime, const TransportOptions& options)
     : runtime_(runtime),
       endpoint_(fmt::format("{}:{}", options.host, options.port)),
       authority_(HostHeader({.tls = options.tls, .host = options.host, .port = options.port})),
-      max_answer_bytes_(options.max_answer_bytes),
+      max_response_bytes_(options.max_response_bytes),
       gives_up_(options.gives_up) {}
 
 Status CrtPool::CreateManager(const TransportOptions& options) {

@@ -38,7 +38,7 @@ class CrtPool {
   const std::string& endpoint() const { return endpoint_; }
   /// Returns the value of the host header: without the port if it is the default of the scheme.
   const std::string& authority() const { return authority_; }
-  std::size_t max_answer_bytes() const { return max_answer_bytes_; }
+  std::size_t max_response_bytes() const { return max_response_bytes_; }
   /// Returns whether GivesUp may become true.
   bool may_give_up() const { return gives_up_ != nullptr; }
   bool GivesUp() const { return gives_up_ != nullptr && gives_up_(); }
@@ -50,7 +50,7 @@ class CrtPool {
   const CrtRuntime& runtime_;
   const std::string endpoint_;
   const std::string authority_;
-  const std::size_t max_answer_bytes_;
+  const std::size_t max_response_bytes_;
   const std::function<bool()> gives_up_;
   ShutdownSignal manager_gone_;
   CrtHandle<aws_http_connection_manager, aws_http_connection_manager_release> manager_;

@@ -27,7 +27,7 @@ std::uint64_t NumberOf(const std::string& sequence) {
   return sim::ReadSequenceText(sequence).value();
 }
 
-AwsFailure LostAnswer(const std::string& operation) {
+AwsFailure LostResponse(const std::string& operation) {
   return {.kind = FailureClass::kAmbiguous, .message = operation + ": no response"};
 }
 
@@ -86,14 +86,14 @@ void StreamFleet::Send(const Shared& process, ConsumerStep::Request request) {
   const bool fails = rng_.Chance(options_.unavailable);
   const bool is_lost = rng_.Chance(options_.lost);
   After(Draw(options_.longest_trip), [this, process, request, fails, is_lost] {
-    ShardReading::Answer answer = tl::unexpected(LostAnswer(request.operation));
+    ShardReading::Response response = tl::unexpected(LostResponse(request.operation));
     if (!fails) {
       auto reply = client_.Ask(request.operation, request.body);
-      if (reply && !is_lost) answer = std::move(reply->body);
-      if (!reply) answer = tl::unexpected(std::move(reply.error()));
+      if (reply && !is_lost) response = std::move(reply->body);
+      if (!reply) response = tl::unexpected(std::move(reply.error()));
     }
-    After(Draw(options_.longest_trip), [this, process, id = request.id, answer] {
-      if (process->is_alive) Handle(process, process->machine.OnAnswer(id, answer, Now()));
+    After(Draw(options_.longest_trip), [this, process, id = request.id, response] {
+      if (process->is_alive) Handle(process, process->machine.OnResponse(id, response, Now()));
     });
   });
 }
@@ -104,18 +104,18 @@ void StreamFleet::Send(const Shared& process, ConsumerStep::LeaseRequest request
   const Error lost{Code::kUnavailable, "the lease table: no response"};
   After(Draw(options_.longest_trip), [this, process, request, fails, is_lost, lost] {
     const std::uint64_t id = request.id;
-    const bool has_answer = !fails && !is_lost;
+    const bool has_response = !fails && !is_lost;
     if (request.write) {
       LeaseOutcome outcome = Fail(lost);
       const LeaseResult result = fails ? LeaseResult{} : leases.Write(*request.write);
-      if (has_answer) outcome = result;
+      if (has_response) outcome = result;
       After(Draw(options_.longest_trip), [this, process, id, outcome] {
         if (process->is_alive) Handle(process, process->machine.OnLeaseWritten(id, outcome, Now()));
       });
       return;
     }
     LeasesRead read = Fail(lost);
-    if (has_answer) read = StoredLeases{leases.ReadAll()};
+    if (has_response) read = StoredLeases{leases.ReadAll()};
     After(Draw(options_.longest_trip), [this, process, id, read] {
       if (process->is_alive) Handle(process, process->machine.OnLeases(id, read, Now()));
     });

@@ -205,10 +205,10 @@ json GetStreamRecords(DynamoWorld& world, const json& body) {
     const StreamRecord& record = entry.table.stream()[IndexFrom(iterator.next)];
     if (entry.stream->Contains(shard, record)) records.push_back(RecordOf(record));
   }
-  json answer = {{"Records", std::move(records)}};
+  json response = {{"Records", std::move(records)}};
   iterator.issued = now.nanos;
-  if (!shard.end || iterator.next < *shard.end) answer["NextShardIterator"] = ToText(iterator);
-  return answer;
+  if (!shard.end || iterator.next < *shard.end) response["NextShardIterator"] = ToText(iterator);
+  return response;
 }
 
 }  // namespace weir::sim

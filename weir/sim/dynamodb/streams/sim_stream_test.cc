@@ -20,16 +20,16 @@ class SimStream : public DynamoFixture {
  protected:
   const std::string arn = Ok("DescribeTable", "{}")["Table"]["LatestStreamArn"];
 
-  DynamoAnswer Ask(const std::string& operation, json body) {
+  DynamoResponse Ask(const std::string& operation, json body) {
     HttpRequest request = DynamoRequest(operation, body);
     request.headers.back().value = "DynamoDBStreams_20120810." + operation;
-    return ReadAnswer(dynamo.Handle(request));
+    return ReadResponse(dynamo.Handle(request));
   }
   json Shards() {
     return Ask("DescribeStream", {{"StreamArn", arn}}).body["StreamDescription"]["Shards"];
   }
-  DynamoAnswer AskIterator(const std::string& shard, const std::string& type,
-                           const std::string& number = "") {
+  DynamoResponse AskIterator(const std::string& shard, const std::string& type,
+                             const std::string& number = "") {
     json body = {{"StreamArn", arn}, {"ShardId", shard}, {"ShardIteratorType", type}};
     if (!number.empty()) body["SequenceNumber"] = number;
     return Ask("GetShardIterator", body);

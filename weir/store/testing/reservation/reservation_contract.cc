@@ -17,7 +17,7 @@ ReservationContract::ReservationContract()
 void ReservationContract::TearDown() {
   // Callbacks that run twice run the second time soon.
   for (int i = 0; i < 100 && harness_->Pump(); ++i) continue;
-  EXPECT_EQ(store_.CountBadAnswers(), 0U) << "calls that were not answered exactly once";
+  EXPECT_EQ(store_.CountBadResults(), 0U) << "calls that were not answered exactly once";
 }
 
 std::string ReservationContract::Fresh(std::string_view stem) {
@@ -29,33 +29,33 @@ SlotRef ReservationContract::FreshSlot(const AccountKey& key) {
   return {.key = key, .id = NewSlotId(high, random_.Next())};
 }
 
-ClaimAnswer ReservationContract::Claim(const SlotClaim& claim, UnixMillis now) {
-  Result<ClaimAnswer> answer = store_.Claim(claim, now);
-  if (!answer) {
-    ADD_FAILURE() << answer.error().message;
+ClaimResult ReservationContract::Claim(const SlotClaim& claim, UnixMillis now) {
+  Result<ClaimResult> result = store_.Claim(claim, now);
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
     return {};
   }
-  if (!answer->slot) {
-    EXPECT_GE(answer->in_use, claim.limit) << "refused though there was room";
-    return *std::move(answer);
+  if (!result->slot) {
+    EXPECT_GE(result->in_use, claim.limit) << "refused though there was room";
+    return *std::move(result);
   }
-  EXPECT_EQ(answer->slot->key, claim.slot.key);
-  EXPECT_EQ(answer->slot->id, claim.slot.id);
-  EXPECT_LT(now, answer->slot->expires);
-  return *std::move(answer);
+  EXPECT_EQ(result->slot->key, claim.slot.key);
+  EXPECT_EQ(result->slot->id, claim.slot.id);
+  EXPECT_LT(now, result->slot->expires);
+  return *std::move(result);
 }
 
 HeldSlot ReservationContract::Hold(const AccountKey& key, std::int64_t limit, UnixMillis now,
                                    milliseconds ttl) {
-  const ClaimAnswer answer = Claim({.slot = FreshSlot(key), .limit = limit, .ttl = ttl}, now);
-  if (!answer.slot) {
-    ADD_FAILURE() << "refused with " << answer.in_use << " of " << limit << " in use";
+  const ClaimResult result = Claim({.slot = FreshSlot(key), .limit = limit, .ttl = ttl}, now);
+  if (!result.slot) {
+    ADD_FAILURE() << "refused with " << result.in_use << " of " << limit << " in use";
     return {};
   }
-  EXPECT_EQ(answer.slot->claimed, now);
-  EXPECT_FALSE(answer.slot->bound());
-  EXPECT_TRUE(MayExpire(answer.slot->expires, now, ttl)) << testing::PrintToString(*answer.slot);
-  return *answer.slot;
+  EXPECT_EQ(result.slot->claimed, now);
+  EXPECT_FALSE(result.slot->bound());
+  EXPECT_TRUE(MayExpire(result.slot->expires, now, ttl)) << testing::PrintToString(*result.slot);
+  return *result.slot;
 }
 
 bool ReservationContract::HasRoom(const AccountKey& key, std::int64_t limit, UnixMillis now) {
@@ -108,18 +108,18 @@ std::optional<AccountLimitRow> AccountLimitContract::Get(const AccountKey& key) 
   return std::nullopt;
 }
 
-TokenAnswer TokenContract::Take(const AccountKey& key, AccountLimit limit, std::int64_t count,
+TokenResult TokenContract::Take(const AccountKey& key, AccountLimit limit, std::int64_t count,
                                 UnixMillis now) {
-  const Result<TokenAnswer> answer = store_.Take(key, limit, count, now);
-  if (!answer) {
-    ADD_FAILURE() << answer.error().message;
+  const Result<TokenResult> result = store_.Take(key, limit, count, now);
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
     return {};
   }
-  EXPECT_EQ(answer->taken, answer->retry_after == milliseconds(0))
-      << testing::PrintToString(*answer);
-  EXPECT_TRUE(answer->taken || answer->available < count) << testing::PrintToString(*answer);
-  EXPECT_LE(answer->available, answer->taken ? limit.limit - count : limit.limit);
-  return *answer;
+  EXPECT_EQ(result->taken, result->retry_after == milliseconds(0))
+      << testing::PrintToString(*result);
+  EXPECT_TRUE(result->taken || result->available < count) << testing::PrintToString(*result);
+  EXPECT_LE(result->available, result->taken ? limit.limit - count : limit.limit);
+  return *result;
 }
 
 void PrintTo(const HeldSlot& slot, std::ostream* out) {
@@ -132,9 +132,9 @@ void PrintTo(const AccountLimitRow& row, std::ostream* out) {
        << ", put by '" << row.service << "'";
 }
 
-void PrintTo(const TokenAnswer& answer, std::ostream* out) {
-  *out << (answer.taken ? "taken, " : "refused, ") << answer.available << " available, again in "
-       << answer.retry_after.count() << " ms";
+void PrintTo(const TokenResult& result, std::ostream* out) {
+  *out << (result.taken ? "taken, " : "refused, ") << result.available << " available, again in "
+       << result.retry_after.count() << " ms";
 }
 
 }  // namespace weir

@@ -52,7 +52,7 @@ class ReservationContract : public testing::TestWithParam<ReservationCase> {
   SlotRef FreshSlot(const AccountKey& key);
 
   /// Makes a claim that must not fail; it may be refused. Checks that the result is consistent.
-  ClaimAnswer Claim(const SlotClaim& claim, UnixMillis now);
+  ClaimResult Claim(const SlotClaim& claim, UnixMillis now);
   /// Claims a new slot; the claim must be admitted.
   HeldSlot Hold(const AccountKey& key, std::int64_t limit, UnixMillis now,
                 milliseconds ttl = kSlotLife);
@@ -92,7 +92,7 @@ class AccountLimitContract : public ReservationContract {
 class TokenContract : public ReservationContract {
  protected:
   /// Makes a take that must not fail; it may be refused. Checks that the result is consistent.
-  TokenAnswer Take(const AccountKey& key, AccountLimit limit, std::int64_t count, UnixMillis now);
+  TokenResult Take(const AccountKey& key, AccountLimit limit, std::int64_t count, UnixMillis now);
 };
 
 /// For stores for which AnotherClient opens a second client.
@@ -107,6 +107,6 @@ inline SlotRef RefOf(const HeldSlot& slot) { return {.key = slot.key, .id = slot
 // GoogleTest finds these functions by their argument type.
 void PrintTo(const HeldSlot& slot, std::ostream* out);
 void PrintTo(const AccountLimitRow& row, std::ostream* out);
-void PrintTo(const TokenAnswer& answer, std::ostream* out);
+void PrintTo(const TokenResult& result, std::ostream* out);
 
 }  // namespace weir

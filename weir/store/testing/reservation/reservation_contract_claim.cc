@@ -17,7 +17,7 @@ TEST_P(ReservationContract, SlotsAreClaimedUpToTheLimitAndNoFurther) {
   Hold(key, 3, start_ + 5s);
   Hold(key, 3, start_ + 10s);
   const SlotClaim fourth{.slot = FreshSlot(key), .limit = 3, .ttl = kSlotLife};
-  const ClaimAnswer refused = Claim(fourth, start_ + 11s);
+  const ClaimResult refused = Claim(fourth, start_ + 11s);
   EXPECT_FALSE(refused.slot);
   EXPECT_EQ(refused.in_use, 3);
   ASSERT_TRUE(refused.next_expiry);
@@ -29,7 +29,7 @@ TEST_P(ReservationContract, SlotsAreClaimedUpToTheLimitAndNoFurther) {
 
 TEST_P(ReservationContract, ALimitOfZeroAdmitsNothing) {
   const AccountKey key = FreshKey();
-  const ClaimAnswer refused = Claim({.slot = FreshSlot(key), .limit = 0, .ttl = kSlotLife}, start_);
+  const ClaimResult refused = Claim({.slot = FreshSlot(key), .limit = 0, .ttl = kSlotLife}, start_);
   EXPECT_FALSE(refused.slot);
   EXPECT_EQ(refused.in_use, 0);
 }
@@ -86,7 +86,7 @@ TEST_P(ReservationContract, ALoweredLimitAdmitsNothingUntilFewerAreHeld) {
   std::vector<HeldSlot> held;
   for (int i = 0; i < 4; ++i) held.push_back(Hold(key, 4, start_));
   for (int left = 4; left >= 2; --left) {
-    const ClaimAnswer refused =
+    const ClaimResult refused =
         Claim({.slot = FreshSlot(key), .limit = 2, .ttl = kSlotLife}, start_ + 1s);
     EXPECT_FALSE(refused.slot) << left << " are held";
     EXPECT_EQ(refused.in_use, left);

@@ -10,8 +10,8 @@ constexpr Deadline kNever = Deadline::Never();
 // Each argument is moved into a local variable of the lambda, which is destroyed before the first
 // pump.
 
-Result<ClaimAnswer> ReservationClient::Claim(SlotClaim claim, UnixMillis now) {
-  return Call<ClaimAnswer>([&](Done<ClaimAnswer> done) {
+Result<ClaimResult> ReservationClient::Claim(SlotClaim claim, UnixMillis now) {
+  return Call<ClaimResult>([&](Done<ClaimResult> done) {
     const SlotClaim lent = std::move(claim);
     backend_.slots().Claim(lent, now, kNever, std::move(done));
   });
@@ -81,9 +81,9 @@ Status ReservationClient::Change(AccountLimitChange change) {
   });
 }
 
-Result<TokenAnswer> ReservationClient::Take(AccountKey key, AccountLimit limit, std::int64_t count,
+Result<TokenResult> ReservationClient::Take(AccountKey key, AccountLimit limit, std::int64_t count,
                                             UnixMillis now) {
-  return Call<TokenAnswer>([&](Done<TokenAnswer> done) {
+  return Call<TokenResult>([&](Done<TokenResult> done) {
     const auto lent = std::pair(std::move(key), limit);
     backend_.tokens().Take(lent.first, lent.second, count, now, kNever, std::move(done));
   });

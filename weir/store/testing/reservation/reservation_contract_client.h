@@ -54,7 +54,7 @@ class ReservationClient : public ContractCaller {
   ReservationClient(ReservationBackend& backend, Pump pump)
       : ContractCaller(std::move(pump)), backend_(backend) {}
 
-  Result<ClaimAnswer> Claim(SlotClaim claim, UnixMillis now);
+  Result<ClaimResult> Claim(SlotClaim claim, UnixMillis now);
   Result<HeldSlot> Bind(SlotRef slot, std::string resource_id, milliseconds ttl, UnixMillis now);
   Result<HeldSlot> Renew(SlotRef slot, milliseconds ttl, UnixMillis now);
   Result<bool> Release(SlotRef slot, UnixMillis now);
@@ -66,7 +66,7 @@ class ReservationClient : public ContractCaller {
   Result<std::vector<AccountKey>> LimitKeysOf(std::string service);
   Status Change(AccountLimitChange change);
 
-  Result<TokenAnswer> Take(AccountKey key, AccountLimit limit, std::int64_t count, UnixMillis now);
+  Result<TokenResult> Take(AccountKey key, AccountLimit limit, std::int64_t count, UnixMillis now);
 
  private:
   ReservationBackend& backend_;

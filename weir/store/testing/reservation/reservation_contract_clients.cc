@@ -23,7 +23,7 @@ TEST_P(ReservationContractClients, ClientsOfAPlaceShareItsSlots) {
   EXPECT_EQ(store_.Release(claim.slot, start_ + 2s), true);
   EXPECT_EQ(other.Release(claim.slot, start_ + 2s), false);
   EXPECT_EQ(other.List(key, {}, start_ + 2s)->items, std::vector<HeldSlot>{});
-  EXPECT_EQ(other.CountBadAnswers(), 0U);
+  EXPECT_EQ(other.CountBadResults(), 0U);
 }
 
 // Fails if: a client uses cached tokens or limits.
@@ -43,7 +43,7 @@ TEST_P(ReservationContractClients, ClientsOfAPlaceShareItsTokensAndLimits) {
   const AccountLimitRow row{.key = key, .limit = limit, .service = Fresh("service")};
   EXPECT_TRUE(store_.Change(PutAccountLimit{.row = row, .seen = {}}));
   EXPECT_EQ(other.GetLimit(key).value(), row);
-  EXPECT_EQ(other.CountBadAnswers(), 0U);
+  EXPECT_EQ(other.CountBadResults(), 0U);
 }
 
 }  // namespace

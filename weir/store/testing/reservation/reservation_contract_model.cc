@@ -85,44 +85,44 @@ class SlotComparison {
   UnixMillis Latest(milliseconds ttl) const { return now_ + ttl + harness_.rounding(ttl); }
 
   void Claim(const Step& step, const SlotRef& slot) {
-    const auto answer = store_.Claim({.slot = slot, .limit = step.number, .ttl = step.ttl}, now_);
-    RC_ASSERT(answer.has_value());
+    const auto result = store_.Claim({.slot = slot, .limit = step.number, .ttl = step.ttl}, now_);
+    RC_ASSERT(result.has_value());
     const ObviousSlots::Counts counts = model_.Count(slot.key, now_);
-    if (!answer->slot) return CheckRefusal(*answer, counts, step);
+    if (!result->slot) return CheckRefusal(*result, counts, step);
     RC_ASSERT(counts.least < step.number);
-    const UnixMillis expires = answer->slot->expires;
+    const UnixMillis expires = result->slot->expires;
     RC_ASSERT(expires >= now_ + step.ttl && expires <= Latest(step.ttl));
     const HeldSlot expected{.key = slot.key,
                             .id = slot.id,
                             .resource_id = slot.id,
                             .claimed = now_,
                             .expires = expires};
-    RC_ASSERT(*answer->slot == expected);
+    RC_ASSERT(*result->slot == expected);
     model_.ever(slot.key).push_back(expected);
   }
 
-  void CheckRefusal(const ClaimAnswer& answer, const ObviousSlots::Counts& counts,
+  void CheckRefusal(const ClaimResult& result, const ObviousSlots::Counts& counts,
                     const Step& step) {
     RC_ASSERT(counts.most >= step.number);
-    RC_ASSERT(answer.in_use >= std::max<std::int64_t>(counts.least, step.number));
-    RC_ASSERT(answer.in_use <= counts.most);
-    if (!answer.next_expiry || counts.least != counts.most) return;
+    RC_ASSERT(result.in_use >= std::max<std::int64_t>(counts.least, step.number));
+    RC_ASSERT(result.in_use <= counts.most);
+    if (!result.next_expiry || counts.least != counts.most) return;
     const std::vector<HeldSlot>& ever =
         model_.ever(names_.keys[static_cast<std::size_t>(step.key)]);
     UnixMillis first{INT64_MAX};
     for (const HeldSlot& slot : ever) {
       if (ObviousSlots::IsHeld(slot, now_)) first = std::min(first, slot.expires);
     }
-    RC_ASSERT(*answer.next_expiry >= first);
-    RC_ASSERT(*answer.next_expiry - first <= harness_.skew());
+    RC_ASSERT(*result.next_expiry >= first);
+    RC_ASSERT(*result.next_expiry - first <= harness_.skew());
   }
 
   void ClaimAgain(const Step& step, const HeldSlot& slot) {
     if (!ObviousSlots::IsHeld(slot, now_)) return;
-    const auto answer =
+    const auto result =
         store_.Claim({.slot = RefOf(slot), .limit = step.number, .ttl = step.ttl}, now_);
-    RC_ASSERT(answer.has_value());
-    RC_ASSERT(answer->slot == slot);
+    RC_ASSERT(result.has_value());
+    RC_ASSERT(result->slot == slot);
   }
 
   void Bind(const Step& step, HeldSlot& slot) {

@@ -37,11 +37,11 @@ TEST_P(ReservationContractThreads, AsManyGetASlotAsThereAre) {
     std::atomic<int> refused = 0;
     OnThreads(64, [&](int i) {
       ReservationBackend& backend = other && i % 2 == 1 ? *other : harness_->backend();
-      const auto answer = Await<ClaimAnswer>([&](Done<ClaimAnswer> done) {
+      const auto result = Await<ClaimResult>([&](Done<ClaimResult> done) {
         backend.slots().Claim(claims[static_cast<std::size_t>(i)], start_, Deadline::Never(),
                               std::move(done));
       });
-      if (answer) ++(answer->slot ? admitted : refused);
+      if (result) ++(result->slot ? admitted : refused);
     });
     EXPECT_EQ(admitted, 5);
     EXPECT_EQ(refused, 59) << "the rest failed";
@@ -63,10 +63,10 @@ TEST_P(ReservationContractThreads, SlotsChangeHandsOneByOne) {
     ReservationBackend& backend = other && i % 2 == 1 ? *other : harness_->backend();
     for (const SlotRef& slot : slots[static_cast<std::size_t>(i)]) {
       const SlotClaim claim{.slot = slot, .limit = 3, .ttl = kSlotLife};
-      const auto answer = Await<ClaimAnswer>([&](Done<ClaimAnswer> done) {
+      const auto result = Await<ClaimResult>([&](Done<ClaimResult> done) {
         backend.slots().Claim(claim, start_, Deadline::Never(), std::move(done));
       });
-      if (!answer || !answer->slot) continue;
+      if (!result || !result->slot) continue;
       const int now_held = ++held;
       int before = most;
       while (before < now_held && !most.compare_exchange_weak(before, now_held)) continue;
@@ -90,11 +90,11 @@ TEST_P(ReservationContractThreads, AsManyTokensAreTakenAsThereAre) {
   OnThreads(16, [&](int i) {
     ReservationBackend& backend = other && i % 2 == 1 ? *other : harness_->backend();
     for (int ask = 0; ask < 10; ++ask) {
-      const auto answer = Await<TokenAnswer>([&](Done<TokenAnswer> done) {
+      const auto result = Await<TokenResult>([&](Done<TokenResult> done) {
         backend.tokens().Take(key, {.limit = 100, .window = 10s}, 1, start_, Deadline::Never(),
                               std::move(done));
       });
-      if (answer) ++(answer->taken ? taken : refused);
+      if (result) ++(result->taken ? taken : refused);
     }
   });
   EXPECT_EQ(taken, 100);

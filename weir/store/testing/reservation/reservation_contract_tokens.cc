@@ -35,7 +35,7 @@ TEST_P(TokenContract, ARefusalTakesNothing) {
   const AccountKey key = FreshKey();
   ASSERT_TRUE(Take(key, kTen, 8, start_).taken);
   for (int i = 0; i < 3; ++i) {
-    const TokenAnswer refused = Take(key, kTen, 3, start_);
+    const TokenResult refused = Take(key, kTen, 3, start_);
     EXPECT_FALSE(refused.taken);
     EXPECT_EQ(refused.available, 2);
     EXPECT_EQ(refused.retry_after, 1000ms);
@@ -181,11 +181,11 @@ TEST_P(TokenContract, AnyAsksAgreeWithExactFractions) {
           1 + limit.limit / 1000 * ask.per_mille + limit.limit % 1000 * ask.per_mille / 1000;
       const milliseconds wait = WaitOf(model, count * kMillitokens);
       if (wait == 0ms) model.Change(count * kMillitokens);
-      const TokenAnswer answer = Take(key, limit, count, now);
-      RC_ASSERT(answer.taken == (wait == 0ms));
-      RC_ASSERT(answer.retry_after == wait);
+      const TokenResult result = Take(key, limit, count, now);
+      RC_ASSERT(result.taken == (wait == 0ms));
+      RC_ASSERT(result.retry_after == wait);
       const WideInt whole = (model.level + Fraction(0)).floor() / kMillitokens;
-      RC_ASSERT(answer.available == static_cast<std::int64_t>(whole));
+      RC_ASSERT(result.available == static_cast<std::int64_t>(whole));
     }
   });
 }

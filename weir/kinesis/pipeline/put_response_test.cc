@@ -1,4 +1,4 @@
-#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/put_response.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(PutAnswer, WithAnotherCountNoEntryHasAResponse) {
   for (const std::size_t sent : {1U, 3U}) {
     const auto matched = MatchEntries({{.shard = "a"}, {.shard = "b"}}, sent);
     ASSERT_THAT(matched, SizeIs(sent));
-    for (const EntryAnswer& entry : matched) {
+    for (const EntryResponse& entry : matched) {
       EXPECT_EQ(entry.shard, "");
       EXPECT_EQ(entry.code, kCountMismatch);
     }

@@ -10,18 +10,18 @@
 namespace weir::kinesis {
 
 /// The response of the service for one entry of a request.
-struct EntryAnswer {
+struct EntryResponse {
   std::string shard;  ///< the name of the shard, if the entry was stored
   std::string sequence_number;
   std::string code;  ///< the error code, if the entry was not stored
   std::string message;
 };
-using PutAnswer = tl::expected<std::vector<EntryAnswer>, AwsFailure>;
+using PutResponse = tl::expected<std::vector<EntryResponse>, AwsFailure>;
 
 /// Returns one response for each of the `sent` entries of a request. If the service returned
 /// another number of responses, none can be assigned to an entry: each returned response has the
 /// code kCountMismatch.
-std::vector<EntryAnswer> MatchEntries(std::vector<EntryAnswer> answers, std::size_t sent);
+std::vector<EntryResponse> MatchEntries(std::vector<EntryResponse> responses, std::size_t sent);
 
 /// Returns whether the service may have refused the whole request for the content of one of its
 /// entries.

@@ -1,4 +1,4 @@
-#include "weir/kinesis/pipeline/put_answer.h"
+#include "weir/kinesis/pipeline/put_response.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,13 @@
 
 namespace weir::kinesis {
 
-std::vector<EntryAnswer> MatchEntries(std::vector<EntryAnswer> answers, std::size_t sent) {
-  if (answers.size() == sent) return answers;
-  const EntryAnswer mismatch{.code = std::string(kCountMismatch),
-                             .message = fmt::format("{} entries were sent, but the response has {}",
-                                                    sent, answers.size())};
-  return std::vector<EntryAnswer>(sent, mismatch);
+std::vector<EntryResponse> MatchEntries(std::vector<EntryResponse> responses, std::size_t sent) {
+  if (responses.size() == sent) return responses;
+  const EntryResponse mismatch{
+      .code = std::string(kCountMismatch),
+      .message =
+          fmt::format("{} entries were sent, but the response has {}", sent, responses.size())};
+  return std::vector<EntryResponse>(sent, mismatch);
 }
 
 bool MayBePoisoned(const AwsFailure& failure) {

@@ -13,10 +13,10 @@ enum class Format { kJson, kCbor };
 std::string_view ContentType(Format format);
 
 /// Reports every entry as stored, each on its shard.
-std::string PutRecordsAnswer(Format format, const std::vector<int>& shards);
+std::string PutRecordsResponse(Format format, const std::vector<int>& shards);
 /// Lists the whole stream on one page.
-std::string ListShardsAnswer(Format format);
+std::string ListShardsResponse(Format format);
 /// Returns the response of DescribeStream or DescribeStreamSummary, in JSON.
-std::string DescribeAnswer(std::string_view operation);
+std::string DescribeResponse(std::string_view operation);
 
 }  // namespace weir::bench

@@ -1,4 +1,4 @@
-#include "bench/kinesis/answers.h"
+#include "bench/kinesis/responses.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::string CborText(std::string_view text) { return CborHead(3, text.size()).ap
 std::string CborMap(std::size_t count) { return CborHead(5, count); }
 std::string CborArray(std::size_t count) { return CborHead(4, count); }
 
-std::string EntryAnswer(Format format, int shard) {
+std::string EntryResponse(Format format, int shard) {
   if (format == Format::kJson) {
     return fmt::format(R"({{"SequenceNumber":"{}","ShardId":"{}"}})", kSequenceNumber,
                        ShardName(shard));
@@ -35,12 +35,12 @@ std::string EntryAnswer(Format format, int shard) {
          CborText(ShardName(shard));
 }
 
-std::array<std::string, kShards> EntryAnswers(Format format) {
-  std::array<std::string, kShards> answers;
+std::array<std::string, kShards> EntryResponses(Format format) {
+  std::array<std::string, kShards> responses;
   for (int shard = 0; shard < kShards; ++shard) {
-    answers[static_cast<std::size_t>(shard)] = EntryAnswer(format, shard);
+    responses[static_cast<std::size_t>(shard)] = EntryResponse(format, shard);
   }
-  return answers;
+  return responses;
 }
 
 std::string JsonShard(int shard) {
@@ -73,28 +73,28 @@ std::string_view ContentType(Format format) {
   return format == Format::kJson ? "application/x-amz-json-1.1" : "application/x-amz-cbor-1.1";
 }
 
-std::string PutRecordsAnswer(Format format, const std::vector<int>& shards) {
-  static const std::array entries{EntryAnswers(Format::kJson), EntryAnswers(Format::kCbor)};
+std::string PutRecordsResponse(Format format, const std::vector<int>& shards) {
+  static const std::array entries{EntryResponses(Format::kJson), EntryResponses(Format::kCbor)};
   const bool json = format == Format::kJson;
-  std::string answer = json ? std::string(R"({"FailedRecordCount":0,"Records":[)")
-                            : CborMap(2) + CborText("FailedRecordCount") + CborHead(0, 0) +
-                                  CborText("Records") + CborArray(shards.size());
+  std::string response = json ? std::string(R"({"FailedRecordCount":0,"Records":[)")
+                              : CborMap(2) + CborText("FailedRecordCount") + CborHead(0, 0) +
+                                    CborText("Records") + CborArray(shards.size());
   for (const int shard : shards) {
-    answer += entries[json ? 0 : 1][static_cast<std::size_t>(shard)];
-    if (json) answer += ',';
+    response += entries[json ? 0 : 1][static_cast<std::size_t>(shard)];
+    if (json) response += ',';
   }
-  if (json) answer.replace(answer.size() - 1, 1, "]}");
-  return answer;
+  if (json) response.replace(response.size() - 1, 1, "]}");
+  return response;
 }
 
-std::string ListShardsAnswer(Format format) {
+std::string ListShardsResponse(Format format) {
   if (format == Format::kJson) return fmt::format("{{{}}}", JsonShards());
-  std::string answer = CborMap(1) + CborText("Shards") + CborArray(kShards);
-  for (int shard = 0; shard < kShards; ++shard) answer += CborShard(shard);
-  return answer;
+  std::string response = CborMap(1) + CborText("Shards") + CborArray(kShards);
+  for (int shard = 0; shard < kShards; ++shard) response += CborShard(shard);
+  return response;
 }
 
-std::string DescribeAnswer(std::string_view operation) {
+std::string DescribeResponse(std::string_view operation) {
   constexpr std::string_view kStream =
       R"("StreamName":"bench","StreamStatus":"ACTIVE","RetentionPeriodHours":24,)"
       R"("StreamARN":"arn:aws:kinesis:us-east-1:123456789012:stream/bench",)"
