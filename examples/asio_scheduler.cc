@@ -20,6 +20,13 @@ class AsioScheduler final : public weir::Scheduler {
  public:
   AsioScheduler(asio::io_context& context, const weir::Clock& clock)
       : clock_(clock), timer_(context) {}
+  // The objects that a task owns may call this scheduler when they are destroyed.
+  ~AsioScheduler() override {
+    const weir::CallbackScope scope;
+    while (!tasks_.empty()) Cancel(tasks_.begin()->first.second);
+  }
+  AsioScheduler(const AsioScheduler&) = delete;
+  AsioScheduler& operator=(const AsioScheduler&) = delete;
 
   const weir::Clock& clock() const override { return clock_; }
 
@@ -75,8 +82,8 @@ class AsioScheduler final : public weir::Scheduler {
   const weir::Clock& clock_;
   std::uint64_t last_ = 0;
   asio::steady_timer timer_;
-  std::map<std::pair<weir::Instant, weir::TimerId>, weir::Task> tasks_;
   std::map<weir::TimerId, weir::Instant> due_;
+  std::map<std::pair<weir::Instant, weir::TimerId>, weir::Task> tasks_;
 };
 
 }  // namespace

@@ -93,5 +93,16 @@ TEST_F(PartialAdjust, ARepetitionAdjustsTheOthers) {
   EXPECT_EQ(Taken("deep"), 5);
 }
 
+// Fails if: a repetition leaves a bucket out, because the read of another one fails after its own.
+TEST_F(PartialAdjust, ARepetitionAdjustsTheOthersThatItMustRead) {
+  Learn("acme");
+  Disable("globex");
+  const AdjustId id{7, 1};
+  ASSERT_EQ(StateOf(Adjust({"acme"}, id)), "admitted");
+  EXPECT_TRUE(IsPartial(Adjust({"acme", "deep", "globex"}, id)));
+  EXPECT_EQ(Taken("acme"), 5);
+  EXPECT_EQ(Taken("deep"), 5);
+}
+
 }  // namespace
 }  // namespace weir::dynamo

@@ -82,6 +82,9 @@ void AppendCheck(const StoreFile& file, const FileCheck& check, std::string& tex
   for (const auto& [table, count] : check.rows) rows += count;
   text += check.sound() ? fmt::format("{}: sound, {} rows\n", file.path, rows)
                         : fmt::format("{}: damaged\n", file.path);
+  if (!check.is_log_examined) {
+    text += "  its write-ahead log was not examined: the file is in use, or it can only be read\n";
+  }
   AppendDamage(check.damage, text);
 }
 
@@ -93,6 +96,7 @@ Result<Exit> CheckStore(const StoreCall& call) {
     WEIR_ASSIGN_OR_RETURN(const FileCheck check, CheckFile(file, call.clock().WallNow()));
     json["files"].push_back({{"file", file.path},
                              {"sound", check.sound()},
+                             {"log_examined", check.is_log_examined},
                              {"tables", TablesJson(check)},
                              {"damage", DamageJson(check.damage)}});
     AppendCheck(file, check, text);

@@ -35,17 +35,21 @@ Status CheckPages(sqlite::Connection& connection, DamageReport& damage) {
 }
 
 // Notes a write-ahead log that may lack commits: SQLite takes its first unreadable frame for its
-// end. While another connection has the file open, the log is not examined, because a frame may be
-// half written.
-Status CheckLog(const StoreFile& file, DamageReport& damage) {
+// end. Returns false if the log is not examined: while another connection has the file open, a
+// frame may be half written.
+Result<bool> CheckLog(const StoreFile& file, DamageReport& damage) {
+  // Destroyed after the connection: closing its descriptors releases SQLite's locks on the file,
+  // and SQLite would delete the log of a process that opens the file then.
+  std::optional<sqlite::PageFile> pages;
   WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
-  if (!connection.ExcludeOthers()) return {};
-  WEIR_ASSIGN_OR_RETURN(const auto pages, sqlite::PageFile::Open(file.path));
-  if (pages.is_log_whole()) return {};
+  if (!connection.ExcludeOthers()) return false;
+  WEIR_ASSIGN_OR_RETURN(auto opened, sqlite::PageFile::Open(file.path));
+  pages.emplace(std::move(opened));
+  if (pages->is_log_whole()) return true;
   damage.Note("log", fmt::format("{}-wal: its header or a frame is unreadable; later commits may "
                                  "be missing",
                                  file.path));
-  return {};
+  return true;
 }
 
 Status LoadAll(sqlite::Connection& connection, UnixMillis now, DamageReport& damage) {
@@ -118,7 +122,7 @@ Result<FileCheck> CheckFile(const StoreFile& file, UnixMillis now) {
   FileCheck check;
   check.damage = DamageReport(file.path);
   WEIR_RETURN_IF_ERROR(CheckReplaced(file.path));
-  WEIR_RETURN_IF_ERROR(CheckLog(file, check.damage));
+  WEIR_ASSIGN_OR_RETURN(check.is_log_examined, CheckLog(file, check.damage));
   WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
   connection.WaitForOthers(kPatience);
   Status read = CheckConnection(connection, file, now, check);

@@ -268,7 +268,7 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
   WEIR_RETURN_IF_ERROR(FinishReplacing(file.path));
   WEIR_RETURN_IF_ERROR(lock.GuardInode(file.path, options.lock_wait));
   const auto found = CheckFile(file, now);
-  if (found && found->sound()) {
+  if (found && found->sound() && found->is_log_examined) {
     repair.result = *found;
     return repair;
   }

@@ -162,9 +162,11 @@ void PageFile::ReadLog() {
     if (!has_ended && is_current && sum.Is(frame.substr(16, 8))) {
       uncommitted[static_cast<std::uint32_t>(ReadBigEndian(frame, 0, 4))] = at + kFrameHeader;
     } else {
-      // The current log has ended. Frames of an earlier log may follow.
+      // The current log has ended. Frames of an earlier log may follow, and the rest of a
+      // transaction that was not committed, over whose beginning a shorter one was written.
       has_ended = true;
-      is_log_whole_ = is_log_whole_ && !is_current;
+      const bool ends_commit = ReadBigEndian(frame, 4, 4) != 0;
+      is_log_whole_ = is_log_whole_ && !(is_current && ends_commit);
       continue;
     }
     const auto pages_after_commit = static_cast<std::uint32_t>(ReadBigEndian(frame, 4, 4));

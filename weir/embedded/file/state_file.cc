@@ -190,7 +190,9 @@ Status StateFile::RewriteLog() {
 
 Status StateFile::CheckpointIfLong() {
   if (connection_.wal_pages() < kLongWalPages) return {};
-  return connection_.Checkpoint();
+  Status checkpointed = connection_.Checkpoint();
+  log_may_lack_pages_ = log_may_lack_pages_ || !checkpointed;  // a checkpoint syncs the log first
+  return checkpointed;
 }
 
 Status StateFile::Close() {

@@ -376,6 +376,14 @@ class DamagedLogTest : public StoreFilesTest {
   static void Flip(std::string& bytes, std::size_t at) {
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
   }
+  // Returns a frame of this log that cannot be read. `pages`: of the file after its commit; 0: it
+  // is not the last frame of a commit.
+  static std::string UnreadableFrame(const std::string& log, char pages) {
+    std::string frame = log.substr(32, 24 + kPage);
+    frame.replace(4, 4, {0, 0, 0, pages});
+    Flip(frame, 100);
+    return frame;
+  }
 };
 
 // Fails if: a file is sound although commits in its log are lost, or a repair gives their tokens
@@ -430,15 +438,39 @@ TEST_F(DamagedLogTest, ALogThatWasEmptiedOrBegunAgainIsSound) {
   EXPECT_TRUE(Check(again + "2").sound());
 }
 
+// Fails if: a repair empties the buckets because a transaction was not committed, and a shorter one
+// was written over its beginning.
+TEST_F(DamagedLogTest, FramesWithoutACommitAreNoDamage) {
+  const std::string killed = Killed();
+  const std::string log = ReadFile(killed + "-wal");
+  WriteFile(killed + "-wal", log + UnreadableFrame(log, 0) + UnreadableFrame(log, 0));
+  EXPECT_TRUE(Check(killed).sound());
+  WriteFile(killed + "-wal", log + UnreadableFrame(log, 0) + UnreadableFrame(log, 9));
+  EXPECT_FALSE(Check(killed).sound());
+}
+
+// Fails if: a repair calls a file sound whose log it has not examined.
+TEST_F(DamagedLogTest, ARepairIsRefusedWhileAnotherProcessReads) {
+  const std::string killed = Killed();
+  std::string log = ReadFile(killed + "-wal");
+  Flip(log, 156);
+  WriteFile(killed + "-wal", log);
+  auto reader = *sqlite::Connection::OpenToRead(killed, "");
+  ASSERT_TRUE(reader.Execute("BEGIN; SELECT count(*) FROM bucket"));
+  EXPECT_FALSE(Check(killed).is_log_examined);
+  const auto repair = Repair({.path = killed});
+  ASSERT_FALSE(repair);
+  EXPECT_EQ(repair.error().code, Code::kUnavailable);
+}
+
 // Fails if: a frame that an owner has written in part counts as damage.
 TEST_F(DamagedLogTest, TheLogOfAnOwnerIsNotExamined) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE(client_.Acquire({Take(StillTarget(Name(1)), 50)})->admitted);
   client_.Commit();
   const std::string log = ReadFile(client_.path() + "-wal");
-  std::string frame = log.substr(32, 24 + kPage);
-  Flip(frame, 100);
-  std::ofstream(client_.path() + "-wal", std::ios::binary | std::ios::app) << frame;
+  std::ofstream(client_.path() + "-wal", std::ios::binary | std::ios::app)
+      << UnreadableFrame(log, 9);
   EXPECT_TRUE(Check(client_.path()).sound());
   EXPECT_FALSE(Check(client_.CopyAsKilled()).sound());
 }

@@ -66,12 +66,6 @@ struct BucketFilter {
   std::optional<std::string> resource;
 };
 
-/// A store of buckets. Calls may come from any thread; the caller must hold no lock. `charges` and
-/// `keys` are read during the call only. `done` runs as described in weir/base/done.h.
-///
-/// Errors of every method: kInvalidArgument (the request is invalid), kUnavailable (the store
-/// cannot process it now), kDeadlineExceeded (there was no result in time; an acquire may have been
-/// charged: a store that learns this later returns the tokens if it can), kDataLoss.
 /// Returns whether an error of an adjust with this code, unless it is partial, says that nothing
 /// was changed. After any other code the adjust may count or not.
 inline bool IsDefinite(Code code) {
@@ -91,6 +85,12 @@ inline bool IsDefinite(Code code) {
   }
 }
 
+/// A store of buckets. Calls may come from any thread; the caller must hold no lock. `charges` and
+/// `keys` are read during the call only. `done` runs as described in weir/base/done.h.
+///
+/// Errors of every method: kInvalidArgument (the request is invalid), kUnavailable (the store
+/// cannot process it now), kDeadlineExceeded (there was no result in time; an acquire may have been
+/// charged: a store that learns this later returns the tokens if it can), kDataLoss.
 class WEIR_API BucketStore {
  public:
   virtual ~BucketStore() = default;
@@ -130,9 +130,9 @@ class WEIR_API BucketStore {
   /// adjusted too. Fails with kOutOfRange, without a change, if the debt would exceed kMaxDebt; the
   /// id may then be used again. Fails with kResourceExhausted as Acquire.
   ///
-  /// A store that writes each bucket by itself may adjust only some of them. If the others failed
-  /// with a definite error (IsDefinite), it is returned with Error::is_partial. After any other
-  /// error, a repetition with the same `token` completes the adjust.
+  /// A store that writes each bucket by itself may adjust only some of them. If the others never
+  /// will be adjusted, the error has Error::is_partial. After any other error that is not definite
+  /// (IsDefinite), a repetition with the same `token` may complete the adjust.
   virtual void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 

@@ -203,14 +203,13 @@ void BucketCall::NoteOutcome(std::size_t index, const PartOutcome& outcome) {
 }
 
 // If a bucket has other shards than assumed, the call begins again, whatever else has failed. Of
-// the errors of an adjust, one after which a repetition may complete it replaces a definite one.
+// the errors of an adjust, one after which a repetition may complete it replaces a final one.
 void BucketCall::NoteFailure(Failure failure) {
-  const auto is_definite = [](const Failure& one) {
-    return one.error && IsDefinite(one.error->code);
+  const auto is_final = [](const Failure& one) {
+    return one.error && (one.error->is_partial || IsDefinite(one.error->code));
   };
   const bool is_adjust = request_.kind == CallRequest::Kind::kAdjust;
-  const bool may_complete =
-      is_adjust && failure_ && is_definite(*failure_) && !is_definite(failure);
+  const bool may_complete = is_adjust && failure_ && is_final(*failure_) && !is_final(failure);
   if (!failure_ || failure.kind == Outcome::kDivided || may_complete) failure_ = std::move(failure);
 }
 
@@ -242,18 +241,23 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
   }
   NoteOutcome(outcome.index, outcome);
   if (phase_ == Phase::kDeadlinePassed) return EndAtDeadline(actors);
-  if (phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen) {
-    parts_[outcome.index].stage = Stage::kOpen;
-    if (pending_ > 0) return Next::kWaits;
-    // An adjust of which nothing counts yet changes nothing if one of its buckets cannot be read.
-    return failure_ && !MayCount(actors) ? Conclude(actors) : JudgeOpenParts(actors);
-  }
-  if (is_late || (failure_ && is_expired)) return EndAtDeadline(actors);
-  if (failure_ && request_.kind == CallRequest::Kind::kAcquire) return Fail(actors);
+  const bool is_seen = phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen;
+  if (is_seen) parts_[outcome.index].stage = Stage::kOpen;
+  if (!is_seen && (is_late || (failure_ && is_expired))) return EndAtDeadline(actors);
+  const bool is_acquire = request_.kind == CallRequest::Kind::kAcquire;
+  if (!is_seen && failure_ && is_acquire) return Fail(actors);
   if (pending_ > 0) return Next::kWaits;
+  if (phase_ == Phase::kLooking) return EndLooks(actors);
   const bool has_more =
       std::ranges::any_of(parts_, [](const CallPart& part) { return part.stage == Stage::kOpen; });
   return has_more && !failure_ ? JudgeOpenParts(actors) : Conclude(actors);
+}
+
+// An adjust of which nothing counts yet changes nothing if one of its buckets cannot be read. One
+// that counts in a bucket is written to all that can be read.
+BucketCall::Next BucketCall::EndLooks(CallActors& actors) {
+  const bool is_divided = failure_ && failure_->kind == Outcome::kDivided;
+  return is_divided || (failure_ && !MayCount(actors)) ? Conclude(actors) : JudgeOpenParts(actors);
 }
 
 // The phase stays the same until the carried parts have ended: OnOutcome calls Fail again for each,

@@ -179,6 +179,8 @@ class BucketCall {
   /// Notes the outcome of a part.
   void NoteOutcome(std::size_t index, const PartOutcome& outcome);
   void NoteFailure(Failure failure);
+  /// All looks have ended: judges the open parts again, or concludes.
+  Next EndLooks(CallActors& actors);
   /// The call is not admitted: withdraws the parts that no write carries, and awaits the others.
   Next Fail(CallActors& actors);
   /// Gives back the takes that were applied.

@@ -94,10 +94,12 @@ std::optional<Status> BucketProtocol::FindAdjustResult(const BucketKey& key, Adj
   if (EntryAt(key).actor.HasAdjust(adjust_id)) return std::nullopt;
   const AdjustId here = KeyOfAdjust(adjust_id, key);
   if (forfeited_.Contains(here)) {
-    return Status(Fail(Code::kUnavailable,
-                       fmt::format("{}/{}: it is not known whether the adjust was written, and it "
-                                   "is not written again",
-                                   key.entity, key.resource)));
+    return Status(Fail(Error{
+        .code = Code::kUnavailable,
+        .message = fmt::format("{}/{}: it is not known whether the adjust was written, and it "
+                               "is not written again",
+                               key.entity, key.resource),
+        .is_partial = true}));
   }
   if (counted_.Contains(here)) return Status();
   return std::nullopt;

@@ -32,10 +32,11 @@ Error TooLate(const BucketKey& key) {
 }
 
 Error NeverSaid(const BucketKey& key) {
-  return {Code::kUnavailable,
-          fmt::format("{}/{}: the response is lost, so it is not known whether the bucket was "
-                      "changed",
-                      key.entity, key.resource)};
+  return {.code = Code::kUnavailable,
+          .message = fmt::format("{}/{}: the response is lost, so it is not known whether the "
+                                 "bucket was changed",
+                                 key.entity, key.resource),
+          .is_partial = true};
 }
 
 // Returns true if the same request may succeed later.
