@@ -144,7 +144,7 @@ void PendingCheck::StartShadows() {
     Begin(planned);
     results_[i].is_pending = true;
     const AcquirePart part = planned.action == Action::kTake ? planned.Part() : planned.Look();
-    // Nobody waits for the decision if the response does not.
+    // If the response does not wait for the decision, no caller does.
     const Deadline deadline =
         Awaits(planned) ? std::min(caller_deadline_, store_deadline_) : store_deadline_;
     terms_.limiter.AcquireAll({.parts = {&part, 1}}, deadline,

@@ -175,7 +175,7 @@ Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
 // Linux marks the pages of a failed fsync(2) clean, and a later fsync does not write them. So
 // commits before the failed one may be missing on disk, and recovery ends at the first missing one.
 // A checkpoint writes all of them again, to the database. While another connection reads the log,
-// it cannot begin anew, and a synced commit would follow the missing ones.
+// it cannot be restarted, and a synced commit would follow the missing ones.
 Status StateFile::RewriteLog() {
   WEIR_ASSIGN_OR_RETURN(const bool is_empty, connection_.EmptyLog());
   if (!is_empty) {

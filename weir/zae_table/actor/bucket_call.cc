@@ -109,7 +109,6 @@ BucketCall::Next BucketCall::JudgeTakes(CallActors& actors) {
 // kMaxDebt, the call fails before any part is queued, unless it counts in another bucket already:
 // then the other parts are written all the same.
 BucketCall::Next BucketCall::JudgeAdjusts(CallActors& actors) {
-  const bool may_count = MayCount(actors);
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].stage != Stage::kOpen) continue;
@@ -126,7 +125,7 @@ BucketCall::Next BucketCall::JudgeAdjusts(CallActors& actors) {
     const std::optional<Status> status = actors.At(KeyOf(i)).CheckAdjust(part, actors.moment());
     if (!status) unknown.push_back(i);
     if (!status || *status) continue;
-    if (!may_count) return EndWithError(status->error(), actors);
+    if (!MayCount(actors)) return EndWith(weir::Fail(status->error()));
     NoteFailure({Outcome::kFailed, status->error()});
     parts_[i].stage = Stage::kEnded;
   }

@@ -106,9 +106,7 @@ std::optional<Status> BucketProtocol::FindAdjustResult(const BucketKey& key, Adj
 }
 
 bool BucketProtocol::MayCountAdjust(const BucketKey& key, AdjustId adjust_id) {
-  const AdjustId here = KeyOfAdjust(adjust_id, key);
-  return EntryAt(key).actor.HasAdjust(adjust_id) || forfeited_.Contains(here) ||
-         counted_.Contains(here);
+  return EntryAt(key).actor.HasAdjust(adjust_id) || FindAdjustResult(key, adjust_id).has_value();
 }
 
 void BucketProtocol::NoteAdjustId(const PartOutcome& outcome, const BucketKey& key) {
