@@ -12,7 +12,7 @@ from on_table import Callers, OnTable  # noqa: E402
 from sides import StoredBucket, all_items, daily, limit  # noqa: E402
 
 REFUSED = 3
-BUSY = limit("rpm", 200, 100, 1)
+BUSY = limit("rpm", 100, 50, 1)
 
 
 def as_weir_says(limit):

@@ -25,7 +25,8 @@ class LoadThreads:
         self.counts = collections.Counter()
         self.first_error = ""
         self.stopped = False
-        self.threads = [threading.Thread(target=self.work, args=[seed * 1000 + number])
+        # Daemons, so that the process of a test that has failed ends with its input.
+        self.threads = [threading.Thread(target=self.work, args=[seed * 1000 + number], daemon=True)
                         for number in range(threads)]
         for thread in self.threads:
             thread.start()

@@ -18,7 +18,7 @@ class Replacement(OnTable):
     def replace(self, new, processes, *, kill, gives_back):
         """`new`: makes a process of one kind, the other kind first, then of the other again."""
         callers = Callers(self, gives_back=gives_back, rpm=2)
-        callers.begin(self.peer, limit("rpm", 200, 100, 1))
+        callers.begin(self.peer, limit("rpm", 100, 50, 1))
         kinds = [self.new_peer, self.new_weir_process][::1 if new == "weir" else -1]
         running = [kinds[0]() for _ in range(processes)]
         callers.start(*running)
