@@ -32,6 +32,18 @@ struct alignas(kCacheLine) OwnerReference {
   void operator()(AdjustSender*) { owner.reset(); }
 };
 
+// A refusal that follows a lost result does not say that nothing was changed, so its code must not
+// be a definite one.
+Status ToCaller(Status result, Adjustment::State state) {
+  if (result || state != Adjustment::State::kDoubt || !IsDefinite(result.error().code)) {
+    return result;
+  }
+  Error error = std::move(result.error());
+  error.code = Code::kUnavailable;
+  error.message += "; an earlier request of this adjust may count";
+  return Fail(std::move(error));
+}
+
 Error TooLateToRepeat() {
   return {Code::kDeadlineExceeded,
           "an adjust of the lease has been in doubt for 10 minutes, after which a store may forget "
@@ -48,7 +60,7 @@ struct AdjustSender::AdjustReceiver {
   explicit operator bool() const { return sender != nullptr; }
   void operator()(Status&& result) {
     const auto state = StateAfter(result, run.unsent.front()->may_count);
-    sender->RecordResult(std::move(run), state, std::move(result));
+    sender->RecordResult(std::move(run), state, ToCaller(std::move(result), state));
   }
 };
 
@@ -79,8 +91,10 @@ AdjustId AdjustSender::NewAdjustId() {
   return {.high = high, .low = rng_.Next()};
 }
 
-AdjustmentPtr AdjustSender::NewAdjustment(std::vector<Charge> deltas) {
-  return std::make_shared<Adjustment>(std::move(deltas), NewAdjustId());
+AdjustmentPtr AdjustSender::NewAdjustment(std::vector<Charge> deltas, bool stores_limits) {
+  AdjustTerms terms = NewAdjustId();
+  terms.stores_limits = stores_limits;
+  return std::make_shared<Adjustment>(std::move(deltas), terms);
 }
 
 void AdjustSender::SendRun(AdjustRun run) {
@@ -95,7 +109,7 @@ void AdjustSender::SendRun(AdjustRun run) {
   const auto send_deadline = Deadline::At(AddSaturated(clock_.Now(), std::min(timeout_, left)));
   const Deadline deadline = std::min(send_deadline, run.deadline);
   using AdjustDone = OwedResult<void, "the store dropped the adjust", AdjustReceiver>;
-  buckets_.Adjust(next->deltas, next->id, now, deadline,
+  buckets_.Adjust(next->deltas, next->terms, now, deadline,
                   AdjustDone({.sender = Owned(), .run = std::move(run)}));
 }
 

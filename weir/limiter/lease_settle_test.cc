@@ -55,10 +55,10 @@ TEST_F(LeaseSettleTest, SettleSendsAgainUnderTheSameToken) {
   EXPECT_THAT(Left(), ElementsAre(10, 60, 40));
   EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 40'000));
   ASSERT_EQ(store_.adjusts.size(), 3U);
-  EXPECT_EQ(store_.adjusts[0].id, store_.adjusts[1].id);
-  EXPECT_EQ(store_.adjusts[0].id, store_.adjusts[2].id);
+  EXPECT_EQ(store_.adjusts[0].terms.id, store_.adjusts[1].terms.id);
+  EXPECT_EQ(store_.adjusts[0].terms.id, store_.adjusts[2].terms.id);
   EXPECT_TRUE(lease.Adjust({{"tpm", 10}}));
-  EXPECT_NE(store_.adjusts[3].id, store_.adjusts[2].id);
+  EXPECT_NE(store_.adjusts[3].terms.id, store_.adjusts[2].terms.id);
   EXPECT_THAT(Left(), ElementsAre(10, 50, 30));
 }
 
@@ -95,9 +95,12 @@ TEST_F(LeaseSettleTest, C7AReturnInDoubtStaysSoWhileTheCallerIsNotAllowedToRepea
     EXPECT_FALSE(lease.Release({{"tpm", 20}}));
     Heal();
     store_.fail = Error{code, "the credentials were revoked"};
-    EXPECT_EQ(lease.Settle().error().code, code);
+    const Status settled = lease.Settle();
+    ASSERT_FALSE(settled);
+    EXPECT_EQ(settled.error().code, Code::kUnavailable) << "a definite code: nothing was changed";
+    EXPECT_THAT(settled.error().message, HasSubstr("the credentials were revoked; an earlier"));
     EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 10'000)) << "20 may be back";
-    EXPECT_EQ(lease.Cancel().error().code, code);
+    EXPECT_EQ(lease.Cancel().error().code, Code::kUnavailable);
     Heal();
     EXPECT_TRUE(lease.Cancel());
     EXPECT_THAT(Left(), ElementsAre(10, 100, 80)) << "each token came back once";

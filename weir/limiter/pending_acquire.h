@@ -74,8 +74,10 @@ struct PendingAcquire {
   /// Returns whether all charges are those of one part, so that an allowance may decide them.
   bool has_one_part() const { return !group || group->parts.size() == 1; }
   /// Returns the own target of the pair; of a group, that of its first part. A bucket that has only
-  /// limits that block among the named ones is not charged. REQUIRES: `charges` is not empty.
+  /// limits that block among the named ones is not charged. REQUIRES: the charges were made.
   const TargetPtr& own() const {
+    // Another part of a group may charge the own bucket of the first part.
+    if (group) return group->targets.front().front();
     return is_own_charged ? charges.front().target : uncharged.front().target;
   }
   /// Passes the outcome to the caller.

@@ -107,10 +107,10 @@ TEST_F(DebitsTest, CountsOnceAlthoughItIsRepeated) {
   ASSERT_TRUE(result.has_value() && *result);
   EXPECT_EQ(Left("a"), 7);
   ASSERT_THAT(store_.adjusts, SizeIs(2));
-  EXPECT_EQ(store_.adjusts[0].id, store_.adjusts[1].id);
+  EXPECT_EQ(store_.adjusts[0].terms.id, store_.adjusts[1].terms.id);
   EXPECT_TRUE(Debit({Rpm("a", 3)}));
   EXPECT_EQ(Left("a"), 4);
-  EXPECT_NE(store_.adjusts[1].id, store_.adjusts[2].id);
+  EXPECT_NE(store_.adjusts[1].terms.id, store_.adjusts[2].terms.id);
 }
 
 TEST_F(DebitsTest, IsRepeatedAFewTimes) {
@@ -121,6 +121,21 @@ TEST_F(DebitsTest, IsRepeatedAFewTimes) {
   EXPECT_EQ(result->error(), Away());
   EXPECT_THAT(store_.adjusts, SizeIs(4));
   EXPECT_EQ(limiter_->stats().adjusts_in_doubt, 4U);
+}
+
+// Fails if: a caller whose debit counts is told that nothing was changed, and sends it again.
+TEST_F(DebitsTest, ARefusalAfterALostResultIsNotDefinite) {
+  Use("a", 0);  // the limits are cached
+  store_.lose = Away();
+  const auto& result = Begin({Rpm("a", 3)}, Deadline::Never());
+  store_.lose.reset();
+  store_.fail = Error{Code::kPermissionDenied, "the credentials have expired"};
+  scheduler_.Advance(std::chrono::seconds(1));
+  store_.fail.reset();
+  EXPECT_EQ(Left("a"), 7);
+  ASSERT_TRUE(result.has_value() && !*result);
+  EXPECT_FALSE(IsDefinite(result->error().code)) << result->error().message;
+  EXPECT_THAT(result->error().message, HasSubstr("the credentials have expired; an earlier"));
 }
 
 // Fails if: a debit is sent after its deadline, for the first time or again.

@@ -82,6 +82,18 @@ TEST_F(GroupRequestsTest, IsRefusedBehindWaitingRequests) {
   EXPECT_TRUE(waits.admitted());
 }
 
+// The bucket of the first part is charged only by the second part, as its parent. Fails if: the
+// group's own bucket is looked for among the charges.
+TEST_F(GroupRequestsTest, AFirstPartWithoutAmountsFailsWithTheOthers) {
+  Family();
+  Apply({Put(Level::EntityDefault("p"), {{"rpm", PerMinute(15)}, {"images", {0, 0, 60'000}}})});
+  const std::vector<AcquirePart> parts{
+      {.entity = "p", .resource = "gpt-4", .amounts = {{"images", 0}}}, Rpm("a", 1)};
+  EXPECT_TRUE(TakeAll(parts));
+  store_.fail = Away();
+  EXPECT_THAT(ErrorOf(parts).message, HasSubstr("the store is away"));
+}
+
 // Fails if: a request is charged after its deadline because its limits were read slowly.
 TEST_F(GroupRequestsTest, IsNotChargedIfTheDeadlinePassesBeforeItIsSent) {
   store_.hold = true;
