@@ -151,10 +151,20 @@ def an_admission_without_a_charge_is_logged(store):
            admitted[0]["message"] and admitted[0]["suppressed"] == 0, f"{admitted[0]}")
 
 
+def a_load_without_threads_ends(store):
+    """Fails if: the workers that could be started go on for ever."""
+    done = subprocess.run(
+        [store.command[0], "--store", "memory:", "load", "a", "llm", "rpm=1", "--limits", "rpm:1",
+         "--workers", "1024", "--duration", "100ms"], text=True, capture_output=True, check=False,
+        timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)))
+    expect(done.returncode == 1 and re.search(r"only \d+ of 1024 workers can be started: ",
+                                              done.stderr), f"{done.returncode}, {done.stderr}")
+
+
 CASES = [twenty_tries_are_twenty_decisions, who_reads_needs_no_turn,
          who_writes_is_told_who_owns_the_file, who_waits_for_tokens_owns_nothing,
          a_file_that_can_only_be_read_is_read, a_full_disk_leaves_the_report_of_a_load,
-         an_admission_without_a_charge_is_logged]
+         an_admission_without_a_charge_is_logged, a_load_without_threads_ends]
 
 
 def main():

@@ -93,6 +93,21 @@ TEST_F(ProtocolErrorsTest, ARequestThatViolatesTheProtocolIsNoResetByThePeer) { 
   EXPECT_EQ(counts_.protocol_errors.Value(), 0U);
 }
 
+// Fails if: each clean end of a grpc-go client counts as a violation.
+TEST_F(ProtocolErrorsTest, AGoawayWithoutAnErrorIsNoViolation) {
+  const std::int32_t id = EndedStream();
+  ASSERT_EQ(id, 1);
+  Send(Frame(NGHTTP2_GOAWAY, 0, 0, std::string("\0\0\0\1\0\0\0\0", 8) + "client shutdown"));
+  EXPECT_EQ(counts_.protocol_errors.Value(), 0U);
+  EXPECT_TRUE(server_.IsDone());
+}
+
+TEST_F(ProtocolErrorsTest, AGoawayWithAnErrorAndAWrongStreamIsAViolation) {
+  EndedStream();
+  Send(Frame(NGHTTP2_GOAWAY, 0, 0, std::string("\0\0\0\1\0\0\0\1", 8)));
+  EXPECT_EQ(counts_.protocol_errors.Value(), 1U);
+}
+
 TEST_F(ProtocolErrorsTest, AStreamThatDependsOnItselfEndsTheConnection) {  // [5.3.1/2]
   Send(Frame(NGHTTP2_PRIORITY, 0, 3, std::string("\0\0\0\3\1", 5)));
   EXPECT_THAT(client_.goaways(), ElementsAre(Pair(NGHTTP2_PROTOCOL_ERROR, 0)));

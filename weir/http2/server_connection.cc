@@ -66,10 +66,18 @@ void ServerConnection::OnFrame(const nghttp2_frame& frame) {
   state->stream->OnEnd();
 }
 
+// grpc-go ends its connections with a GOAWAY that names its own last stream instead of 0 (RFC 9113,
+// 6.8), so that nghttp2 refuses it. Such a peer leaves, and is no attack.
+void ServerConnection::OnInvalidFrame(const nghttp2_frame& frame) {
+  if (frame.hd.type == NGHTTP2_GOAWAY && frame.goaway.error_code == NGHTTP2_NO_ERROR) {
+    peer_leaves_ = true;
+  }
+}
+
 // nghttp2 itself ends a connection, or resets a stream, for most violations of the protocol.
 void ServerConnection::OnFrameSent(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_GOAWAY && frame.goaway.error_code != NGHTTP2_NO_ERROR &&
-      !std::exchange(is_violated_, true)) {
+      !peer_leaves_ && !std::exchange(is_violated_, true)) {
     counts_.protocol_errors.Add();
   }
   if (frame.hd.type != NGHTTP2_RST_STREAM) return;

@@ -79,6 +79,8 @@ class ServerConnection final : public transport::Connection {
   // reset.
   bool CountField(StreamState& state, std::size_t bytes);
   void OnFrame(const nghttp2_frame& frame);
+  // nghttp2 ends the connection because of this frame.
+  void OnInvalidFrame(const nghttp2_frame& frame);
   void OnFrameSent(const nghttp2_frame& frame);
   void OnStreamClosed(std::int32_t id);
 
@@ -115,6 +117,7 @@ class ServerConnection final : public transport::Connection {
   bool draining_ = false;
   bool is_cut_ = false;  // the grace of a drain has ended with open streams
   bool peer_closed_ = false;
+  bool peer_leaves_ = false;  // it has sent GOAWAY without an error
 };
 
 }  // namespace weir::http2

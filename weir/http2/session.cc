@@ -50,6 +50,10 @@ struct SessionCallbacks {
     ConnectionOf(user).OnFrame(*frame);
     return 0;
   }
+  static int OnInvalidFrame(nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
+    ConnectionOf(user).OnInvalidFrame(*frame);
+    return 0;
+  }
   static int OnData(nghttp2_session* session, std::uint8_t, std::int32_t id,
                     const std::uint8_t* data, std::size_t size, void*) {
     StreamState* state = StateOf(session, id);
@@ -71,6 +75,7 @@ struct SessionCallbacks {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, OnBeginHeaders);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, OnHeader);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, OnFrame);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, OnInvalidFrame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, OnData);
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, OnFrameSent);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, OnClose);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "apps/weir/load/ack_log.h"
@@ -19,7 +20,7 @@ constexpr std::chrono::seconds kLoadStoreWait{30};
 /// The maximum delay before a stop is noticed.
 constexpr milliseconds kSlice{10};
 
-// One run: each worker thread calls MakeDecision until WatchRun, on the thread of Run, sets stop_.
+// One run: each worker thread calls MakeDecision until Run sets stop_, after WatchRun.
 class LoadRun {
  public:
   LoadRun(Limiter& limiter, const LoadOptions& options, const ProcessContext& process)
@@ -36,16 +37,29 @@ class LoadRun {
     if (process_.interrupted()) return MakeReport();
     start_ = clock_.Now();
     std::vector<std::jthread> workers;
-    workers.reserve(options_.workers);
-    for (std::uint64_t i = 0; i < options_.workers; ++i) {
-      workers.emplace_back([this, i] { RunWorker(i); });
-    }
-    WatchRun();
+    const Status started = StartWorkers(workers);
+    if (started) WatchRun();
+    stop_ = true;
     workers.clear();
+    if (!started) return Fail(started.error());
     return MakeReport();
   }
 
  private:
+  Status StartWorkers(std::vector<std::jthread>& workers) {
+    workers.reserve(options_.workers);
+    try {
+      for (std::uint64_t i = 0; i < options_.workers; ++i) {
+        workers.emplace_back([this, i] { RunWorker(i); });
+      }
+    } catch (const std::system_error& error) {
+      return Fail(Code::kUnavailable,
+                  fmt::format("only {} of {} workers can be started: {}", workers.size(),
+                              options_.workers, error.code().message()));
+    }
+    return {};
+  }
+
   void RunWorker(std::uint64_t worker) {
     Rng rng(options_.seed * 1'000'003 + worker);
     while (AwaitTurn()) MakeDecision(rng);
@@ -121,7 +135,6 @@ class LoadRun {
       shown_at = clock_.Now();
       progress.Show(fmt::format("{} decisions", admitted_ + refused_));
     }
-    stop_ = true;
   }
 
   LoadReport MakeReport() {
