@@ -47,8 +47,10 @@ std::string PartitionName(std::string_view unit, int number) {
 }
 
 std::chrono::year_month_day DayOf(UnixMillis time) {
-  return std::chrono::floor<std::chrono::days>(
+  using std::chrono::sys_days, std::chrono::year;
+  const auto day = std::chrono::floor<std::chrono::days>(
       std::chrono::sys_time<milliseconds>(milliseconds(time.value)));
+  return std::clamp<sys_days>(day, sys_days(year::min() / 1 / 1), sys_days(year::max() / 12 / 31));
 }
 
 bool IsArchiveKey(std::string_view key) {

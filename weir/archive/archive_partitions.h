@@ -28,7 +28,8 @@ std::vector<int> PartitionNumbers(const std::vector<std::string>& prefixes, std:
 /// as in PartitionNumbers.
 std::string PartitionName(std::string_view unit, int number);
 
-/// Returns the day of a time, in UTC.
+/// Returns the day of a time, in UTC; the first or the last day that std::chrono::year can express
+/// if the time is outside of them.
 std::chrono::year_month_day DayOf(UnixMillis time);
 
 /// Returns true if the object with this key contains events, according to its name.

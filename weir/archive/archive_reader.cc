@@ -94,6 +94,9 @@ class ArchiveRun {
                               archive_.bucket.List(request, archive_.each_request(),
                                                    AsResult<S3Listing>(std::move(done)));
                             }));
+      if (!page.next.empty() && page.next == request.token) {
+        return Fail(Code::kDataLoss, "ListObjectsV2: a page names itself as the next one");
+      }
       WEIR_RETURN_IF_ERROR(visit(page));
       request.token = std::move(page.next);
     } while (!request.token.empty());

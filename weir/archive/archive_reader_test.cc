@@ -240,6 +240,27 @@ TEST_F(ArchiveReaderTest, ARefusedRequestIsAnError) {
   EXPECT_THAT(refused.error().message, HasSubstr("403 AccessDenied: Access Denied (request R3)"));
 }
 
+// Fails if: a service that repeats a page keeps the reader busy without end.
+TEST_F(ArchiveReaderTest, APageThatNamesItselfAsTheNextOneIsAnError) {
+  Put(kNewYear);
+  archive_.s3.repeats_pages = true;
+  const auto refused = archive_.Read({.subject = "acme"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kDataLoss);
+  EXPECT_THAT(refused.error().message, HasSubstr("a page names itself as the next one"));
+}
+
+// Fails if: a year that std::chrono cannot express excludes all events.
+TEST_F(ArchiveReaderTest, ARangeMayReachBeyondTheCalendar) {
+  const std::string ours = Put(kNewYear);
+  const UnixMillis year_40000{1'200'000'000'000'000};
+  for (const UnixMillis far : {year_40000, UnixMillis{INT64_MAX}}) {
+    EXPECT_THAT(Ids({.subject = "acme", .end = far}), ElementsAre(ours)) << far.value;
+    EXPECT_THAT(Ids({.subject = "acme", .start = UnixMillis{-far.value}}), ElementsAre(ours));
+    EXPECT_THAT(Ids({.subject = "acme", .start = far}), IsEmpty());
+  }
+}
+
 TEST_F(ArchiveReaderTest, OtherObjectsAreNotRead) {
   Put(kNewYear);
   for (const char* other : {"audit/readme.txt", "audit/year=x/a", "audit/year=2026/notes",

@@ -29,7 +29,9 @@ struct ServiceConnectionOptions {
 };
 
 /// Owns the network, the credentials and a thread for timers. Thread-safe. To be destroyed when no
-/// call is pending, and not on one of its threads.
+/// call is pending, and not on one of its threads. The destructor waits for a fetch of credentials
+/// in flight (crt_credentials.h): for up to a minute and then, without a limit of time, until the
+/// endpoint of the credentials has responded or disconnected.
 class WEIR_API ServiceConnection {
  public:
   /// Reads files and environment (LocateService; AWS_CA_BUNDLE if options.runtime names no

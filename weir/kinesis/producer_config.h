@@ -22,13 +22,16 @@ namespace weir::kinesis {
 struct WEIR_API ProducerConfig {
   bool aggregation_enabled = true;                  ///< AggregationEnabled
   std::int64_t aggregation_max_count = 4294967295;  ///< AggregationMaxCount: 1 to 2^63 - 1
-  std::int64_t aggregation_max_bytes = 51'200;      ///< AggregationMaxSize: 64 to 10485760
-  std::int64_t collection_max_count = 500;          ///< CollectionMaxCount: 1 to 500
-  std::int64_t collection_max_bytes = 5'242'880;    ///< CollectionMaxSize: 52224 to 2^63 - 1
-  milliseconds record_max_buffered_time{100};       ///< RecordMaxBufferedTime: 0 to 2^63 - 1
-  milliseconds record_ttl{30'000};                  ///< RecordTtl: 100 to 2^63 - 1
-  std::int64_t max_user_record_bytes = 1'048'576;   ///< MaxUserRecordSize: 64 to 10485760
-  bool fail_if_throttled = false;                   ///< FailIfThrottled
+  /// AggregationMaxSize: 64 to 10485760. Here, unlike in the library, the partition key counts,
+  /// too, as it does in the service's limit of a record.
+  std::int64_t aggregation_max_bytes = 51'200;
+  std::int64_t collection_max_count = 500;        ///< CollectionMaxCount: 1 to 500
+  std::int64_t collection_max_bytes = 5'242'880;  ///< CollectionMaxSize: 52224 to 2^63 - 1
+  milliseconds record_max_buffered_time{100};     ///< RecordMaxBufferedTime: 0 to 2^63 - 1
+  milliseconds record_ttl{30'000};                ///< RecordTtl: 100 to 2^63 - 1
+  /// MaxUserRecordSize: 64 to 10485760. The partition key counts as for AggregationMaxSize.
+  std::int64_t max_user_record_bytes = 1'048'576;
+  bool fail_if_throttled = false;  ///< FailIfThrottled
   /// RateLimit, in percent of the rate that a shard takes: 1 to 2^63 - 1; more than 10000 counts as
   /// 10000. Here the default is 100, in the library 150: a producer that sends more than a shard
   /// takes throttles itself. Of this rate 96 % of the records and 97 % of the bytes flow evenly,

@@ -32,9 +32,13 @@ Status CheckKey(std::string_view key) {
 }
 
 Status CheckData(const ProducerConfig& config, const Record& record) {
-  if (std::cmp_greater(record.data.size(), config.max_user_record_bytes)) {
-    return BadRecord(fmt::format("the record has {} bytes: give at most {} (MaxUserRecordSize)",
-                                 record.data.size(), config.max_user_record_bytes));
+  // The service counts the partition key, too.
+  const std::size_t bytes = record.data.size() + record.partition_key.size();
+  if (std::cmp_greater(bytes, config.max_user_record_bytes)) {
+    return BadRecord(
+        fmt::format("the record has {} bytes of data and {} of its partition key: give at most {} "
+                    "together (MaxUserRecordSize)",
+                    record.data.size(), record.partition_key.size(), config.max_user_record_bytes));
   }
   if (record.buffered_time && *record.buffered_time < milliseconds(0)) {
     return BadRecord("the record's buffered time is negative: give 0 or more");

@@ -106,7 +106,7 @@ TEST_F(ProducerTest, TellsTheAgeOfTheOldestRecordWithoutAResult) {
 }
 
 TEST_F(ProducerTest, RefusesWhatCanNeverBePutAndTakesNothingOfIt) {
-  Make({.max_user_record_bytes = 64});
+  Make({.max_user_record_bytes = 600});
   auto& stream = Open("s");
   const auto refusal = [&](Record record) {
     const Status put = producer_->TryPut(stream, std::move(record), Keep());
@@ -117,7 +117,8 @@ TEST_F(ProducerTest, RefusesWhatCanNeverBePutAndTakesNothingOfIt) {
   EXPECT_THAT(refusal({.partition_key = ""}), HasSubstr("empty"));
   EXPECT_THAT(refusal({.partition_key = std::string(257, 'k')}), HasSubstr("257"));
   EXPECT_THAT(refusal({.partition_key = "\xC3"}), HasSubstr("UTF-8"));
-  EXPECT_THAT(refusal({.partition_key = "k", .data = std::string(65, 'x')}), HasSubstr("64"));
+  EXPECT_THAT(refusal({.partition_key = "key", .data = std::string(598, 'x')}),
+              HasSubstr("598 bytes of data and 3 of its partition key: give at most 600 together"));
   EXPECT_THAT(refusal({.partition_key = "k", .explicit_hash_key = "-1"}), HasSubstr("hash key"));
   EXPECT_THAT(refusal({.partition_key = "k", .ttl = milliseconds(0)}), HasSubstr("live"));
   EXPECT_THAT(refusal({.partition_key = "k", .buffered_time = milliseconds(-1)}),
@@ -127,6 +128,8 @@ TEST_F(ProducerTest, RefusesWhatCanNeverBePutAndTakesNothingOfIt) {
   for (int i = 0; i < 256; ++i) two_bytes_each += "\xC3\xA4";
   EXPECT_TRUE(producer_->TryPut(stream, {.partition_key = two_bytes_each}, Keep()))
       << "256 characters in 512 bytes";
+  EXPECT_TRUE(
+      producer_->TryPut(stream, {.partition_key = "key", .data = std::string(597, 'x')}, Keep()));
 }
 
 TEST_F(ProducerTest, OpensAStreamByNameOrArnAndTheSameOnce) {

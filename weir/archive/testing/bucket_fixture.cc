@@ -60,6 +60,13 @@ HttpResponse MemoryS3::List(const std::map<std::string, std::string>& parameters
     entries.insert(slash == key.npos ? key : key.substr(0, slash + 1));
   }
   std::string xml = "<ListBucketResult><EncodingType>url</EncodingType>";
+  if (repeats_pages) {
+    return {.status = 200,
+            .headers = {},
+            .body = xml +
+                    "<IsTruncated>true</IsTruncated><NextContinuationToken>same"
+                    "</NextContinuationToken></ListBucketResult>"};
+  }
   std::size_t count = 0;
   for (auto at = token == parameters.end() ? entries.begin() : entries.upper_bound(token->second);
        at != entries.end(); ++at) {

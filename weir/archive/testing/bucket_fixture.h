@@ -27,6 +27,7 @@ class MemoryS3 final : public HttpTransport {
   std::vector<std::string> listed;              ///< prefixes, in the order of the requests
   std::vector<std::string> got;                 ///< keys, in the order of the requests
   std::size_t page_size = 3;
+  bool repeats_pages = false;  ///< each page of a listing names the same one as the next
 
  private:
   HttpResponse Get(const std::string& key);

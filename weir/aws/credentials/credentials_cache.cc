@@ -9,7 +9,7 @@ namespace {
 
 constexpr milliseconds kRefreshAhead = std::chrono::minutes(5);
 constexpr milliseconds kRefreshSpread = std::chrono::minutes(1);
-constexpr nanoseconds kLongestNap = std::chrono::minutes(1);
+constexpr milliseconds kLongestNap = std::chrono::minutes(1);
 
 UnixMillis BestClock(CredentialsCache::Time at) { return at.service.value_or(at.wall); }
 
@@ -91,8 +91,9 @@ void CredentialsCache::StoreError(Error error, Time at) {
 
 std::optional<Instant> CredentialsCache::WakeAt(Time at) const {
   if (fetching_ || !credentials_ || !credentials_->expires) return std::nullopt;
-  const nanoseconds until_due =
-      std::clamp<nanoseconds>(refresh_at_ - BestClock(at), nanoseconds(0), kLongestNap);
+  // In milliseconds: credentials may expire in the year 9999, which is too far for nanoseconds.
+  const milliseconds until_due =
+      std::clamp(refresh_at_ - BestClock(at), milliseconds(0), kLongestNap);
   return std::max(at.now + until_due, not_before_);
 }
 

@@ -141,6 +141,23 @@ TEST_F(CachedCredentialsTest, AFleetDoesNotRefreshTogether) {
   EXPECT_GT(when.back() - when.front(), nanoseconds(seconds(20)));
 }
 
+// Fails if: an expiry that is too far for nanoseconds, which some sources return for "never", makes
+// the timer fire without end.
+TEST_F(CachedCredentialsTest, AFarExpiryIsLookedAtOnceAMinute) {
+  for (const std::int64_t expires : {253'402'300'799'000, INT64_MAX}) {
+    CredentialsCache cache(1);
+    const CredentialsCache::Time at{scheduler_.clock().Now(), scheduler_.clock().WallNow()};
+    ASSERT_TRUE(cache.BeginFetch(at));
+    cache.Fetched(Credentials{.access_key_id = "key",
+                              .secret_access_key = "s",
+                              .session_token = "",
+                              .expires = UnixMillis{expires}},
+                  at);
+    EXPECT_EQ(cache.WakeAt(at), at.now + minutes(1));
+    EXPECT_FALSE(cache.BeginFetch(at));
+  }
+}
+
 TEST_F(CachedCredentialsTest, FailingToRefreshKeepsTheOldOnesUntilTheyExpire) {
   Start(hours(1));
   const int failed = FailEveryFetchFor(minutes(60) - seconds(1));

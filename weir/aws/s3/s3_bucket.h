@@ -35,7 +35,7 @@ using S3Done = std::move_only_function<void(tl::expected<T, AwsFailure>)>;
 /// runs as that of JsonClient::Call.
 class S3Bucket {
  public:
-  /// `path` is "/" if the host names the bucket, and "/BUCKET/" otherwise. `client` must outlive
+  /// `path` as in S3Address: "/" or "/BUCKET/" at an endpoint without a path. `client` must outlive
   /// the bucket and each call; its signer must sign for the service "s3".
   S3Bucket(JsonClient& client, std::string path) : client_(client), path_(std::move(path)) {}
 

@@ -18,6 +18,11 @@ std::string UrlOf(const Endpoint& endpoint) {
   return fmt::format("{}://{}", endpoint.tls ? "https" : "http", HostHeader(endpoint));
 }
 
+// Returns the path of the endpoint, which precedes the bucket and the key, with a '/' at its end.
+std::string BaseOf(const Endpoint& endpoint) {
+  return endpoint.path.ends_with('/') ? endpoint.path : endpoint.path + '/';
+}
+
 }  // namespace
 
 Status CheckS3Bucket(std::string_view bucket) {
@@ -34,10 +39,11 @@ S3Address AddressOf(std::string_view bucket, const Endpoint& service, S3Addressi
   const bool fits_host = IsHostOfAws(service.host) && bucket.find('.') == bucket.npos;
   const bool is_host =
       addressing == S3Addressing::kVirtualHost || (addressing == S3Addressing::kAuto && fits_host);
-  if (!is_host) return {.endpoint_url = UrlOf(service), .path = fmt::format("/{}/", bucket)};
+  const std::string base = BaseOf(service);
+  if (!is_host) return {.endpoint_url = UrlOf(service), .path = fmt::format("{}{}/", base, bucket)};
   Endpoint own = service;
   own.host = fmt::format("{}.{}", bucket, service.host);
-  return {.endpoint_url = UrlOf(own), .path = "/"};
+  return {.endpoint_url = UrlOf(own), .path = base};
 }
 
 Result<std::unique_ptr<S3Connection>> S3Connection::Open(const S3Options& options,

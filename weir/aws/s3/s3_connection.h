@@ -33,7 +33,9 @@ struct S3Options {
 /// The host and the paths of a bucket's requests.
 struct S3Address {
   std::string endpoint_url;  ///< scheme, host and port
-  std::string path;          ///< before the key: "/" or "/BUCKET/"
+  /// The text before the key: the endpoint's path, with a '/' at its end, and "BUCKET/" if the host
+  /// does not name the bucket.
+  std::string path;
 
   friend bool operator==(const S3Address&, const S3Address&) = default;
 };

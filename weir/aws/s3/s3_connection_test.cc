@@ -31,6 +31,15 @@ TEST(S3Addressing, AnotherEndpointIsAddressedByPath) {
   EXPECT_EQ(Address("archive", "http://[::1]:9000"), (S3Address{"http://[::1]:9000", "/archive/"}));
 }
 
+// Fails if: the path of a gateway is dropped, so that requests go to another service behind it.
+TEST(S3Addressing, ThePathOfAnEndpointPrecedesTheBucket) {
+  for (const char* endpoint : {"https://gateway.example/s3", "https://gateway.example/s3/"}) {
+    EXPECT_EQ(Address("archive", endpoint), (S3Address{"https://gateway.example", "/s3/archive/"}));
+    EXPECT_EQ(Address("archive", endpoint, S3Addressing::kVirtualHost),
+              (S3Address{"https://archive.gateway.example", "/s3/"}));
+  }
+}
+
 TEST(S3Addressing, AnOptionDecides) {
   EXPECT_EQ(Address("archive", kAws, S3Addressing::kPath), (S3Address{kAws, "/archive/"}));
   EXPECT_EQ(Address("archive", "http://minio:9000", S3Addressing::kVirtualHost),

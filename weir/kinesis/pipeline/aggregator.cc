@@ -33,8 +33,10 @@ void Aggregator::Put(UserRecord record, std::optional<ShardId> shard,
                      std::vector<KinesisRecord>& out) {
   const Group group = GroupOf(record, shard);
   if (const auto batch = batches_.find(group); batch != batches_.end()) {
-    const bool fits = batch->second.writer.SizeWith(record.View()) <= options_.max_bytes;
-    if (!fits) Take(batch, out);
+    const Batch& open = batch->second;
+    const std::size_t bytes =
+        open.writer.SizeWith(record.View()) + KeySizeOf(open, open.records.size() + 1);
+    if (bytes > options_.max_bytes) Take(batch, out);
   }
   Add(group, std::move(record));
   const auto batch = batches_.find(group);
@@ -81,9 +83,15 @@ void Aggregator::Add(const Group& group, UserRecord record) {
   batch.records.push_back(std::move(record));
 }
 
+std::size_t Aggregator::KeySizeOf(const Batch& batch, std::size_t count) const {
+  const bool is_own = count == 1 || options_.mode == AggregatorOptions::Mode::kByPartitionKey;
+  return is_own ? batch.records.front().partition_key.size() : kAggregateKey.size();
+}
+
 bool Aggregator::IsFull(const Batch& batch) const {
-  return options_.mode == AggregatorOptions::Mode::kSeparately ||
-         batch.records.size() >= options_.max_count || batch.writer.size() >= options_.max_bytes;
+  const std::size_t count = batch.records.size();
+  return options_.mode == AggregatorOptions::Mode::kSeparately || count >= options_.max_count ||
+         batch.writer.size() + KeySizeOf(batch, count) >= options_.max_bytes;
 }
 
 void Aggregator::Take(Batches::iterator batch, std::vector<KinesisRecord>& out) {

@@ -31,7 +31,7 @@ struct AggregatorOptions {
   Mode mode = Mode::kByShard;
   /// The maximum number of user records in a Kinesis record; at least 1.
   std::size_t max_count = 4'294'967'295;
-  /// The maximum size of the data of a Kinesis record, to the byte.
+  /// The maximum size of a Kinesis record, data and partition key, to the byte.
   std::size_t max_bytes = 51'200;
 };
 
@@ -89,6 +89,9 @@ class Aggregator {
   Group GroupOf(const UserRecord& record, std::optional<ShardId> shard) const;
   /// Adds the record to the batch of its group, and begins one if there is none.
   void Add(const Group& group, UserRecord record);
+  /// Returns the size of the partition key of a Kinesis record with the records of this batch, when
+  /// there are `count` of them.
+  std::size_t KeySizeOf(const Batch& batch, std::size_t count) const;
   bool IsFull(const Batch& batch) const;
   /// Makes a Kinesis record of the batch and removes it.
   void Take(Batches::iterator batch, std::vector<KinesisRecord>& out);

@@ -182,6 +182,19 @@ TEST(Aggregator, SendsARecordLargerThanABatchAloneAndAtOnce) {
   EXPECT_EQ(aggregator.batches(), 0U);
 }
 
+// Fails if: the key, which the service counts in the size of a record, is left out.
+TEST(Aggregator, ByPartitionKeyTheKeyCounts) {
+  const std::string key(256, 'k');
+  for (std::size_t most = 600; most < 640; ++most) {
+    Aggregator aggregator({.mode = Mode::kByPartitionKey, .max_bytes = most});
+    std::vector<KinesisRecord> out;
+    for (std::uint64_t i = 0; i < 20; ++i) aggregator.Put(UserRecordOf(i, key, 5), ShardId{1}, out);
+    ASSERT_GE(out.size(), 1U);
+    for (const KinesisRecord& record : out) EXPECT_LE(record.bytes(), most);
+    EXPECT_GT(out[0].records.size(), 1U);
+  }
+}
+
 // Fails if: a batch is sent long before the next record would overflow it, or after; the timer of a
 // batch that left remains; records of one key leave out of order.
 RC_GTEST_PROP(AggregatorProperty, LosesNothingAndFillsWhatItSends, ()) {
@@ -199,14 +212,14 @@ RC_GTEST_PROP(AggregatorProperty, LosesNothingAndFillsWhatItSends, ()) {
   const std::size_t before_flush = out.size();
   // Keys and framing take at most 44 bytes more when a record is added to a single one.
   for (std::size_t i = 0; i < before_flush; ++i) {
-    RC_ASSERT(out[i].data.size() + largest + 44 > most);
+    RC_ASSERT(out[i].bytes() + largest + 44 > most);
   }
   aggregator.TakeAll(out);
   RC_ASSERT(aggregator.NextWake() == std::nullopt);
   std::set<std::uint64_t> seen;
   std::map<ShardId, std::uint64_t> last;
   for (const KinesisRecord& record : out) {
-    RC_ASSERT(record.data.size() <= most || record.records.size() == 1);
+    RC_ASSERT(record.bytes() <= most || record.records.size() == 1);
     for (const UserRecord& user : record.records) {
       RC_ASSERT(seen.insert(user.number).second);
       const auto [at, is_first] = last.try_emplace(*record.shard, user.number);

@@ -340,7 +340,7 @@ void Pipeline::ReframeUnexpired(RetryGroup group, Instant now) {
       outcomes_.results().AddExpired(std::move(user), now);
     }
   }
-  framer_.Reframe(group.ticket, std::move(rest), *map_.ranges());
+  if (!group.others_wait) framer_.Reframe(group.ticket, std::move(rest), *map_.ranges());
 }
 
 PipelineStep Pipeline::Close(Instant now) {

@@ -175,5 +175,27 @@ TEST(PipelineStream, K2LargeRecordsAreStoredAmongSmallOnes) {
   }
 }
 
+// Fails if: an aggregate is filled with data up to the size of a record, so that the service
+// refuses it for its partition key.
+TEST(PipelineStream, AFullAggregateIsAcceptedWithItsKey) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  AggregateWriter writer;
+  writer.Add({"one", std::nullopt, "small"});
+  const std::size_t frame = writer.SizeWith({"two", std::nullopt, std::string(kMost / 2, 'x')});
+  PipelineOptions options = AsProducer();
+  options.aggregator.max_bytes = kMost;
+  for (const std::size_t less : {0U, 1U}) {
+    SimStream run(1, options, {}, kMost);
+    run.Begin();
+    run.scheduler.Advance(seconds(1));
+    run.Put("one", "small");
+    run.Put("two", std::string(kMost - frame + kMost / 2 - less, 'x'));
+    run.scheduler.Advance(seconds(10));
+    EXPECT_EQ(run.results.size(), 2U);
+    EXPECT_EQ(NotStored(run), 0U) << "with " << less << " bytes for the key";
+    EXPECT_EQ(run.server.counts().stored, 2U - less) << "it is filled to the byte";
+  }
+}
+
 }  // namespace
 }  // namespace weir::kinesis

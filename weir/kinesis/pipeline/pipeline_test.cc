@@ -642,6 +642,69 @@ TEST(Pipeline, ARecordThatTheGateHeldWithoutAShardIsChargedToItsShard) {
   EXPECT_THAT(step.sends, IsEmpty());
 }
 
+// Fails if: the records of a shard that one listing has left out bypass the shared budget, and
+// share no aggregate, until the next reshard.
+TEST(Pipeline, AShardThatAListingLeavesOutIsFoundByTheNextOne) {
+  Pipeline pipeline({.shared_budget = BudgetOptions{}}, 1);
+  Instant now = kStart;
+  PipelineStep step = pipeline.OnWake(now);
+  EXPECT_TRUE(step.list);
+  step = pipeline.OnListed(ShardPage{{{{0}, {0, 9}}}, ""}, now);
+  step = RunUntil(pipeline, std::move(step), now, /*lists=*/true);
+  ASSERT_TRUE(step.list);
+  EXPECT_GE(now, kStart + seconds(1));
+  EXPECT_LE(now, kStart + seconds(2));
+  (void)pipeline.OnListed(ShardPage{{{{0}, {0, 9}}, {{1}, {10, kMaxHashKey}}}, ""}, now);
+  UserRecord record = Numbered(0);
+  record.hash = 10;
+  record.deadline = now;
+  step = pipeline.Put(std::move(record), now);
+  ASSERT_THAT(step.budget_requests, SizeIs(1));
+  EXPECT_EQ(step.budget_requests.front().shard, ShardId{1});
+}
+
+// Fails if: records that cannot be sent again before they expire are sent each time that another
+// record of their batch expires, uncharged; a record has its result late.
+TEST(Pipeline, RecordsWhoseRetryIsTooLateAreNotSentWhenOthersExpire) {
+  for (const bool ordered : {false, true}) {
+    constexpr nanoseconds kLong = std::chrono::hours(1);
+    Pipeline pipeline({.retry = {.base = kLong, .cap = kLong}, .ordered = ordered}, 1);
+    (void)pipeline.OnWake(kStart);
+    (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, kStart);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      UserRecord record = Numbered(i);
+      record.hash = i;
+      record.deadline = kStart + seconds(1);
+      record.expires = kStart + seconds(9) + milliseconds(static_cast<std::int64_t>(i));
+      (void)pipeline.Put(std::move(record), kStart);
+    }
+    PipelineStep step = pipeline.Flush(kStart);
+    ASSERT_THAT(step.sends, SizeIs(1));
+    const std::uint64_t id = step.sends.front().id;
+    step = pipeline.OnResponse(
+        id, tl::unexpected(AwsFailure{.kind = FailureClass::kTransient, .message = "no"}), kStart);
+    std::map<std::uint64_t, Instant> ended;
+    while (step.wake) {
+      const Instant now = *step.wake;
+      step = pipeline.OnWake(now);
+      EXPECT_THAT(step.sends, IsEmpty()) << (now - kStart).count();
+      for (const RecordResult& result : step.results) ended[result.number] = now;
+    }
+    ASSERT_THAT(ended, SizeIs(20));
+    for (const auto& [number, at] : ended) {
+      EXPECT_EQ(at, kStart + seconds(9) + milliseconds(static_cast<std::int64_t>(number)));
+    }
+    EXPECT_EQ(pipeline.pending(), 0U);
+    UserRecord later = Numbered(20);
+    later.hash = 0;
+    later.deadline = kStart + seconds(10);
+    later.expires = kStart + seconds(20);
+    Instant now = kStart + seconds(10);
+    step = RunUntil(pipeline, pipeline.Put(std::move(later), now), now, /*lists=*/false);
+    EXPECT_THAT(step.sends, SizeIs(1)) << "its key is free again, ordered " << ordered;
+  }
+}
+
 // Fails if: records that are put when the stream is missing leave before the open batches.
 TEST(Pipeline, OrderIsKeptWhenTheStreamIsMissing) {
   Pipeline pipeline({.ordered = true}, 1);

@@ -40,7 +40,8 @@ class RecordOutcomes {
   void OnListed(ShardMap& map, Instant now, Rng& rng);
   /// Decides about the parked records that have expired, without waiting for a listing.
   void DecideExpired(Instant now, Rng& rng);
-  /// Removes and returns user records whose retry is due; nothing if there are none.
+  /// Removes and returns user records whose retry is due, or that expired before it; nothing if
+  /// there are none.
   std::optional<RetryGroup> TakeDueRetry(Instant now) { return retries_.TakeDue(now); }
   /// EndRetries ends all records that wait for a retry, EndParked all that are parked. `closed`
   /// becomes the last attempt of the records that are not known to be delivered.

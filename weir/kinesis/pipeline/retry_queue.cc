@@ -52,7 +52,8 @@ RetryQueue::Decision RetryQueue::Put(RetryGroup group, const AttemptFailure& fai
                               !budget_.TakeForRetry(failure.kind);
   Decision decision;
   RetryGroup retried{.ticket = group.ticket};
-  std::optional<Instant> earliest;
+  std::optional<Instant> earliest;  // retry before an expiry
+  Instant last_expiry{INT64_MIN};   // of the records whose retry would be too late
   Attempts::Shared last;
   for (UserRecord& user : group.records) {
     if (user.is_reported) {
@@ -70,13 +71,23 @@ RetryQueue::Decision RetryQueue::Put(RetryGroup group, const AttemptFailure& fai
       decision.ended.push_back(std::move(user));
       continue;
     }
-    if (*at < user.expires) ++retries_;
-    earliest = std::min(earliest.value_or(*at), *at);
+    if (*at < user.expires) {
+      ++retries_;
+      earliest = std::min(earliest.value_or(*at), *at);
+    } else {
+      last_expiry = std::max(last_expiry, *at);
+    }
     retried.records.push_back(std::move(user));
   }
-  decision.is_queued = earliest.has_value();
-  if (earliest) groups_.emplace(*earliest, std::move(retried));
+  decision.is_queued = !retried.records.empty();
+  if (decision.is_queued) Add({earliest.value_or(last_expiry), std::move(retried)});
   return decision;
+}
+
+void RetryQueue::Add(Waiting waiting) {
+  Instant wake = waiting.at;
+  for (const UserRecord& user : waiting.group.records) wake = std::min(wake, user.expires);
+  groups_.emplace(wake, std::move(waiting));
 }
 
 bool RetryQueue::WouldBeSentAgain(const std::vector<UserRecord>& records,
@@ -96,13 +107,22 @@ void RetryQueue::OnStored(const KinesisRecord& record) {
 
 std::optional<RetryGroup> RetryQueue::TakeDue(Instant now) {
   if (groups_.empty() || groups_.begin()->first > now) return std::nullopt;
-  return std::move(groups_.extract(groups_.begin()).mapped());
+  Waiting waiting = std::move(groups_.extract(groups_.begin()).mapped());
+  if (waiting.at <= now) return std::move(waiting.group);
+  RetryGroup expired{.ticket = waiting.group.ticket, .records = {}, .others_wait = true};
+  std::vector<UserRecord> others;
+  for (UserRecord& user : waiting.group.records) {
+    (user.expires > now ? others : expired.records).push_back(std::move(user));
+  }
+  waiting.group.records = std::move(others);
+  Add(std::move(waiting));
+  return expired;
 }
 
 std::vector<UserRecord> RetryQueue::TakeAll() {
   std::vector<UserRecord> all;
-  for (auto& [at, group] : std::exchange(groups_, {})) {
-    std::ranges::move(group.records, std::back_inserter(all));
+  for (auto& [wake, waiting] : std::exchange(groups_, {})) {
+    std::ranges::move(waiting.group.records, std::back_inserter(all));
   }
   return all;
 }

@@ -22,6 +22,8 @@ namespace weir::kinesis {
 struct RetryGroup {
   OrderGate::Ticket ticket = 0;
   std::vector<UserRecord> records;
+  /// These records have expired, and the others of the Kinesis record wait on, with its ticket.
+  bool others_wait = false;
 };
 
 /// How an attempt of a Kinesis record failed.
@@ -43,24 +45,31 @@ class RetryQueue {
     bool is_queued = false;  ///< the other records are queued; false: there are no others
   };
   /// Queues the records that may be retried, all for the same time: the earliest of their retry
-  /// times. Draws one number from `rng`.
+  /// times before their expiry. If the retry of each would be too late, none is sent again. Draws
+  /// one number from `rng`.
   Decision Put(RetryGroup group, const AttemptFailure& failure, Instant now, Rng& rng);
   /// Gives budget back for a Kinesis record that was stored. REQUIRES: the attempt that stored it
   /// is not in its attempts yet.
   void OnStored(const KinesisRecord& record);
 
-  /// Removes and returns a group whose retry is due; nothing if there is none. A retry that would
-  /// be too late is due at the expiry of its records (RetryAt).
+  /// Removes and returns a group whose retry is due, or the records of a group that have expired
+  /// before its retry; nothing if there are none.
   std::optional<RetryGroup> TakeDue(Instant now);
   /// Removes and returns all records, in the order of their retries.
   std::vector<UserRecord> TakeAll();
-  /// Returns when the next retry is due; nothing if no record waits.
+  /// Returns when the next retry is due or the next record expires; nothing if no record waits.
   std::optional<Instant> NextWake() const;
 
   /// Returns the number of user records that were queued to be sent again before they expire.
   std::uint64_t retries() const { return retries_; }
 
  private:
+  struct Waiting {
+    Instant at;  ///< the time of the retry: not after the last expiry
+    RetryGroup group;
+  };
+
+  void Add(Waiting waiting);
   /// Returns whether one of the user records is retried before it expires, if the retry is within
   /// the budget. `rng` does not change, so that the retry draws the same number.
   bool WouldBeSentAgain(const std::vector<UserRecord>& records, const AttemptFailure& failure,
@@ -68,7 +77,8 @@ class RetryQueue {
 
   RetryOptions options_;
   RetryBudget budget_;
-  std::multimap<Instant, RetryGroup> groups_;  // keyed by the time of the retry
+  // Keyed by the time of the retry or, if it is earlier, of the first expiry.
+  std::multimap<Instant, Waiting> groups_;
   std::uint64_t retries_ = 0;
 };
 

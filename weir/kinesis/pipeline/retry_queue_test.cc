@@ -123,6 +123,27 @@ TEST(RetryQueue, ARetryThatWouldBeTooLateIsDueAtTheExpiryAndDoesNotCount) {
   EXPECT_EQ(queue.retries(), 0U);
 }
 
+// Fails if: a record that expires before the retry of its group has its result late, or is sent
+// again; the others are sent before their retry is due.
+TEST(RetryQueue, ARecordThatExpiresBeforeTheRetryLeavesItsGroup) {
+  RetryQueue queue({.base = seconds(1), .cap = seconds(1)});
+  Rng rng(3);
+  std::vector<UserRecord> records = RecordsToRetry({1, 2, 3});
+  records[1].expires = kStart + nanoseconds(1);
+  queue.Put({7, std::move(records)}, FailureWith(FailureClass::kTransient), kStart, rng);
+  EXPECT_EQ(queue.NextWake(), kStart + nanoseconds(1));
+  const auto expired = queue.TakeDue(kStart + nanoseconds(1));
+  ASSERT_TRUE(expired);
+  EXPECT_TRUE(expired->others_wait);
+  EXPECT_THAT(NumbersToRetry(expired->records), ElementsAre(2));
+  EXPECT_GT(queue.NextWake(), kStart + milliseconds(1));
+  const auto due = queue.TakeDue(*queue.NextWake());
+  ASSERT_TRUE(due);
+  EXPECT_FALSE(due->others_wait);
+  EXPECT_EQ(due->ticket, 7U);
+  EXPECT_THAT(NumbersToRetry(due->records), ElementsAre(1, 3));
+}
+
 // Fails if: a stored record does not give its budget back, or a retry takes none.
 TEST(RetryQueue, RetriesOverTheBudgetWaitLonger) {
   const RetryOptions options{.base = milliseconds(1), .cap = seconds(4), .budget = 1};

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "weir/aws/json_response.h"
+
 namespace weir::kinesis {
 namespace {
 
@@ -37,6 +39,8 @@ Result<std::optional<ShardListing::Shards>> ShardListing::OnResponse(const Respo
   id_ = 0;
   std::optional<Shards> all_shards;
   auto page = response ? ReadListAllShards(*response) : Result<ReadShards>();
+  const bool is_empty = page && page->next_token.empty() && page->shards.empty() && found_.empty();
+  if (response && is_empty) page = MalformedResponse("ListShards", "it lists no shard");
   if (!response || !page) {
     WEIR_RETURN_IF_ERROR(
         OnFailed(response ? UnreadableResponse(page.error()) : response.error(), now, failures));

@@ -32,6 +32,8 @@ class ShardListing {
   void Want();
   /// Returns whether a page is due or in flight.
   bool is_pending() const { return wanted_ || id_ != 0; }
+  /// Returns whether another listing follows the one that runs.
+  bool is_wanted_again() const { return again_; }
   /// Returns when the next page must be requested; nothing if none must be.
   std::optional<Instant> NextWake() const;
   /// Notes that the page is requested now with this id. Returns the token of the page. REQUIRES:
@@ -40,7 +42,8 @@ class ShardListing {
   /// Returns whether the request with this id is the one in flight.
   bool IsInFlight(std::uint64_t id) const { return id != 0 && id == id_; }
   /// Handles the response to the request in flight. Returns all shards if the listing was read to
-  /// its end: Finish must follow. An error ends the reading.
+  /// its end: Finish must follow. A listing without shards is a failure of its last page. An error
+  /// ends the reading.
   Result<std::optional<Shards>> OnResponse(const Response& response, Instant now,
                                            ReadFailures& failures);
   /// Ends a listing. If `is_repeated`, the next one follows after a random wait, which grows with

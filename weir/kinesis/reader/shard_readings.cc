@@ -97,8 +97,9 @@ std::optional<Instant> ShardReadings::NextWake() const {
 bool ShardReadings::End(ShardReading& reading, const std::vector<ReadShard>& children,
                         Instant now) {
   reading.stage = Stage::kEnded;
-  reading.shard.closed = true;
   ++ended_;
+  if (reading.is_end_doubted) return true;
+  reading.shard.closed = true;
   if (options_.only) return false;
   const auto known = [&](ShardId id) { return readings_.contains(id); };
   const bool all_known = std::ranges::all_of(
@@ -113,6 +114,19 @@ bool ShardReadings::End(ShardReading& reading, const std::vector<ReadShard>& chi
     for (const ShardId parent : child.parents) MarkClosed(readings_.at(parent), now);
   }
   return false;
+}
+
+std::vector<ShardReading*> ShardReadings::DecideDoubted(const std::vector<ReadShard>& shards) {
+  std::vector<ShardReading*> doubted;
+  for (auto& [id, reading] : readings_) {
+    if (!std::exchange(reading.is_end_doubted, false)) continue;
+    doubted.push_back(&reading);
+    const bool is_listed = std::ranges::count(shards, id, &ReadShard::id) > 0;
+    if (reading.shard.closed || !is_listed) continue;
+    reading.stage = reading.iterator.empty() ? Stage::kBegins : Stage::kReads;
+    --ended_;
+  }
+  return doubted;
 }
 
 bool ShardReadings::HasChild(ShardId parent) const {

@@ -12,6 +12,9 @@
 //                   |     or not found           |     v
 //                   +------------> kEnded <------+   kCaughtUp --closed meanwhile--> kReads
 //
+// A shard also gets to kEnded if its end was read although it is not known to be closed. If the
+// next listing shows it as open, the response was wrong, and the shard is read on.
+//
 // If the reading begins at the end of the stream (kLatest), the shards of the first listing wait
 // for no parents, and the closed ones among them are skipped.
 #pragma once
@@ -42,6 +45,8 @@ struct ShardReading {
   Position position{};
   std::string iterator{};
   bool is_missing = false;  ///< the service has responded that the shard does not exist
+  /// Its end was read, but neither children nor a listing show that it is closed.
+  bool is_end_doubted = false;
   FailureSeries failures;
 };
 
@@ -67,8 +72,13 @@ class ShardReadings {
   ShardReading& TakeDue();
   /// Returns when the next request for a shard is due; nothing if none is.
   std::optional<Instant> NextWake() const;
-  /// Ends a shard and adds its children. Returns true if a listing is needed to know them.
+  /// Ends a shard and adds its children. Returns true if a listing is needed, to know them or to
+  /// know whether the shard is closed.
   bool End(ShardReading& reading, const std::vector<ReadShard>& children, Instant now);
+  /// Returns the shards whose end was doubted. By these shards, the last ones that OnListed got,
+  /// those that are closed or no longer listed remain in kEnded. The others are in kReads again or,
+  /// without an iterator, in kBegins: the caller must schedule them.
+  std::vector<ShardReading*> DecideDoubted(const std::vector<ReadShard>& shards);
 
   /// Returns the reading of a shard. REQUIRES: the shard was added.
   ShardReading& at(ShardId id) { return readings_.at(id); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/aws/json_response.h"
 #include "weir/kinesis/reader/user_records.h"
 #include "weir/runtime/earliest.h"
 
@@ -95,9 +96,25 @@ Status StreamReader::OnListing(const Response& response, Instant now) {
                         listing_.OnResponse(response, now, failures_));
   if (!shards) return {};
   WEIR_RETURN_IF_ERROR(readings_.OnListed(*shards, now));
+  // A listing that began before the end was read may be older than the close.
+  if (!listing_.is_wanted_again()) WEIR_RETURN_IF_ERROR(DecideDoubted(*shards, now));
   // If all shards have ended, new shards must appear: the listing is repeated.
   const bool is_repeated = options_.follow && !options_.only && readings_.HaveAllEnded();
   listing_.Finish(is_repeated, now, failures_);
+  return {};
+}
+
+Status StreamReader::DecideDoubted(const ShardListing::Shards& shards, Instant now) {
+  for (ShardReading* const reading : readings_.DecideDoubted(shards)) {
+    if (reading->stage == Stage::kEnded) {
+      failures_.End(reading->failures);
+      continue;
+    }
+    const auto early = MalformedResponse(
+        "GetRecords", fmt::format("it has no NextShardIterator, but {} is listed as open",
+                                  FormatShardId(reading->shard.id)));
+    WEIR_RETURN_IF_ERROR(OnShardFailed(*reading, UnreadableResponse(early.value()), now));
+  }
   return {};
 }
 
@@ -147,13 +164,18 @@ Status StreamReader::OnIteratorExpired(ShardReading& reading, const AwsFailure& 
 }
 
 void StreamReader::OnPage(ShardReading& reading, RecordPage page, Instant now, ReaderStep& step) {
-  failures_.End(reading.failures);
-  reading.failures.backoff.Reset();
+  reading.is_end_doubted =
+      page.next_iterator.empty() && page.children.empty() && !reading.shard.closed;
+  if (!reading.is_end_doubted) {
+    failures_.End(reading.failures);
+    reading.failures.backoff.Reset();
+  }
   for (const StoredRecord& stored : page.records) {
     AppendUserRecords(reading.shard, stored, stats_, step.records);
   }
   if (!page.records.empty()) {
     reading.position = {Position::At::kAfter, page.records.back().sequence_number};
+    reading.iterator.clear();
   }
   if (page.next_iterator.empty()) return CloseShard(reading, page.children, now);
   reading.iterator = std::move(page.next_iterator);
@@ -174,7 +196,7 @@ void StreamReader::ReadOn(ShardReading& reading, const RecordPage& page, Instant
 
 void StreamReader::CloseShard(ShardReading& reading, const std::vector<ReadShard>& children,
                               Instant now) {
-  failures_.End(reading.failures);
+  if (!reading.is_end_doubted) failures_.End(reading.failures);
   if (readings_.End(reading, children, now)) listing_.Want();
 }
 

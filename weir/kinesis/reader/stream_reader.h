@@ -49,6 +49,9 @@ class StreamReader {
   /// below, ends the reading.
   Status HandleResponse(std::uint64_t id, const Response& response, Instant now, ReaderStep& step);
   Status OnListing(const Response& response, Instant now);
+  /// Ends the shards whose end was doubted, or reads those on that are listed as open: each such
+  /// end is a failure of the shard's request.
+  Status DecideDoubted(const ShardListing::Shards& shards, Instant now);
   Status OnShard(ShardReading& reading, const Response& response, Instant now, ReaderStep& step);
   Status OnShardFailed(ShardReading& reading, const AwsFailure& failure, Instant now);
   /// Schedules the request for an iterator that replaces an expired one.

@@ -409,6 +409,84 @@ TEST(StreamReader, AServiceThatOnlyFailsIsGivenUp) {
   EXPECT_TRUE(session.error);
 }
 
+// Fails if: a listing without shards counts as a stream that was read to its end.
+TEST(StreamReader, AStreamWithoutShardsIsAnError) {
+  FakeStream stream;
+  Session session(stream, {.max_tries = 3});
+  session.Run();
+  EXPECT_TRUE(session.done);
+  ASSERT_TRUE(session.error);
+  EXPECT_THAT(session.error->message, HasSubstr("it lists no shard"));
+  EXPECT_EQ(stream.listings, 3);
+}
+
+// Fails if: a response without a next iterator ends a shard that is listed as open; a record is
+// returned twice, or is skipped; the failure is not reported, or counts after it has passed.
+TEST(StreamReader, AnOpenShardWhoseEndIsReportedIsReadOn) {
+  for (const Position::At at : {Position::At::kTrimHorizon, Position::At::kLatest}) {
+    for (const std::optional<ShardId> only :
+         {std::optional<ShardId>(), std::optional(ShardId{0})}) {
+      FakeStream stream;
+      if (at == Position::At::kLatest) stream.Put(0, "k", "before");
+      stream.shards[0];
+      Session session(
+          stream, {.from = {at}, .follow = true, .only = only, .page_records = 1, .max_tries = 2});
+      session.RunFor(seconds(3));
+      for (const char* data : {"a", "b", "c"}) {
+        stream.early_ends = 1;
+        if (*data == 'a') session.RunFor(seconds(5));
+        stream.Put(0, "k", data);
+        session.RunFor(seconds(5));
+      }
+      ASSERT_FALSE(session.error) << session.error->message;
+      EXPECT_FALSE(session.done);
+      EXPECT_THAT(session.data, ElementsAre("a", "b", "c"));
+      ASSERT_EQ(session.failing.size(), 3U);
+      EXPECT_EQ(session.recoveries, 3);
+      EXPECT_THAT(session.failing[0].message, HasSubstr("shardId-000000000000 is listed as open"));
+    }
+  }
+}
+
+TEST(StreamReader, AnOpenShardIsReadToItsEndAlsoIfAnEarlierOneIsReported) {
+  FakeStream stream;
+  for (const char* data : {"a", "b", "c"}) stream.Put(0, "k", data);
+  stream.early_ends = 2;
+  Session session(stream, {.page_records = 1});
+  session.Run();
+  EXPECT_FALSE(session.error);
+  EXPECT_THAT(session.data, ElementsAre("a", "b", "c"));
+}
+
+// Fails if: a shard is read without end, or its failures begin again with each response.
+TEST(StreamReader, AnOpenShardThatOnlyEndsIsAnError) {
+  FakeStream stream;
+  stream.shards[0];
+  stream.early_ends = 1'000;
+  Session session(stream, {.max_tries = 4});
+  session.Run();
+  ASSERT_TRUE(session.error);
+  EXPECT_THAT(session.error->message, HasSubstr("no NextShardIterator"));
+  EXPECT_EQ(stream.shards[0].reads.size(), 4U);
+}
+
+// Fails if: the end of a shard that was closed after it was listed is reported as a failure.
+TEST(StreamReader, AShardThatIsClosedWhileItIsReadIsNoFailure) {
+  for (const std::optional<ShardId> only : {std::optional<ShardId>(), std::optional(ShardId{0})}) {
+    FakeStream stream;
+    stream.tells_children = false;
+    stream.Put(0, "k", "a");
+    Session session(stream, {.follow = true, .only = only});
+    session.RunFor(seconds(3));
+    stream.AddChild(1, {0});
+    session.RunFor(seconds(5));
+    EXPECT_FALSE(session.error);
+    EXPECT_EQ(session.done, only.has_value());
+    EXPECT_THAT(session.failing, IsEmpty());
+    EXPECT_EQ(stream.shards[1].reads.empty(), only.has_value());
+  }
+}
+
 // Fails if: a listing whose pages never end continues without end.
 TEST(StreamReader, I14AListingOfTooManyPagesIsAnError) {
   FakeStream stream;

@@ -18,6 +18,13 @@ std::string AggregateOf(std::vector<std::string> keys) {
   return writer.Take();
 }
 
+/// Adds the magic and the checksum.
+std::string FramedMessage(const std::string& message) {
+  std::string data = std::string(kAggregateMagic) + message;
+  for (const std::uint8_t byte : Md5Of({message})) data += static_cast<char>(byte);
+  return data;
+}
+
 TEST(UserRecords, AnAggregateComesApartInItsOrder) {
   ReaderStats stats;
   std::vector<StreamRecord> out;
@@ -56,15 +63,34 @@ TEST(UserRecords, TheFirstDamageIsKept) {
   ReaderStats stats;
   std::vector<StreamRecord> out;
   // Magic, a message that ends within a field, and its checksum.
-  const std::string message("\x0a\x7f", 2);
-  std::string damaged = std::string(kAggregateMagic) + message;
-  for (const std::uint8_t byte : Md5Of({message})) damaged += static_cast<char>(byte);
+  const std::string damaged = FramedMessage(std::string("\x0a\x7f", 2));
   AppendUserRecords(kWholeShard, {"7", "k", damaged}, stats, out);
   AppendUserRecords(kWholeShard, {"8", "k", damaged}, stats, out);
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(stats.damaged, 2U);
   EXPECT_THAT(stats.first_damage.value().message,
               testing::HasSubstr("shardId-000000000004, sequence number 7: "));
+}
+
+// Fails if: thousands of small records that name one long key get a copy of it each.
+TEST(UserRecords, AnAggregateWithAKeyThatTheServiceRefusesIsDamaged) {
+  std::string records;
+  for (int i = 0; i < 1'000; ++i) records.append("\x1a\x06\x08\x00\x10\x00\x1a\x00", 8);
+  const std::string key = "\x0a\x80\x08" + std::string(1'024, 'k');
+  const std::string long_key = "\x0a\x81\x08" + std::string(1'025, 'k');
+  const std::string hash = "\x12\x27" + std::string(39, '0');
+  const std::string long_hash = "\x12\x28" + std::string(40, '0');
+  ReaderStats stats;
+  std::vector<StreamRecord> out;
+  for (const std::string& tables : {long_key + hash, key + long_hash}) {
+    AppendUserRecords(kWholeShard, {"7", "k", FramedMessage(tables + records)}, stats, out);
+  }
+  EXPECT_EQ(out.size(), 0U);
+  EXPECT_EQ(stats.damaged, 2U);
+  EXPECT_THAT(stats.first_damage.value().message,
+              testing::HasSubstr("a key has 1025 bytes, more than 1024"));
+  AppendUserRecords(kWholeShard, {"8", "k", FramedMessage(key + hash + records)}, stats, out);
+  EXPECT_EQ(out.size(), 1'000U);
 }
 }  // namespace
 }  // namespace weir::kinesis

@@ -71,8 +71,10 @@ void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
     begins_ = now + backoff_.Next(rng_);
     has_listing_ = true;
   } else if (next_token_.empty()) {
-    if (begins_ >= missing_) Finish(now);
+    const bool is_used = begins_ >= missing_;
+    if (is_used) Finish(now);
     EndListing();
+    if (is_used) RepeatIfIncomplete(now);
     has_listing_ = true;
   }
 }
@@ -84,6 +86,9 @@ Status ShardMap::Take(ShardPage page, Instant now) {
                 fmt::format("ListShards: more than {} shards", options_.max_shards));
   }
   WEIR_RETURN_IF_ERROR(CheckNext(page, now));
+  if (page.next_token.empty() && page.shards.empty() && listing_.empty()) {
+    return Fail(Code::kDataLoss, "ListShards: it lists no shard, and each stream has one");
+  }
   listing_.insert(listing_.end(), page.shards.begin(), page.shards.end());
   next_token_ = std::move(page.next_token);
   return {};
@@ -139,7 +144,14 @@ void ShardMap::EndListing() {
   // The gap counts from the beginning of this listing.
   begins_ = begins_ + options_.least_gap;
   error_.reset();
-  backoff_.Reset();
+}
+
+void ShardMap::RepeatIfIncomplete(Instant now) {
+  if (ranges_->CoverAllKeys()) return backoff_.Reset();
+  // Each key of a stream has a shard, so the listing has left one out. A record of such a key has
+  // no shard, and its response contradicts no range: only another listing can show the shard.
+  wanted_ = true;
+  begins_ = std::max(begins_, now + backoff_.Next(rng_));
 }
 
 void ShardMap::ForgetClosed(Instant now) {

@@ -6,6 +6,7 @@
 //    ^                               ^                              v
 //    |                               | failed: after a random     listing, page by page
 //    |                               | wait, from the first page    |
+//    |                               | or keys have no shard        |
 //    |                               +------------------------------+
 //    +--- last page: the ranges are replaced ------------------------+
 #pragma once
@@ -49,8 +50,9 @@ struct ShardMapOptions {
 
 /// A protocol without I/O; not thread-safe. After each event the caller calls Next and carries out
 /// its step. One listing runs at a time, and at most one begins in `least_gap`. A listing that
-/// failed is repeated from its first page, after a random wait. The ranges of the last listing are
-/// used meanwhile.
+/// failed, also one without shards, is repeated from its first page, after a random wait. The
+/// ranges of the last listing are used meanwhile. A listing that leaves out a part of the hash keys
+/// is used and, after such a wait, repeated until all keys have shards.
 class ShardMap {
  public:
   ShardMap(const ShardMapOptions& options, std::uint64_t seed);
@@ -116,6 +118,8 @@ class ShardMap {
   void Finish(Instant now);
   /// Ends the present listing, whether its shards are used or not.
   void EndListing();
+  /// Causes another listing, after a random wait, if keys have no shard by the one that has ended.
+  void RepeatIfIncomplete(Instant now);
   /// Forgets the ranges of shards that were closed keep_closed ago.
   void ForgetClosed(Instant now);
 

@@ -224,18 +224,19 @@ TEST_F(ShardMapTest, AShardWithAnotherRangeOrThatOpensAgainEndsAllThatIsKnown) {
     map_.Doubt(now_);
     List(std::move(shards));
   };
+  const Shard rest{{6}, {10, kMaxHashKey}};
   List({{{0}, {0, 9}}, {{5}, {10, kMaxHashKey}}});
-  list_again({{{0}, {0, 9}}});
+  list_again({{{0}, {0, 9}}, rest});
   ASSERT_EQ(map_.RangeOf({5}), (HashRange{10, kMaxHashKey})) << "closed lately";
-  list_again({{{0}, {0, 99}}});
+  list_again({{{0}, {0, 99}}, rest});
   EXPECT_EQ(map_.RangeOf({5}), std::nullopt) << "shard 0 has another range";
-  list_again({{{1}, {0, 9}}});
+  list_again({{{1}, {0, 9}}, rest});
   ASSERT_NE(map_.RangeOf({0}), std::nullopt);
-  list_again({{{1}, {0, 9}}, {{0}, {0, 99}}});
+  list_again({{{1}, {0, 9}}, {{0}, {0, 99}}, rest});
   EXPECT_TRUE(map_.RangeOf({0}));
-  list_again({{{0}, {0, 99}}});
+  list_again({{{0}, {0, 99}}, rest});
   ASSERT_TRUE(map_.RangeOf({1}));
-  list_again({{{1}, {0, 9}}});
+  list_again({{{1}, {0, 9}}, rest});
   EXPECT_FALSE(map_.RangeOf({0})) << "shard 1 has opened again";
 }
 
@@ -291,7 +292,7 @@ TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
     for (const char* token : {"more", "still more", ""}) {
       const ShardMap::Step step = map.Next(now_);
       ASSERT_TRUE(step.list);
-      map.OnListed(ShardPage{{}, token}, now_);
+      map.OnListed(ShardPage{{{{1}, {0, kMaxHashKey}}}, token}, now_);
     }
     EXPECT_EQ(map.listings(), listing);
     EXPECT_EQ(map.last_error(), std::nullopt);
@@ -321,6 +322,55 @@ TEST_F(ShardMapTest, I14APageThatNamesItselfAsTheNextOneIsAnError) {
   map.OnListed(ShardPage{{}, "again"}, now_);
   ASSERT_TRUE(map.last_error());
   EXPECT_EQ(map.last_error()->code, Code::kDataLoss);
+}
+
+// Fails if: a response that is no listing, or one of another program, removes all shards.
+TEST_F(ShardMapTest, AListingWithoutShardsIsRefused) {
+  List({{{1}, {0, kMaxHashKey}}});
+  now_ = now_ + seconds(5);
+  map_.Doubt(now_);
+  List({});
+  ASSERT_TRUE(map_.last_error());
+  EXPECT_EQ(map_.last_error()->code, Code::kDataLoss);
+  EXPECT_EQ(map_.ShardOf(7), ShardId{1});
+  EXPECT_TRUE(map_.Next(now_).wake) << "it is listed again";
+}
+
+// Fails if: keys that a listing has left out have no shard for ever; the listings of a stream that
+// always leaves some out do not back off.
+TEST_F(ShardMapTest, AListingThatLeavesKeysOutIsRepeated) {
+  for (const HashRange& left_out :
+       {HashRange{0, 9}, HashRange{10, 10}, HashRange{11, kMaxHashKey}}) {
+    const auto shards = [&](bool all) {
+      std::vector<Shard> listed{{{1}, {0, 9}}, {{2}, {10, 10}}, {{3}, {11, kMaxHashKey}}};
+      if (!all) std::erase_if(listed, [&](const Shard& s) { return s.range == left_out; });
+      return listed;
+    };
+    ShardMap map({}, 1);
+    Instant now = kStart;
+    int listings = 0;
+    const auto list_until = [&](Instant end, bool all) {
+      while (true) {
+        const ShardMap::Step step = map.Next(now);
+        if (step.list) {
+          map.OnListed(ShardPage{shards(all), ""}, now);
+          ++listings;
+        } else if (step.wake && *step.wake < end) {
+          now = *step.wake;
+        } else {
+          return;
+        }
+      }
+    };
+    list_until(kStart + seconds(600), false);
+    EXPECT_EQ(map.ShardOf(left_out.first), std::nullopt);
+    EXPECT_EQ(map.ShardOf(left_out.first == 10 ? 9 : 10), ShardId{left_out.first == 10 ? 1U : 2U});
+    EXPECT_GE(listings, 20);
+    EXPECT_LE(listings, 80) << "15 s apart on average";
+    list_until(now + seconds(31), true);
+    EXPECT_TRUE(map.ShardOf(left_out.first));
+    EXPECT_FALSE(map.Next(now + seconds(600)).list);
+  }
 }
 
 }  // namespace

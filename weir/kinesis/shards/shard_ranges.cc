@@ -29,6 +29,15 @@ std::optional<ShardId> ShardRanges::ShardOf(HashKey key) const {
   return piece->second.id;
 }
 
+bool ShardRanges::CoverAllKeys() const {
+  HashKey next = 0;
+  for (const auto& [last, piece] : pieces_) {
+    if (piece.first != next) return false;
+    next = last + 1;  // 0 after the greatest key
+  }
+  return !pieces_.empty() && next == 0;
+}
+
 void ShardRanges::PutUncovered(const Shard& shard) {
   // Fills the gaps between the pieces that overlap the range.
   HashKey first = shard.range.first;

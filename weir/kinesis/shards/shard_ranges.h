@@ -37,6 +37,8 @@ class ShardRanges {
   void PutUncovered(const Shard& shard);
   /// Returns the shard that holds the key; nothing if no shard does.
   std::optional<ShardId> ShardOf(HashKey key) const;
+  /// Returns whether each hash key has a shard.
+  bool CoverAllKeys() const;
   /// Returns the number of pieces: at least the number of shards that hold a key.
   std::size_t size() const { return pieces_.size(); }
 

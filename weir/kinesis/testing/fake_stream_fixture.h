@@ -48,6 +48,8 @@ class FakeStream {
   bool is_deleted = false;
   bool denies = false;      ///< every request fails
   bool is_expired = false;  ///< every iterator is expired
+  /// The number of next pages of records that have no next iterator, as if their shard were closed.
+  int early_ends = 0;
 
   void Put(std::uint64_t shard, const std::string& key, const std::string& data,
            std::int64_t arrived = 0) {
@@ -168,7 +170,7 @@ class FakeStream {
     return {NumberOf(iterator.substr(0, slash)), std::stoul(iterator.substr(slash + 1))};
   }
 
-  std::string Records(const Json& body) const {
+  std::string Records(const Json& body) {
     auto [number, at] = ReadOf(body);
     const FakeShard& shard = shards.at(number);
     Json list = Json::array();
@@ -180,7 +182,9 @@ class FakeStream {
     }
     const bool at_end = at == shard.records.size();
     Json response{{"Records", list}, {"MillisBehindLatest", at_end ? 0 : 1000}};
-    if (!at_end || !shard.closed) {
+    if (early_ends > 0) {
+      --early_ends;
+    } else if (!at_end || !shard.closed) {
       response["NextShardIterator"] = NameOf(number) + "/" + std::to_string(at);
     } else if (tells_children) {
       response["ChildShards"] = Children(number);

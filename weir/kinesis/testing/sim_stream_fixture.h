@@ -28,11 +28,12 @@ class SimStream {
   };
 
   SimStream(std::uint64_t shards, const PipelineOptions& options,
-            const sim::KinesisLimits& limits = {})
+            const sim::KinesisLimits& limits = {},
+            std::size_t max_record_bytes = std::size_t{10} << 20)
       : scheduler(1),
         server(scheduler.clock(), 2,
                {.limits = limits,
-                .max_record_bytes = std::size_t{10} << 20,
+                .max_record_bytes = max_record_bytes,
                 .max_request_bytes = std::size_t{10} << 20,
                 .max_open_shards = 5'000}),
         network(scheduler, server, 3),

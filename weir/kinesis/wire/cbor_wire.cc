@@ -79,8 +79,8 @@ Result<ShardListText> ReadCborShards(std::string_view body) {
     if (name == "NextToken") {
       list.next_token = TextOrNull(in);
     } else if (name == "Shards") {
-      list.shards.clear();
-      for (auto items = in.Array(); in.More(items);) list.shards.push_back(ReadShardText(in));
+      list.shards.emplace();
+      for (auto items = in.Array(); in.More(items);) list.shards->push_back(ReadShardText(in));
     } else {
       in.Skip();
     }

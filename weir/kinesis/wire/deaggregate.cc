@@ -12,6 +12,10 @@ namespace weir::kinesis {
 namespace {
 
 constexpr std::size_t kChecksumSize = 16;
+// The service accepts partition keys of 256 characters, which have up to 4 bytes each in UTF-8, and
+// explicit hash keys of 39 digits.
+constexpr std::size_t kMaxKeyBytes = 1'024;
+constexpr std::size_t kMaxHashDigits = 39;
 
 /// One field of a protobuf message: its bytes or, if it is a varint, its value.
 struct Field {
@@ -82,6 +86,18 @@ struct Tables {
   std::vector<std::string_view> hashes;
 };
 
+// Thousands of small records may name one entry of a table, and each reader of a user record copies
+// or hashes the entry.
+Status AddToTable(const Reader& reader, std::string_view text, std::size_t longest,
+                  std::vector<std::string_view>& table) {
+  if (text.size() > longest) {
+    return reader.BadAggregate(
+        fmt::format("a key has {} bytes, more than {}", text.size(), longest));
+  }
+  table.push_back(text);
+  return {};
+}
+
 /// A record with unresolved indexes, since tables may follow it.
 struct Indexed {
   std::optional<std::uint64_t> key;
@@ -128,8 +144,12 @@ Result<std::vector<UserRecordView>> ParseMessage(std::string_view data) {
   while (!reader.done()) {
     WEIR_ASSIGN_OR_RETURN(const Field field, reader.Next());
     if (!field.is_bytes) continue;
-    if (field.number == 1) tables.keys.push_back(field.bytes);
-    if (field.number == 2) tables.hashes.push_back(field.bytes);
+    if (field.number == 1) {
+      WEIR_RETURN_IF_ERROR(AddToTable(reader, field.bytes, kMaxKeyBytes, tables.keys));
+    }
+    if (field.number == 2) {
+      WEIR_RETURN_IF_ERROR(AddToTable(reader, field.bytes, kMaxHashDigits, tables.hashes));
+    }
     if (field.number != 3) continue;
     WEIR_ASSIGN_OR_RETURN(indexed.emplace_back(),
                           ParseRecord(field.bytes, reader.at() - field.bytes.size()));

@@ -46,8 +46,8 @@ Result<ShardListText> ReadJsonShards(std::string_view body) {
   WEIR_RETURN_IF_ERROR(ReadMembers(body, [&](std::string_view name, JsonValue json) {
     if (name == "NextToken") list.next_token = TextOf(json);
     if (name != "Shards") return;
-    list.shards.clear();
-    for (auto shard : json.get_array()) list.shards.push_back(ReadShardText(shard.get_object()));
+    list.shards.emplace();
+    for (auto shard : json.get_array()) list.shards->push_back(ReadShardText(shard.get_object()));
   }));
   return list;
 }

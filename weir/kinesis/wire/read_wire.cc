@@ -136,10 +136,14 @@ std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next
 Result<ReadShards> ReadListAllShards(std::string_view body) {
   std::vector<ShardFields> texts;
   ReadShards page;
+  bool has_shards = false;
   WEIR_RETURN_IF_ERROR(ReadResponse("ListShards", body, [&](std::string_view name, JsonValue json) {
     if (name == "NextToken") page.next_token = TextOf(json);
-    if (name == "Shards") ReadFieldsOfShards(json, texts);
+    if (name != "Shards") return;
+    has_shards = !json.is_null();
+    ReadFieldsOfShards(json, texts);
   }));
+  if (!has_shards) return MalformedResponse("ListShards", "it has no Shards");
   WEIR_ASSIGN_OR_RETURN(page.shards, ParseShards("ListShards", texts));
   return page;
 }

@@ -63,7 +63,7 @@ struct StoredRecord {
 
 struct RecordPage {
   std::vector<StoredRecord> records;
-  std::string next_iterator;  ///< empty: the end of the shard
+  std::string next_iterator;  ///< empty: the end of the shard, if it is closed
   /// Set at the end of the shard; the service may omit the children.
   std::vector<ReadShard> children;
   /// The time from the end of the page to the newest record of the shard.

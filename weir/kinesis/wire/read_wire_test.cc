@@ -88,8 +88,9 @@ TEST(ReadWire, TheEndOfAShardMayTellItsChildren) {
 }
 
 TEST(ReadWire, WhatIsNoSuchAnswerIsDamaged) {
-  for (const char* body : {"", "[]", "{", R"({"Shards":[{"ShardId":"x"}]})",
-                           R"({"Shards":[{"ShardId":"shardId-000000000001"}]})"}) {
+  for (const char* body :
+       {"", "[]", "{", "{}", R"({"NextToken":"t"})", R"({"Shards":null})",
+        R"({"Shards":[{"ShardId":"x"}]})", R"({"Shards":[{"ShardId":"shardId-000000000001"}]})"}) {
     const auto page = ReadListAllShards(body);
     ASSERT_FALSE(page) << body;
     EXPECT_EQ(page.error().code, Code::kUnknown);

@@ -114,10 +114,12 @@ std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
 Result<ShardPage> ReadListShards(WireFormat format, std::string_view body) {
   auto read = format == WireFormat::kCbor ? ReadCborShards(body) : ReadJsonShards(body);
   if (!read) return MalformedResponse("ListShards", read.error().message);
+  if (!read->shards) return MalformedResponse("ListShards", "it has no Shards");
   ShardPage page;
   page.next_token = std::move(read->next_token);
-  for (std::size_t i = 0; i < read->shards.size(); ++i) {
-    const auto shard = ParseShard(read->shards[i]);
+  const std::vector<ShardText>& shards = *read->shards;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto shard = ParseShard(shards[i]);
     if (!shard) {
       return MalformedResponse("ListShards", fmt::format("shard {}: {}", i, shard.error().message));
     }

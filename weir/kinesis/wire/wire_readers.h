@@ -22,7 +22,7 @@ struct ShardText {
 };
 
 struct ShardListText {
-  std::vector<ShardText> shards;
+  std::optional<std::vector<ShardText>> shards;  ///< nothing if the response has no such member
   std::string next_token;
 };
 

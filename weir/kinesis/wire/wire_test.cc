@@ -168,6 +168,16 @@ TEST_P(Wire, RefusesShardsThatCannotBe) {
   }
 }
 
+// Fails if: a response of another program is taken for a listing without shards.
+TEST_P(Wire, RefusesAListingWithoutShards) {
+  for (const char* const response : {"{}", R"({"NextToken":"t"})", R"({"Shards":null})"}) {
+    const auto page = Shards(json::parse(response));
+    ASSERT_FALSE(page) << response;
+    EXPECT_THAT(page.error().message, HasSubstr("response to ListShards: "));
+  }
+  EXPECT_TRUE(Shards(json::parse(R"({"NextToken":"t","Shards":[]})"))) << "a page may be empty";
+}
+
 // The service writes maps and arrays of unknown length, and long texts in chunks.
 TEST(CborWire, ReadsLengthsThatAreNotTold) {
   const std::string body =

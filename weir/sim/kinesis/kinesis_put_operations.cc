@@ -71,11 +71,12 @@ EntryToPut ReadEntry(const KinesisWorld& world, const RequestFields& fields) {
   const json& data = fields.Get("Data");
   if (!data.is_binary()) Refuse("SerializationException", "Data is not a blob");
   const auto& bytes = data.get_binary();
-  if (bytes.size() > world.options.max_record_bytes) {
-    RefuseMember("data", "have length less than or equal to " +
-                             std::to_string(world.options.max_record_bytes));
-  }
   entry.data.assign(bytes.begin(), bytes.end());
+  if (entry.bytes() > world.options.max_record_bytes) {
+    RefuseMember("data", "have length less than or equal to " +
+                             std::to_string(world.options.max_record_bytes) +
+                             ", the partition key included");
+  }
   entry.hash = fields.Has("ExplicitHashKey") ? ReadExplicitHash(fields.Text("ExplicitHashKey"))
                                              : HashOfKey(entry.partition_key);
   return entry;

@@ -73,12 +73,13 @@ TEST_F(SimKinesisPut, TakesFiveHundredEntriesAndNotOneMore) {
 TEST_F(SimKinesisPut, TakesFiveMebibytesOfDataAndKeysAndNotOneByteMore) {
   std::vector<json> entries(5, PutEntry("k", std::string((1 << 20) - 1, 'x')));
   Ok("PutRecords", {{"Records", entries}});
-  entries.back()["PartitionKey"] = "kk";
+  entries.push_back(PutEntry("k", ""));
   Refused("PutRecords", {{"Records", entries}}, "InvalidArgumentException");
 }
 
+// Fails if: only the data count (API reference, PutRecordsRequestEntry: data and partition key).
 TEST_F(SimKinesisPut, TakesAMebibyteInOneRecordUnlessItsOptionsSayOtherwise) {
-  const json large = {{"Records", {PutEntry("k", std::string((1 << 20) + 1, 'x'))}}};
+  const json large = {{"Records", {PutEntry("kk", std::string((1 << 20) - 1, 'x'))}}};
   Refused("PutRecords", large, "ValidationException");
   SimKinesis roomy(clock, 7, {.max_record_bytes = 10 << 20});
   roomy.CreateStream("s", 1);
