@@ -1,5 +1,5 @@
 // The imports of envoyproxy/ratelimit and limitador, both on each input: the rules are a valid
-// rules file, every limit is a rule or has a note, and notes are printable lines. An error begins
+// rules file, every limit is a rule or has a note, and notes are visible lines. An error begins
 // with the name and a line of the file and ends with a remedy.
 #include <string>
 
@@ -20,7 +20,7 @@ void CheckNotes(const rules::ImportedRules& imported) {
   Require(imported.notes.size() <= rules::kMaxImportNotes, "notes are bounded");
   for (const rules::ImportNote& note : imported.notes) {
     Require(note.line >= 1 && !note.what.empty(), "a note says something");
-    for (const char c : note.what) Require(c >= ' ' && c <= '~', "a note is one printable line");
+    RequireVisible(note.what, "a note is one visible line");
   }
 }
 

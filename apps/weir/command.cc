@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <new>
+#include <optional>
 #include <ostream>
+#include <system_error>
 
 #include "apps/weir/arguments.h"
 #include "apps/weir/command_tree.h"
@@ -132,6 +135,54 @@ std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
                      runs_command ? "; write -- before a command that has options" : "");
 }
 
+/// Returns the options of the group of which one is required: "--entity, --resource, --system".
+std::string OptionsToChoose(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const CLI::App* group : verb.get_subcommands([](const CLI::App* one) {
+         return one->get_name().empty() && one->get_require_option_min() == 1;
+       })) {
+    for (const CLI::Option* option : VisibleOptions(*group)) {
+      if (option != group->get_help_ptr()) names.push_back(option->get_name());
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Returns the name of a required option as the usage line has it: "FILE" for "--file".
+std::string NameInUsage(const std::string& name, const CLI::App& verb) {
+  const CLI::Option* option = verb.get_option_no_throw(name);
+  return option != nullptr && option->get_positional() ? option->get_name(true) : name;
+}
+
+/// Returns the part of a text of CLI11 between two others; nothing if it has not this form.
+std::optional<std::string> Between(std::string_view text, std::string_view before,
+                                   std::string_view after) {
+  const std::size_t end = text.find(after, std::min(before.size(), text.size()));
+  if (!text.starts_with(before) || end == text.npos) return std::nullopt;
+  return std::string(text.substr(before.size(), end - before.size()));
+}
+
+/// Returns the text of an error in the words of this program.
+std::string Reworded(const CLI::ParseError& error, const CLI::App& verb) {
+  std::string text = error.what();
+  // Its text is one of this program, and may contain any value.
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return text;
+  const auto name_before = [&](std::string_view after) { return Between(text, "", after); };
+  if (const auto name = name_before(": 1 required ")) return *name + " needs a value";
+  if (const auto name = name_before(": At Most 1 required but received ")) {
+    return *name + " is given more than once";
+  }
+  if (const auto flag = Between(text, "Could not convert: ", " = ")) {
+    return *flag + " takes no value";
+  }
+  if (text.starts_with("Exactly 1 option from [")) {
+    return "exactly one of these options is required: " + OptionsToChoose(verb);
+  }
+  constexpr std::string_view kRequired = " is required";
+  if (!text.ends_with(kRequired)) return text;
+  return NameInUsage(text.substr(0, text.size() - kRequired.size()), verb) + std::string(kRequired);
+}
+
 /// Returns the first error of the command line. An unknown verb or option has priority: the parser
 /// took the words after it for arguments, so their errors are only consequences.
 std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
@@ -143,11 +194,7 @@ std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
     if (!verbs.empty()) return NoSuchVerb(word, verbs);
     return fmt::format("'{}' is one word too many", EscapeControls(word));
   }
-  // CLI11 writes "--limit: 1 required TEXT missing".
-  const std::string text = error.what();
-  const std::size_t count = text.find(": 1 required ");
-  return text.ends_with(" missing") && count != text.npos ? text.substr(0, count) + " needs a value"
-                                                          : text;
+  return Reworded(error, last);
 }
 
 /// Returns an option with an empty text, which a shell produces from an unset variable. The words
@@ -189,19 +236,19 @@ std::string UnintendedUsage(const CLI::App& app, const std::vector<std::string>&
 
 /// The destination and format of complaints.
 struct ComplaintSink {
-  const ProcessContext& process;
+  std::ostream& err;
   bool json = false;
 };
 
 Exit PrintWarning(Exit code, std::string_view message, const ComplaintSink& sink) {
-  sink.process.err << "weir: " << OneLine(std::string(message)) << '\n';
+  sink.err << "weir: " << OneLine(std::string(message)) << '\n';
   return code;
 }
 
 Exit FailWith(Exit code, const Error& error, const ComplaintSink& sink) {
   if (!sink.json) return PrintWarning(code, error.message, sink);
   const Json json = {{"error", {{"code", CodeName(error.code)}, {"message", error.message}}}};
-  sink.process.err << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  sink.err << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   return code;
 }
 
@@ -211,18 +258,33 @@ Exit FailWithUsage(std::string_view complaint, const CLI::App& app, const Compla
       {Code::kInvalidArgument, fmt::format("{}; see '{} --help'", complaint, PathOf(app))}, sink);
 }
 
+Error ErrorOf(const std::exception& problem) {
+  if (dynamic_cast<const std::bad_alloc*>(&problem) != nullptr) {
+    return {Code::kResourceExhausted, "no memory is left; let the process have more (ulimit -v)"};
+  }
+  const auto* error = dynamic_cast<const std::system_error*>(&problem);
+  // Of the calls that throw this, only the start of a thread fails so.
+  if (error != nullptr && error->code() == std::errc::resource_unavailable_try_again) {
+    return {Code::kResourceExhausted,
+            fmt::format("no thread can be started: {}; let the process have more threads "
+                        "(ulimit -u) or memory (ulimit -v)",
+                        error->code().message())};
+  }
+  return {Code::kInternal, problem.what()};
+}
+
 // Turns exceptions of libraries into errors, so that the process always ends with a message.
 Result<Exit> WithoutExceptions(const std::function<Result<Exit>()>& work) {
   try {
     return work();
   } catch (const std::exception& problem) {
-    return Fail(Code::kInternal, problem.what());
+    return Fail(ErrorOf(problem));
   }
 }
 
-Exit PrintText(std::string_view text, const ComplaintSink& sink) {
-  sink.process.out << text << std::flush;
-  if (sink.process.out) return Exit::kDone;
+Exit PrintText(std::string_view text, std::ostream& out, const ComplaintSink& sink) {
+  out << text << std::flush;
+  if (out) return Exit::kDone;
   return FailWith(Exit::kFailed,
                   {Code::kUnavailable,
                    "cannot write the output to stdout; the command's changes, if any, are made"},
@@ -243,23 +305,23 @@ bool WantsJson(const std::vector<std::string>& args) {
   return std::find(args.begin(), end, "--json") != end;
 }
 
-Exit PrintHelp(const CLI::App& app, const ComplaintSink& sink) {
+Exit PrintHelp(const CLI::App& app, std::ostream& out, const ComplaintSink& sink) {
   const std::vector<std::string_view> verbs = NamesOfVerbs(LastVerbOf(app));
   for (const std::string& word : app.remaining(true)) {
     if (!verbs.empty() && !word.starts_with('-')) {
       return FailWithUsage(NoSuchVerb(word, verbs), app, sink);
     }
   }
-  return PrintText(app.help(), sink);
+  return PrintText(app.help(), out, sink);
 }
 
 // Prints the result of the verb, then the items that were left out, then its warning.
 Exit RunChosen(const Action& chosen, const CommonOptions& common, const ProcessContext& process) {
   Context context(process, common);
   const Result<Exit> done = WithoutExceptions([&] { return chosen(context); });
-  const ComplaintSink sink{process, common.json};
+  const ComplaintSink sink{process.err, common.json};
   if (!done) return FailWith(context.failure, done.error(), sink);
-  if (PrintText(context.result(), sink) != Exit::kDone) return Exit::kFailed;
+  if (PrintText(context.result(), process.out, sink) != Exit::kDone) return Exit::kFailed;
   for (const std::string& line : context.left_out())
     process.err << "weir: left out: " << OneLine(line) << '\n';
   if (!context.warning().empty()) return PrintWarning(*done, context.warning(), sink);
@@ -270,7 +332,7 @@ Exit RunChosen(const Action& chosen, const CommonOptions& common, const ProcessC
 
 Exit Run(const std::vector<std::string>& given, const ProcessContext& process) {
   const std::vector<std::string> args = WithoutHelpVerb(given);
-  const ComplaintSink sink{process, WantsJson(args)};
+  const ComplaintSink sink{process.err, WantsJson(args)};
   CLI::App app("Weir limits the rates at which entities use resources.", "weir");
   app.fallthrough();
   app.require_subcommand(0, 1);
@@ -288,9 +350,9 @@ Exit Run(const std::vector<std::string>& given, const ProcessContext& process) {
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::CallForHelp&) {
-    return PrintHelp(app, sink);
+    return PrintHelp(app, process.out, sink);
   } catch (const CLI::CallForVersion& version) {
-    return PrintText(std::string(version.what()) + '\n', sink);
+    return PrintText(std::string(version.what()) + '\n', process.out, sink);
   } catch (const CLI::ParseError& error) {
     return FailWithUsage(ComplaintOf(app, error), app, sink);
   }
@@ -298,6 +360,11 @@ Exit Run(const std::vector<std::string>& given, const ProcessContext& process) {
   if (const std::string unintended = UnintendedUsage(app, args); !unintended.empty())
     return FailWithUsage(unintended, app, sink);
   return RunChosen(chosen, common, process);
+}
+
+Exit FailWithException(const std::vector<std::string>& args, const std::exception& problem,
+                       std::ostream& err) {
+  return FailWith(Exit::kFailed, ErrorOf(problem), {err, WantsJson(args)});
 }
 
 }  // namespace weir::app

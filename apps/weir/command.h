@@ -1,6 +1,7 @@
 // The command line of the program: its input from main, and its result.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -65,5 +66,10 @@ struct ProcessContext {
 
 /// Runs one command. `args` are without the name of the program.
 Exit Run(const std::vector<std::string>& args, const ProcessContext& process);
+
+/// Prints an exception that ends the process outside of Run, such as that of a thread that cannot
+/// be started, in the form of Run's errors. Returns kFailed.
+Exit FailWithException(const std::vector<std::string>& args, const std::exception& problem,
+                       std::ostream& err);
 
 }  // namespace weir::app

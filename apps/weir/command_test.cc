@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <new>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/weir/context.h"
@@ -174,6 +178,69 @@ TEST_F(CommandTest, AWrongCommandLineIsOneLineThatPointsAtTheHelp) {
   EXPECT_THAT(UsageOf({"try", "a b", "llm", "rpm=1"}), HasSubstr("a b"));
   EXPECT_THAT(UsageOf({"try", "a", "l", "x=1", "--durability", "loose"}), HasSubstr("loose"));
   EXPECT_THAT(UsageOf({"try", "a", "l", "x=1", "--store", "tape:x"}), HasSubstr("tape:x"));
+}
+
+// Fails if: a text of the parser's library is printed unchanged.
+TEST_F(CommandTest, ErrorsOfTheParserAreInTheWordsOfTheHelp) {
+  EXPECT_EQ(UsageOf({"--store", "memory:", "system", "list", "--store", "memory:"}),
+            "weir: --store is given more than once; see 'weir system list --help'\n");
+  const std::string subjects =
+      "weir: exactly one of these options is required: --entity, --resource, --system; see 'weir "
+      "audit list --help'\n";
+  EXPECT_EQ(UsageOf({"audit", "list"}), subjects);
+  EXPECT_EQ(UsageOf({"audit", "list", "--system", "-e", "acme"}), subjects);
+  EXPECT_EQ(UsageOf({"entity", "list", "--json=maybe"}),
+            "weir: --json takes no value; see 'weir entity list --help'\n");
+  EXPECT_EQ(UsageOf({"limits", "check"}),
+            "weir: FILE is required; see 'weir limits check --help'\n");
+  EXPECT_EQ(UsageOf({"entity", "set-limits", "acme"}),
+            "weir: --limit is required; see 'weir entity set-limits --help'\n");
+  EXPECT_EQ(UsageOf({"system", "set-limits", "-l"}),
+            "weir: --limit needs a value; see 'weir system set-limits --help'\n");
+  // The value of an option is not taken for such a text.
+  EXPECT_THAT(UsageOf({"try", "a", "l", "x=1", "--wait", ": 1 required "}),
+              HasSubstr("--wait: ': 1 required ' is not a duration"));
+}
+
+// Fails if: the help shows an option as if several values followed it.
+TEST_F(CommandTest, AnOptionOfSeveralValuesIsRepeated) {
+  for (const std::vector<std::string>& verb : {std::vector<std::string>{"load"},
+                                               {"entity", "create"},
+                                               {"entity", "update"},
+                                               {"entity", "set-limits"},
+                                               {"system", "set-limits"}}) {
+    std::vector<std::string> args = verb;
+    args.emplace_back("--help");
+    EXPECT_EQ(RunArgs(args), Exit::kDone);
+    EXPECT_THAT(out_.str(), HasSubstr(" (may be repeated)"));
+    EXPECT_THAT(out_.str().substr(out_.str().find("Options:")), testing::Not(HasSubstr("...")));
+  }
+  EXPECT_THAT(UsageOf({"load", "a", "llm", "rpm=1", "--adjust", "rpm=-1", "tpm=-1"}),
+              HasSubstr("'tpm=-1' is not an amount to take: write a number from 0; each adjustment "
+                        "needs an --adjust of its own"));
+  EXPECT_THAT(UsageOf({"load", "a", "llm", "rpm=-1"}), testing::Not(HasSubstr("--adjust")));
+}
+
+// Fails if: an exception of a library ends the process without its line.
+TEST_F(CommandTest, AnExceptionIsAnErrorOfOneLine) {
+  const auto text_of = [&](const std::vector<std::string>& args, const std::exception& problem) {
+    err_.str("");
+    EXPECT_EQ(FailWithException(args, problem, err_), Exit::kFailed);
+    return err_.str();
+  };
+  const std::system_error no_thread(
+      std::make_error_code(std::errc::resource_unavailable_try_again));
+  EXPECT_THAT(text_of({}, no_thread), StartsWith("weir: no thread can be started: Resource temp"));
+  EXPECT_THAT(
+      text_of({"--json"}, no_thread),
+      StartsWith("{\"error\":{\"code\":\"RESOURCE_EXHAUSTED\",\"message\":\"no thread can"));
+  EXPECT_THAT(text_of({}, std::bad_alloc()), StartsWith("weir: no memory is left"));
+  EXPECT_EQ(text_of({}, std::runtime_error("a\nb")), "weir: a b\n");
+  process_.open_backend = [&](const std::string&) -> Result<std::unique_ptr<Backend>> {
+    throw no_thread;
+  };
+  EXPECT_EQ(RunArgs({"entity", "list"}), Exit::kFailed);
+  EXPECT_THAT(err_.str(), StartsWith("weir: no thread can be started: "));
 }
 
 TEST_F(CommandTest, OptionsMayStandBeforeOrAfterTheVerb) {

@@ -168,12 +168,8 @@ Result<Exit> Context::WithUrl(Access access, const std::string& url, const Work&
 }
 
 Result<Exit> Context::WithBackend(Access access, const Work& work) {
-  const Result<std::string> url = StoreUrl(access);
-  if (!url) {
-    if (url.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
-    return Fail(url.error());
-  }
-  return WithUrl(access, *url, work);
+  WEIR_ASSIGN_OR_RETURN(const std::string url, StoreUrl(access));
+  return WithUrl(access, url, work);
 }
 
 Result<Exit> Context::WithScratch(const Work& work) {
@@ -189,11 +185,12 @@ Result<Exit> Context::WithScratch(const Work& work) {
   return WithBackend(Access::kWrite, work);
 }
 
-Result<std::string> Context::StoreUrl(Access access) const {
+Result<std::string> Context::StoreUrl(Access access) {
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, Store());
   Result<std::string> url = UrlToOpen(choice, access);
-  if (!url) return Fail(OfStore(std::move(url.error())));
-  return url;
+  if (url) return url;
+  if (url.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
+  return Fail(OfStore(std::move(url.error())));
 }
 
 std::string Context::QuotedCommand(std::string_view subcommand) const {
@@ -215,7 +212,7 @@ Result<Exit> Context::WithNamespaces(Access access, const NamespaceWork& work) {
   if (!file) {
     return WithBackend(access, [&](Backend& backend) { return work(backend.namespaces()); });
   }
-  WEIR_RETURN_IF_ERROR(UrlToOpen(choice, access));
+  WEIR_RETURN_IF_ERROR(StoreUrl(access));
   FileNamespaces spaces(NamespaceRegistry(*file, "", log()), process_.clock);
   return work(spaces);
 }

@@ -68,8 +68,9 @@ class Context {
   /// Calls `work` on the namespaces of a file or of memory. The data of a file are not opened:
   /// another process may own the file, and the namespace in the URL need not be registered.
   [[nodiscard]] Result<Exit> WithNamespaces(Access access, const NamespaceWork& work);
-  /// Returns UrlToOpen for Store(). For kWrite this may create the folder of the default store.
-  [[nodiscard]] Result<std::string> StoreUrl(Access access) const;
+  /// Returns UrlToOpen for Store(). For kWrite this may create the folder of the default store. The
+  /// exit code of a URL that is invalid, or does not allow the access, is kUsage.
+  [[nodiscard]] Result<std::string> StoreUrl(Access access);
   /// Returns the deadline of one request to the store, after an intended wait.
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
   /// Returns a function that returns a StoreDeadline at each call, for a series of requests. The

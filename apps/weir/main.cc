@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -81,9 +82,17 @@ std::optional<std::string> ReadVariable(const std::string& name) {
   return value;
 }
 
-}  // namespace
+// A write over the limit of the file size (RLIMIT_FSIZE) then returns EFBIG. A command of `weir
+// reserve` would inherit SIG_IGN, but does not inherit a handler.
+void CatchFileSizeSignal() {
+  struct sigaction action = {};
+  sigaction(SIGXFSZ, nullptr, &action);
+  if (action.sa_handler != SIG_DFL) return;
+  action.sa_handler = [](int) {};
+  sigaction(SIGXFSZ, &action, nullptr);
+}
 
-int main(int argc, char** argv) {
+weir::app::Exit RunProcess(const std::vector<std::string>& args) {
   const weir::SystemClock clock;
   weir::Loop loop(clock);
   weir::app::InterruptibleInput input(STDIN_FILENO, IsInterrupted);
@@ -104,5 +113,17 @@ int main(int argc, char** argv) {
       .hurried = IsHurried,
       .in_descriptor = STDIN_FILENO,
       .watch_input = [&](std::function<bool()> look) { input.Watch(std::move(look)); }};
-  return static_cast<int>(weir::app::Run(std::vector<std::string>(argv + 1, argv + argc), process));
+  return weir::app::Run(args, process);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CatchFileSizeSignal();
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  try {
+    return static_cast<int>(RunProcess(args));
+  } catch (const std::exception& problem) {
+    return static_cast<int>(weir::app::FailWithException(args, problem, std::cerr));
+  }
 }

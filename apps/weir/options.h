@@ -33,8 +33,9 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target, Parse 
 
 /// Adds an option or positional for words exactly as they are typed. CLI11 would split "[a,b]", and
 /// read "{}" as no word; it does not if the target is a callback and extra arguments are not
-/// allowed. A positional then gets no more words than its minimum, so its minimum is kMany. `read`
-/// may throw CLI::ValidationError.
+/// allowed. A positional then gets no more words than its minimum, so its minimum is kMany. An
+/// option has one word each time it is given, so that it does not take a positional; its help says
+/// that it may be repeated. `read` may throw CLI::ValidationError.
 template <class Read>
 CLI::Option* AddWords(CLI::App& app, const std::string& name, const Read& read,
                       const std::string& description) {
@@ -43,14 +44,14 @@ CLI::Option* AddWords(CLI::App& app, const std::string& name, const Read& read,
     read(words);
     return true;
   };
-  return app.add_option(name, call, description)
-      ->expected(name.starts_with('-') ? 1 : kMany, kMany)
+  const bool is_option = name.starts_with('-');
+  return app.add_option(name, call, description + (is_option ? " (may be repeated)" : ""))
+      ->expected(is_option ? 1 : kMany, kMany)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
 }
 
-/// Like AddParsed, but for an option that can be repeated: `parse` reads all texts at once. An
-/// option takes one text each time it is given, so that it does not take a positional.
+/// Like AddParsed, but for AddWords: `parse` reads all texts at once.
 template <class T, class Parse>
 CLI::Option* AddParsedList(CLI::App& app, const std::string& name, T& target, Parse parse,
                            const std::string& description) {

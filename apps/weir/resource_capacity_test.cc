@@ -58,7 +58,8 @@ class DividedBuckets final : public BucketStore {
  public:
   UnixMillis Now() const override { return kTaken; }
   void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision>) override {}
-  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void>) override {}
+  void Adjust(std::span<const Charge>, const AdjustTerms&, UnixMillis, Deadline,
+              Done<void>) override {}
   void Read(std::span<const BucketKey> keys, Deadline,
             Done<std::vector<std::optional<BucketRecord>>> done) override {
     EXPECT_THAT(keys, testing::ElementsAre(BucketKey{"acme", "llm"}));

@@ -123,11 +123,10 @@ def a_file_that_can_only_be_read_is_read(store):
 
 def fill_disk():
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
 def a_full_disk_leaves_the_report_of_a_load(store):
-    """U15. Fails if: the report is lost because the file cannot be closed."""
+    """U15. Fails if: the report is lost because the file cannot be closed, or SIGXFSZ ends the load."""
     done = subprocess.run([*store.command, "load", "user-{1..20000}", "llm", "rpm=1", "--duration",
                            "2s"], text=True, capture_output=True, check=False, preexec_fn=fill_disk)
     expect(done.returncode == 1, f"{done.returncode} {done.stderr}")
@@ -161,10 +160,42 @@ def a_load_without_threads_ends(store):
                                               done.stderr), f"{done.returncode}, {done.stderr}")
 
 
+def a_command_does_not_inherit_the_handler_of_a_full_disk(store):
+    """Fails if: a command of `reserve` ignores SIGXFSZ."""
+    done = store.run("reserve", "emr", "acme", "--slots", "1", "--", "sh", "-c", "kill -XFSZ $$",
+                     code=128 + signal.SIGXFSZ)
+    expect(done.stdout == "", done.stdout)
+
+
+def without_threads_beyond(number):
+    """Lets a process start this number of threads: each needs 1 GiB of addresses for its stack."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 30, resource.RLIM_INFINITY))
+        size = (number << 30) + (512 << 20)
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    return limit
+
+
+def a_thread_that_cannot_be_started_is_an_error(store):
+    """Fails if: the process is aborted, or the error is not one line, whichever thread it is."""
+    for number in range(5):
+        for words in (("try", "acme", "llm", "rpm=1"), ("try", "acme", "llm", "rpm=1", "--wait", "1ms"),
+                      ("load", "acme", "llm", "rpm=1", "--duration", "1ms"), ("entity", "list")):
+            done = subprocess.run([*store.command, *words], text=True, capture_output=True,
+                                  check=False, preexec_fn=without_threads_beyond(number))
+            text = f"{number} threads, {' '.join(words)}: {done.returncode} {done.stderr}"
+            expect(done.returncode in ((0, 3) if number == 4 else (0, 1, 3)), text)
+            if done.returncode == 1:
+                expect(re.fullmatch("weir: .* can be started: .*\n", done.stderr), text)
+            expect(number > 0 or done.returncode == 1, text)
+
+
 CASES = [twenty_tries_are_twenty_decisions, who_reads_needs_no_turn,
          who_writes_is_told_who_owns_the_file, who_waits_for_tokens_owns_nothing,
          a_file_that_can_only_be_read_is_read, a_full_disk_leaves_the_report_of_a_load,
-         an_admission_without_a_charge_is_logged, a_load_without_threads_ends]
+         an_admission_without_a_charge_is_logged, a_load_without_threads_ends,
+         a_command_does_not_inherit_the_handler_of_a_full_disk,
+         a_thread_that_cannot_be_started_is_an_error]
 
 
 def main():

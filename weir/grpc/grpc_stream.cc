@@ -113,7 +113,7 @@ void GrpcStream::Begin() {
 void GrpcStream::OnData(std::string_view bytes) {
   if (is_over_ || state_ == nullptr) return;
   const Status status =
-      reader_.Add(bytes, [this](std::string_view message) { TakeMessage(message); });
+      reader_.Add(bytes, [this](const ReceivedMessage& message) { TakeMessage(message); });
   NoteKept();
   if (!status) return Finish(status);
   if (context_.calls->kept <= context_.bounds.max_kept) return;
@@ -129,11 +129,26 @@ void GrpcStream::NoteKept() {
   context_.calls->kept += kept_;
 }
 
-void GrpcStream::TakeMessage(std::string_view message) {
+// A compressed message of a unary call stays compressed until its request ends: otherwise requests
+// that do not end would keep far more memory than their callers have sent.
+void GrpcStream::TakeMessage(const ReceivedMessage& message) {
   if (is_over_) return;
-  if (stream_handler_ != nullptr) return stream_handler_->OnMessage(message);
+  if (stream_handler_ != nullptr) return Deliver(message);
   if (message_) return Finish(Fail(Code::kUnimplemented, "a unary call has one message"));
-  message_ = message;
+  message_ = message.bytes;
+  is_compressed_ = message.is_compressed;
+}
+
+void GrpcStream::Deliver(const ReceivedMessage& message) {
+  if (!message.is_compressed) return Handle(message.bytes);
+  const Result<std::string> plain = reader_.Decompress(message.bytes);
+  if (!plain) return Finish(Fail(plain.error()));
+  Handle(*plain);
+}
+
+void GrpcStream::Handle(std::string_view message) {
+  if (stream_handler_ != nullptr) return stream_handler_->OnMessage(message);
+  std::get<UnaryMethod>(method_->second)(Head(), message, CallWriter(state_));
 }
 
 void GrpcStream::OnEnd() {
@@ -153,7 +168,7 @@ void GrpcStream::OnEnd() {
   if (!message_) return Finish(Fail(Code::kUnimplemented, "a unary call has one message"));
   const std::string message = *std::exchange(message_, std::nullopt);
   NoteKept();
-  std::get<UnaryMethod>(method_->second)(Head(), message, CallWriter(state_));
+  Deliver({.bytes = message, .is_compressed = is_compressed_});
 }
 
 void GrpcStream::OnRequestTimeout() { is_over_ = true; }

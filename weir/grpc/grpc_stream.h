@@ -46,7 +46,10 @@ class GrpcStream final : public http2::Stream {
   // Stores the response to a request that is not a gRPC call: a status of HTTP and a text.
   void RefuseRequest(std::string_view status, std::string_view text);
   void Begin();
-  void TakeMessage(std::string_view message);
+  void TakeMessage(const ReceivedMessage& message);
+  // Decompresses the message if necessary, and passes it to the method.
+  void Deliver(const ReceivedMessage& message);
+  void Handle(std::string_view message);
   // Updates the connection's sum of kept bytes.
   void NoteKept();
 
@@ -67,7 +70,8 @@ class GrpcStream final : public http2::Stream {
   const MethodTable::Entry* method_ = nullptr;
   std::shared_ptr<CallState> state_;
   std::unique_ptr<CallHandler> stream_handler_;
-  std::optional<std::string> message_;  // of a unary call, until the request ends
+  std::optional<std::string> message_;  // of a unary call, as received, until the request ends
+  bool is_compressed_ = false;          // message_ is
   TimerId deadline_timer_{};
   bool has_sent_ = false;
   bool is_over_ = false;

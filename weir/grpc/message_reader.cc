@@ -20,7 +20,7 @@ std::size_t LengthOf(std::string_view prefix) {
 }  // namespace
 
 Result<bool> MessageReader::TakeOne(std::string_view& bytes,
-                                    const std::function<void(std::string_view)>& receive) {
+                                    const std::function<void(const ReceivedMessage&)>& receive) {
   if (bytes.size() < kPrefix) return false;
   const std::size_t length = LengthOf(bytes);
   if (length > max_message_) {
@@ -31,28 +31,26 @@ Result<bool> MessageReader::TakeOne(std::string_view& bytes,
   const auto flag = static_cast<unsigned char>(bytes.front());
   const std::string_view message = bytes.substr(kPrefix, length);
   bytes.remove_prefix(kPrefix + length);
-  if (flag == 0) {
-    receive(message);
-    return true;
-  }
   if (flag > 1)
     return Fail(Code::kInternal, fmt::format("a message has the unknown flag {}", flag));
-  if (!gzip_) {
+  if (flag == 1 && !gzip_) {
     return Fail(Code::kUnimplemented,
                 "a message is compressed; expected the header 'grpc-encoding: gzip'");
   }
-  const Result<std::string> plain = Gunzip(message, max_message_);
-  if (!plain) {
-    const bool is_large = plain.error().code == Code::kOutOfRange;
-    return Fail(is_large ? Code::kResourceExhausted : Code::kInternal,
-                "a compressed message is refused: " + plain.error().message);
-  }
-  receive(*plain);
+  receive({.bytes = message, .is_compressed = flag == 1});
   return true;
 }
 
+Result<std::string> MessageReader::Decompress(std::string_view message) const {
+  Result<std::string> plain = Gunzip(message, max_message_);
+  if (plain) return plain;
+  const bool is_large = plain.error().code == Code::kOutOfRange;
+  return Fail(is_large ? Code::kResourceExhausted : Code::kInternal,
+              "a compressed message is refused: " + plain.error().message);
+}
+
 Status MessageReader::Add(std::string_view bytes,
-                          const std::function<void(std::string_view)>& receive) {
+                          const std::function<void(const ReceivedMessage&)>& receive) {
   const bool has_kept = !kept_.empty();
   if (has_kept) kept_.append(bytes);
   std::string_view rest = has_kept ? std::string_view(kept_) : bytes;

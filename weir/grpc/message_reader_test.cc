@@ -24,12 +24,15 @@ std::string Compressed(std::string_view message) {
 class MessageReaderTest : public testing::Test {
  protected:
   Status Add(std::string_view bytes) {
-    return reader_.Add(bytes,
-                       [this](std::string_view message) { received_.emplace_back(message); });
+    return reader_.Add(bytes, [this](const ReceivedMessage& message) {
+      received_.emplace_back(message.bytes);
+      is_compressed_.push_back(message.is_compressed);
+    });
   }
 
   MessageReader reader_{1'000};
   std::vector<std::string> received_;
+  std::vector<bool> is_compressed_;
 };
 
 TEST_F(MessageReaderTest, MessagesInOnePieceAndInManyAreTheSame) {
@@ -51,31 +54,31 @@ TEST_F(MessageReaderTest, AMessageOverTheBoundIsRefusedBeforeItArrives) {
   EXPECT_EQ(reader_.kept(), 0U);
 }
 
-TEST_F(MessageReaderTest, ACompressedMessageIsDecompressed) {
+TEST_F(MessageReaderTest, ACompressedMessageIsPassedAsReceived) {
   reader_.AllowGzip();
   ASSERT_TRUE(Add(Compressed("some text") + Framed("plain")));
-  EXPECT_THAT(received_, ElementsAre("some text", "plain"));
+  EXPECT_THAT(received_, ElementsAre(Packed("some text"), "plain"));
+  EXPECT_THAT(is_compressed_, ElementsAre(true, false));
+  EXPECT_EQ(reader_.Decompress(received_[0]).value_or("?"), "some text");
 }
 
 // Fails if: a small message becomes a large one in memory.
 TEST_F(MessageReaderTest, AMessageThatDecompressesToTooMuchIsRefused) {
-  reader_.AllowGzip();
-  const Status status = Add(Compressed(std::string(1'001, 'x')));
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, Code::kResourceExhausted);
-  EXPECT_THAT(received_, IsEmpty());
+  EXPECT_TRUE(reader_.Decompress(Packed(std::string(1'000, 'x'))));
+  const auto refused = reader_.Decompress(Packed(std::string(1'001, 'x')));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
 }
 
 TEST_F(MessageReaderTest, DamagedOrUnexpectedCompressionIsRefused) {
   EXPECT_EQ(Add(Compressed("x")).error().code, Code::kUnimplemented);
-  MessageReader reader(1'000);
-  reader.AllowGzip();
-  std::string damaged = Compressed("some text");
+  EXPECT_THAT(received_, IsEmpty());
+  std::string damaged = Packed("some text");
   damaged[damaged.size() - 6] ^= 1;  // its checksum
-  EXPECT_EQ(reader.Add(damaged, [](std::string_view) {}).error().code, Code::kInternal);
+  EXPECT_EQ(reader_.Decompress(damaged).error().code, Code::kInternal);
   std::string flag = Framed("x");
   flag[0] = 2;
-  EXPECT_EQ(MessageReader(9).Add(flag, [](std::string_view) {}).error().code, Code::kInternal);
+  EXPECT_EQ(MessageReader(9).Add(flag, [](const auto&) {}).error().code, Code::kInternal);
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace weir::grpc {
 
 struct ServerBounds {
   std::size_t max_message = 65'536;     ///< bytes of one request message, also decompressed
-  std::size_t max_kept = 1'048'576;     ///< bytes of incomplete requests of one connection
+  std::size_t max_kept = 1'048'576;     ///< bytes of incomplete requests of one connection, as
+                                        ///< received
   std::size_t max_calls = 1'024;        ///< in flight on one connection, including calls that the
                                         ///< peer has given up while a store works on them
   std::size_t max_pending = 1'048'576;  ///< bytes of the responses of one call

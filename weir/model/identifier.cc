@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "weir/model/quoted.h"
+#include "weir/model/stored_text.h"
 
 namespace weir {
 namespace {
@@ -38,6 +39,13 @@ tl::unexpected<Error> RefuseName(const Rule& rule, std::string_view name, std::s
                           rule.what, Quoted(name), what, first, rule.marks, rule.longest));
 }
 
+/// Names the first character of `rest`. A letter of another alphabet may look like an ASCII letter.
+std::string NameOfCharacter(std::string_view rest) {
+  const auto character = FirstCharacter(rest);
+  if (!character || character->bytes == 1) return Quoted(rest.substr(0, 1));
+  return fmt::format("{}, which is not ASCII,", Quoted(rest.substr(0, character->bytes)));
+}
+
 Status Check(const Rule& rule, std::string_view name) {
   if (name.empty()) return RefuseName(rule, name, "is empty");
   if (name.size() > rule.longest) {
@@ -45,8 +53,8 @@ Status Check(const Rule& rule, std::string_view name) {
   }
   for (std::size_t at = 0; at < name.size(); ++at) {
     if (AllowsCharacter(rule, at, name[at])) continue;
-    return RefuseName(rule, name,
-                      fmt::format("has {} at position {}", Quoted(name.substr(at, 1)), at + 1));
+    return RefuseName(
+        rule, name, fmt::format("has {} at position {}", NameOfCharacter(name.substr(at)), at + 1));
   }
   return {};
 }

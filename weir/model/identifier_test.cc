@@ -95,7 +95,9 @@ TEST(Identifier, ARefusalIsOneShortLineWhateverTheName) {
     EXPECT_LT(message.size(), 600U);
   }
   // A letter of another alphabet that looks like an ASCII letter is visible in the message.
-  EXPECT_THAT(MessageOf(CheckResource("gpt-\xd0\xb0")), HasSubstr("'gpt-\\xd0\\xb0'"));
+  EXPECT_THAT(
+      MessageOf(CheckResource("gpt-\xd0\xb0")),
+      HasSubstr("resource 'gpt-\xd0\xb0' has '\xd0\xb0', which is not ASCII, at position 5"));
 }
 
 }  // namespace

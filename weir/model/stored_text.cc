@@ -2,17 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "weir/model/quoted.h"
 
 namespace weir {
 namespace {
-
-struct Character {
-  char32_t value = 0;
-  std::size_t bytes = 1;
-};
 
 unsigned ByteAt(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
@@ -75,10 +68,7 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-std::size_t BytesOfFirstCharacter(std::string_view text) {
-  const auto character = ReadCharacter(text, 0);
-  return character ? character->bytes : 0;
-}
+std::optional<Character> FirstCharacter(std::string_view text) { return ReadCharacter(text, 0); }
 
 Status CheckText(const TextRule& rule, std::string_view text) {
   if (text.empty() && !rule.may_be_empty) return RefuseText(rule, text, "is empty");

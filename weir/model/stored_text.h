@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "weir/base/result.h"
@@ -11,9 +12,14 @@ namespace weir {
 /// Returns whether `text` is well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing
 /// over U+10FFFF).
 [[nodiscard]] bool IsUtf8(std::string_view text);
-/// Returns the length of the first character in bytes; 0 if it is not UTF-8. REQUIRES: `text` is
-/// not empty.
-[[nodiscard]] std::size_t BytesOfFirstCharacter(std::string_view text);
+
+/// A character of UTF-8.
+struct Character {
+  char32_t value = 0;
+  std::size_t bytes = 1;
+};
+/// Returns the first character; nothing if it is not UTF-8. REQUIRES: `text` is not empty.
+[[nodiscard]] std::optional<Character> FirstCharacter(std::string_view text);
 
 /// The rule for one kind of text, and its name in error messages.
 struct TextRule {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "weir/model/quoted.h"
+#include "weir/model/yaml_brackets.h"
 #include "weir/model/yaml_source.h"
 
 namespace weir {
@@ -33,14 +34,16 @@ class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(YamlTree& tree, YamlSource& source) : tree_(tree), source_(source) {}
 
-  /// Where a scalar begins in the text.
-  struct ScalarPlace {
-    std::size_t at = 0;  // in bytes
+  /// Where a node begins in the text.
+  struct NodePlace {
+    std::size_t at = 0;  // in bytes, after the byte order mark
     int line = 0;
   };
 
   int last_line() const { return last_line_; }
-  const std::optional<ScalarPlace>& last_scalar() const { return last_scalar_; }
+  const std::optional<NodePlace>& last_scalar() const { return last_scalar_; }
+  /// Returns the last `{...}` or `[...]` that is in no other one.
+  const std::optional<NodePlace>& last_flow() const { return last_flow_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
@@ -65,14 +68,14 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    Descend(MakeNode(Kind::kSequence, mark, tag, anchor));
+                       YAML::EmitterStyle::value style) override {
+    Descend(MakeNode(Kind::kSequence, mark, tag, anchor), mark, style);
   }
   void OnSequenceEnd() override { open_.pop_back(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    Descend(MakeNode(Kind::kMapping, mark, tag, anchor));
+                  YAML::EmitterStyle::value style) override {
+    Descend(MakeNode(Kind::kMapping, mark, tag, anchor), mark, style);
   }
   void OnMapEnd() override {
     RefuseDuplicates(*open_.back().node);
@@ -83,6 +86,7 @@ class TreeBuilder final : public YAML::EventHandler {
   struct OpenNode {
     YamlNode* node;
     const YamlNode* key;  // in a mapping: the key whose value has not been parsed
+    bool is_flow;         // the node is in brackets, or in a node that is
   };
 
   /// Adds a node without content. Throws Refusal for a tag, or if there are too many nodes.
@@ -92,13 +96,14 @@ class TreeBuilder final : public YAML::EventHandler {
   void InsertNode(YamlNode& node);
   /// Adds a sequence or mapping and makes it the innermost open node. Throws Refusal if it is too
   /// deep.
-  void Descend(YamlNode& node);
+  void Descend(YamlNode& node, const YAML::Mark& mark, YAML::EmitterStyle::value style);
   static void RefuseDuplicates(const YamlNode& mapping);
 
   YamlTree& tree_;
   YamlSource& source_;
   int last_line_ = 1;
-  std::optional<ScalarPlace> last_scalar_;
+  std::optional<NodePlace> last_scalar_;
+  std::optional<NodePlace> last_flow_;
   int documents_ = 0;
   std::vector<OpenNode> open_;
   std::unordered_map<YAML::anchor_t, YamlNode*> anchors_;
@@ -146,13 +151,18 @@ void TreeBuilder::InsertNode(YamlNode& node) {
   parent.key = nullptr;
 }
 
-void TreeBuilder::Descend(YamlNode& node) {
+void TreeBuilder::Descend(YamlNode& node, const YAML::Mark& mark, YAML::EmitterStyle::value style) {
+  const bool is_inner = !open_.empty() && open_.back().is_flow;
+  const bool is_flow = is_inner || style == YAML::EmitterStyle::Flow;
+  if (is_flow && !is_inner) {
+    last_flow_ = {.at = static_cast<std::size_t>(mark.pos), .line = node.line};
+  }
   if (open_.size() == kMaxYamlDepth) {
     throw Refusal{node.line,
                   fmt::format("nested more than {} deep; expected fewer levels", kMaxYamlDepth)};
   }
   InsertNode(node);
-  open_.push_back({&node, nullptr});
+  open_.push_back({.node = &node, .key = nullptr, .is_flow = is_flow});
 }
 
 void TreeBuilder::RefuseDuplicates(const YamlNode& mapping) {
@@ -205,14 +215,36 @@ bool HasOpenQuote(std::string_view scalar) {
   return true;
 }
 
-Status CheckLastQuote(std::string_view text, const TreeBuilder& builder,
-                      std::string_view file_name) {
+// Returns the text from a node of the builder on.
+std::string_view TextFrom(std::string_view text, const TreeBuilder::NodePlace& place) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // has no position in yaml-cpp
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text.substr(std::min(place.at, text.size()));
+}
+
+constexpr std::string_view kOpenQuote =
+    "not YAML: a quote is never closed; expected the same quote after the value";
+
+Status CheckLastQuote(std::string_view text, const TreeBuilder& builder,
+                      std::string_view file_name) {
   const auto& last = builder.last_scalar();
-  if (!last || last->at >= text.size() || !HasOpenQuote(text.substr(last->at))) return {};
-  return RefuseAt(file_name, last->line,
-                  "not YAML: a quote is never closed; expected the same quote after the value");
+  if (!last || !HasOpenQuote(TextFrom(text, *last))) return {};
+  return RefuseAt(file_name, last->line, kOpenQuote);
+}
+
+// For a bracket that is never closed, yaml-cpp may report another fault: the mapping or sequence
+// becomes a key, since a colon could follow its end.
+Status CheckLastFlow(std::string_view text, const TreeBuilder& builder,
+                     std::string_view file_name) {
+  if (!builder.last_flow()) return {};
+  const std::string_view flow = TextFrom(text, *builder.last_flow());
+  if (!flow.starts_with('{') && !flow.starts_with('[')) return {};
+  const auto open = FindOpenBracket(flow);
+  if (!open) return {};
+  const auto lines = std::ranges::count(flow.substr(0, open->at), '\n');
+  return RefuseAt(file_name, builder.last_flow()->line + static_cast<int>(lines),
+                  fmt::format("not YAML: a '{}' is never closed; expected a '{}' after its entries",
+                              open->bracket, open->bracket == '{' ? '}' : ']'));
 }
 
 // yaml-cpp accepts directives without a document. Every other line of a text without nodes is a
@@ -243,8 +275,10 @@ Status BuildTree(YamlSource& source, TreeBuilder& builder, std::string_view file
     }
     return CheckLastQuote(source.text(), builder, file_name);
   } catch (const Refusal& refusal) {
+    WEIR_RETURN_IF_ERROR(CheckLastFlow(source.text(), builder, file_name));
     return RefuseAt(file_name, refusal.line, refusal.message);
   } catch (const YAML::Exception& e) {
+    WEIR_RETURN_IF_ERROR(CheckLastFlow(source.text(), builder, file_name));
     return RefuseAt(
         file_name, std::max(e.mark.line, 0) + 1,
         fmt::format("not YAML: {}{}; expected lines of 'key: value', those of one "

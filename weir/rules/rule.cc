@@ -11,12 +11,12 @@ constexpr std::string_view kCut = "...";
 }  // namespace
 
 std::string TextOf(const EntryPattern& entry) {
-  return Printable(entry.key) + '=' + Printable(entry.text) +
+  return PrintableAscii(entry.key) + '=' + PrintableAscii(entry.text) +
          (entry.kind == EntryPattern::Kind::kPrefix ? "*" : "");
 }
 
 std::string DefaultName(const Rule& rule) {
-  std::string name = Printable(rule.domain);
+  std::string name = PrintableAscii(rule.domain);
   char before = '/';
   for (const EntryPattern& entry : rule.match) {
     name += before + TextOf(entry);

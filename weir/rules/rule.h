@@ -47,7 +47,8 @@ struct Rule {
   bool shadow = false;          ///< charges, never refuses, and never stops other descriptors
   /// Names of rules of this domain that do not apply if this rule matches another descriptor of the
   /// same request (as in envoyproxy/ratelimit). Never the name of the rule itself: two rules of one
-  /// name would replace each other.
+  /// name would replace each other. For the same reason, rules never replace each other in a cycle
+  /// (ReplaceCycles).
   std::vector<std::string> replaces;
   /// The ids of the bucket; by default the rule's own (OwnEntity, OwnResource). Unused by a rule
   /// that is unlimited.

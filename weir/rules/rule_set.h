@@ -27,7 +27,7 @@ struct Considered {
   enum class Outcome { kApplies, kLessSpecific, kDiffers };
   const Rule* rule;  ///< lives as long as the set
   Outcome outcome;
-  std::string why;  ///< one line of printable ASCII
+  std::string why;  ///< one line of visible text in UTF-8
 };
 
 /// The lines of two rules that match the same descriptors.

@@ -9,6 +9,7 @@
 
 #include "weir/model/quoted.h"
 #include "weir/rules/pattern_reader.h"
+#include "weir/rules/replace_cycles.h"
 #include "weir/rules/rule_reader.h"
 #include "weir/rules/shared_buckets.h"
 
@@ -19,6 +20,7 @@ using Kind = YamlNode::Kind;
 
 constexpr std::array<std::string_view, 1> kRulesFileKeys = {"domains"};
 constexpr std::array<std::string_view, 1> kDomainKeys = {"rules"};
+constexpr std::size_t kMaxShownNames = 8;
 
 class FileReader {
  public:
@@ -72,6 +74,29 @@ Status FileReader::ReadDomain(const YamlEntry& domain) {
   return {};
 }
 
+/// Returns the names, the first kMaxShownNames of them one by one.
+std::string TextOfNames(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxShownNames); ++i) {
+    text += (i > 0 ? ", " : "") + Quoted(names[i]);
+  }
+  if (names.size() <= kMaxShownNames) return text;
+  return text + fmt::format(" and {} more", names.size() - kMaxShownNames);
+}
+
+/// Refuses rules of which none would apply to a request that has all of them.
+Status CheckReplaceCycles(const YamlChecks& checks, const std::vector<Rule>& rules) {
+  ReplaceCycles cycles(rules);
+  const auto closing = cycles.Next();
+  if (!closing) return {};
+  return checks.Refuse(
+      closing->rule->line,
+      fmt::format("the rules {} replace each other in a cycle, so that a request "
+                  "with all of them would have none of their limits",
+                  TextOfNames(cycles.names())),
+      fmt::format("a rule that none of the others replaces, such as {}", Quoted(closing->name)));
+}
+
 /// Refuses names in `replaces` that no rule of the domain has: they may be misspelt.
 Status CheckReplaces(const YamlChecks& checks, const std::vector<Rule>& rules) {
   std::set<std::pair<std::string_view, std::string_view>> names;
@@ -95,6 +120,7 @@ Result<RuleSet> ParseRules(std::string_view text, std::string_view file_name) {
   if (tree.root == nullptr) return checks.Refuse(1, "the file is empty", "'domains: {edge: ...}'");
   WEIR_ASSIGN_OR_RETURN(std::vector<Rule> rules, FileReader(file_name).Read(*tree.root));
   WEIR_RETURN_IF_ERROR(CheckReplaces(checks, rules));
+  WEIR_RETURN_IF_ERROR(CheckReplaceCycles(checks, rules));
   WEIR_RETURN_IF_ERROR(CheckSharedBuckets(checks, rules));
   auto set = RuleSet::Make(std::move(rules));
   if (set) return std::move(*set);

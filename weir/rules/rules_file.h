@@ -18,9 +18,9 @@ inline constexpr std::size_t kMaxReplaces = 64;       ///< names that one rule r
 /// Parses a rules file of at most 16 MiB. The function rejects everything that it does not
 /// understand: unknown and duplicate keys, two rules with one pattern, templates over keys that the
 /// pattern does not have, amounts of limits that the rule does not have, a rule that replaces its
-/// own name, rules with different limits that can have one bucket (CheckSharedBuckets). Errors are
-/// kInvalidArgument with a message of one line, `file_name:line: what; expected ...`, or
-/// kInternal if OpenSSL has no SHA-256.
+/// own name, rules that replace each other in a cycle, rules with different limits that can have
+/// one bucket (CheckSharedBuckets). Errors are kInvalidArgument with a message of one line,
+/// `file_name:line: what; expected ...`, or kInternal if OpenSSL has no SHA-256.
 [[nodiscard]] Result<RuleSet> ParseRules(std::string_view text, std::string_view file_name);
 
 }  // namespace weir::rules

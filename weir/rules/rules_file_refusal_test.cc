@@ -43,6 +43,20 @@ const RefusedFile kRefusedRulesFiles[] = {
      "domains:\n  edge:\n    rules:\n"
      "      - {match: a, limits: {r: 1}, name: x, replaces: [x]}\n"
      "      - {match: b, limits: {r: 1}, name: x, replaces: [x]}\n"},
+    {"ReplaceEachOther", 5, "the rules 'x', 'y' replace each other in a cycle",
+     "a rule that none of the others replaces, such as 'x'",
+     "domains:\n  edge:\n    rules:\n"
+     "      - {match: a, limits: {r: 1}, name: x, replaces: [y]}\n"
+     "      - {match: b, limits: {r: 1}, name: y, replaces: [x]}\n"},
+    // The cycle is x, z, y: 'a' is outside of it, and another rule of the name 'z' closes it.
+    {"ReplaceEachOtherInACycle", 8, "the rules 'x', 'z', 'y' replace each other in a cycle",
+     "such as 'x'",
+     "domains:\n  edge:\n    rules:\n"
+     "      - {match: a, limits: {r: 1}, name: a, replaces: [x]}\n"
+     "      - {match: b, limits: {r: 1}, name: x, replaces: [z]}\n"
+     "      - {match: c, limits: {r: 1}, name: z}\n"
+     "      - {match: d, limits: {r: 1}, name: z, replaces: [y]}\n"
+     "      - {match: e, limits: {r: 1}, name: y, replaces: [x]}\n"},
     {"UnknownReplaces", 4, "the rule replaces 'x'", "the name of a rule of the same domain",
      "domains:\n  edge:\n    rules:\n      - {match: a, limits: {r: 1}, replaces: [x]}\n"},
 };
@@ -129,6 +143,32 @@ TEST_P(RefusedRuleTest, NamesTheLineTheFaultAndTheRemedy) {
                     HasSubstr("expected"), HasSubstr(rule.right)));
 }
 INSTANTIATE_TEST_SUITE_P(Rules, RefusedRuleTest, ::testing::ValuesIn(kRefusedRules), NameOfCase);
+
+// Fails if: rules count as a cycle that reach one rule by two ways, or are in two domains.
+TEST(RulesFileReplaces, RulesThatDoNotReplaceEachOtherAreAccepted) {
+  EXPECT_EQ(RefusalOf("domains:\n  edge:\n    rules:\n"
+                      "      - {match: a, limits: {r: 1}, name: a, replaces: [b, c, d]}\n"
+                      "      - {match: b, limits: {r: 1}, name: b, replaces: [d]}\n"
+                      "      - {match: c, limits: {r: 1}, name: c, replaces: [b, d]}\n"
+                      "      - {match: d, limits: {r: 1}, name: d}\n"
+                      "  other:\n    rules:\n"
+                      "      - {match: a, limits: {r: 1}, name: a}\n"
+                      "      - {match: d, limits: {r: 1}, name: d, replaces: [a]}\n"),
+            "accepted");
+}
+
+// Fails if: a long path of rules ends the process, or makes a long message.
+TEST(RulesFileReplaces, ALongCycleIsNamedInOneLine) {
+  std::string text = "domains:\n  edge:\n    rules:\n";
+  for (int i = 0; i < 50'000; ++i) {
+    text += fmt::format("      - {{match: k{}, unlimited: true, name: n{}, replaces: [n{}]}}\n", i,
+                        i, (i + 1) % 50'000);
+  }
+  const std::string refusal = RefusalOf(text);
+  EXPECT_THAT(refusal, AllOf(StartsWith("f.yaml:50003: the rules 'n0', 'n1', 'n2', "),
+                             HasSubstr(", 'n7' and 49992 more replace each other")));
+  EXPECT_LT(refusal.size(), 1'000U);
+}
 
 TEST(RulesFileBounds, AliasesThatUnfoldToTooManyRulesAreRefused) {
   std::string text = "domains:\n  d: {rules: &r [&x {match: a, unlimited: true}";

@@ -59,7 +59,8 @@ using ActiveRulesPtr = std::shared_ptr<const ActiveRules>;
 /// Preserves the counts of rules when the rules file changes. Thread-safe.
 class RuleCountsByName {
  public:
-  /// Names of rules, and domains, beyond these numbers share the counts of kOthers.
+  /// Names of rules, and domains, beyond these numbers share the counts of kOthers. Names that are
+  /// no longer in the file keep their counts as long as there is space for the names of the file.
   static constexpr std::size_t kMaxNames = 1'000;
   static constexpr std::size_t kMaxDomains = 100;
   static constexpr char kOthers[] = "others";

@@ -57,9 +57,9 @@ class ServerServicesTest : public testing::Test {
   std::vector<Response> Messages(std::int32_t id) {
     std::vector<Response> messages;
     grpc::MessageReader reader(1'000'000);
-    EXPECT_TRUE(reader.Add(client_.response(id).body, [&](std::string_view bytes) {
+    EXPECT_TRUE(reader.Add(client_.response(id).body, [&](const auto& message) {
       messages.emplace_back();
-      EXPECT_TRUE(messages.back().ParseFromString(std::string(bytes)));
+      EXPECT_TRUE(messages.back().ParseFromString(std::string(message.bytes)));
     }));
     return messages;
   }

@@ -58,12 +58,10 @@ StatedRate RateOf(const Quota& quota) {
 Result<Quota> QuotaOf(const StatedRate& rate) {
   const auto number = static_cast<std::size_t>(rate.unit);
   if (number == 0 || number >= kUnitMillis.size()) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format(
-            "the unit of a limit is {}; it must be 1 (second), 2 (minute), 3 (hour), 4 (day), "
-            "5 (month), 6 (year) or 7 (week)",
-            number));
+    // Units that envoy.type.v3.RateLimitUnit does not have, such as the week, arrive as kUnknown.
+    return Fail(Code::kInvalidArgument,
+                "the unit of a limit is missing or unknown; it must be 1 (second), 2 (minute), "
+                "3 (hour), 4 (day), 5 (month) or 6 (year)");
   }
   const std::int64_t max_multiplier = kMaxPeriodMillis / MillisOf(rate.unit);
   if (rate.multiplier < 1 || rate.multiplier > max_multiplier) {

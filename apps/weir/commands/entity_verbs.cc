@@ -183,7 +183,7 @@ void AddCreate(CLI::App& group, Action& chosen) {
       ->needs("--parent");
   AddParsedList(verb, "--metadata", options->metadata, ParseMetadataTexts,
                 "metadata, shown but not interpreted")
-      ->option_text("KEY=VALUE...");
+      ->option_text("KEY=VALUE");
 }
 
 void AddListResources(CLI::App& group, Action& chosen) {

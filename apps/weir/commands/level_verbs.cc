@@ -175,7 +175,7 @@ void AddSet(CLI::App& group, Scope scope, Action& chosen) {
   AddParsedList(verb, "-l,--limit", options->limits, ParseLimitTexts,
                 "name:rate[/period][:burst][~allowance], like rpm:1000, tpm:10000/min:15000, "
                 "x:5/30sec, rps:1000/sec~500ms")
-      ->option_text("LIMIT...")
+      ->option_text("LIMIT")
       ->required(scope != Scope::kSystem);
   if (scope != Scope::kSystem) return;
   AddParsed(verb, "--on-unavailable", options->on_unavailable, ParseOnUnavailable,

@@ -104,6 +104,14 @@ Result<std::uint64_t> ParseWorkers(const std::string& text) {
   return ParseIntegerInRange(text, 1, 1024);
 }
 
+/// Parses the AMOUNTs. In `--adjust rpm=-1 tpm=-1` the second word is one of them.
+Result<Amounts> ParseAmountsOfLoad(const std::vector<std::string>& texts, bool has_adjust) {
+  Result<Amounts> amounts = ParseAmounts(texts, ParseAmount);
+  if (amounts || !has_adjust) return amounts;
+  return Fail(amounts.error().code,
+              amounts.error().message + "; each adjustment needs an --adjust of its own");
+}
+
 void AddRequestOptions(CLI::App& verb, LoadOptions& options) {
   AddParsed(verb, "ENTITY", options.entities, EntityNames::Parse,
             "the requesting entities: a name, a list a,b, a pattern user-{1..1000}")
@@ -112,17 +120,18 @@ void AddRequestOptions(CLI::App& verb, LoadOptions& options) {
   AddParsed(verb, "RESOURCE", options.resource, Checked(CheckResource), "the requested resource")
       ->required()
       ->option_text(" ");
+  const CLI::Option* adjust =
+      AddParsedList(
+          verb, "--adjust", options.adjust,
+          [](const auto& texts) { return ParseAmounts(texts, ParseSignedAmount); },
+          "the adjustment after each admitted request, like tpm=-20")
+          ->option_text("AMOUNT");
   AddParsedList(
       verb, "AMOUNT", options.amounts,
-      [](const auto& texts) { return ParseAmounts(texts, ParseAmount); },
+      [adjust](const auto& texts) { return ParseAmountsOfLoad(texts, adjust->count() > 0); },
       "the tokens that each request takes of a limit, like rpm=1")
       ->required()
       ->option_text("...");
-  AddParsedList(
-      verb, "--adjust", options.adjust,
-      [](const auto& texts) { return ParseAmounts(texts, ParseSignedAmount); },
-      "the adjustment after each admitted request, like tpm=-20")
-      ->option_text("AMOUNT...");
   AddParsed(verb, "--limits", options.limits, ParseLimits,
             "use these limits instead of the configured limits")
       ->option_text("SPEC");

@@ -191,7 +191,7 @@ struct NamespaceVerb {
   std::string name;
   std::string description;
   Result<Exit> (*run)(const NamespaceRequest&);
-  Access access = Access::kRead;  ///< kWrite: the verb may create the registry
+  Access access = Access::kRead;
 };
 
 CLI::App& AddNamespaceVerb(const Verbs& verbs, const NamespaceVerb& verb,
@@ -249,15 +249,19 @@ void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table) {
   AddNamespaceVerb(verbs, {"list", "List the registered namespaces", PrintNamespaces},
                    std::make_shared<NamespaceOptions>());
   AddOnName(verbs, {"show", "Show a namespace", ShowNamespace});
-  AddOnName(verbs,
-            {"delete", "Delete a namespace; its data stay, and can be recovered", DeleteNamespace});
-  AddOnId(verbs, {"recover", "Register a deleted namespace again under its name", RecoverNamespace},
+  AddOnName(verbs, {"delete", "Delete a namespace; its data stay, and can be recovered",
+                    DeleteNamespace, Access::kWrite});
+  AddOnId(verbs,
+          {"recover", "Register a deleted namespace again under its name", RecoverNamespace,
+           Access::kWrite},
           std::make_shared<NamespaceOptions>());
   AddNamespaceVerb(
       verbs, {"orphans", "List the namespaces that are deleted or partly purged", PrintOrphans},
       std::make_shared<NamespaceOptions>());
   auto options = std::make_shared<NamespaceOptions>();
-  AddOnId(verbs, {"purge", "Permanently delete the data of a deleted namespace", PurgeNamespace},
+  AddOnId(verbs,
+          {"purge", "Permanently delete the data of a deleted namespace", PurgeNamespace,
+           Access::kWrite},
           options)
       .add_flag("--yes", options->yes, "purge without asking");
 }

@@ -83,7 +83,7 @@ void AppendCheck(const StoreFile& file, const FileCheck& check, std::string& tex
   text += check.sound() ? fmt::format("{}: sound, {} rows\n", file.path, rows)
                         : fmt::format("{}: damaged\n", file.path);
   if (!check.is_log_examined) {
-    text += "  its write-ahead log was not examined: the file is in use, or it can only be read\n";
+    text += fmt::format("  its write-ahead log was not examined: {}\n", check.log_error);
   }
   AppendDamage(check.damage, text);
 }

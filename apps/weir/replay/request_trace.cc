@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "apps/weir/arguments.h"
-#include "apps/weir/replay/trace.h"
+#include "apps/weir/replay/csv_line.h"
 #include "weir/model/identifier.h"
 #include "weir/model/limit.h"
 #include "weir/model/quoted.h"
@@ -15,10 +15,8 @@
 namespace weir::app {
 namespace {
 
-using RowFields = std::vector<std::string_view>;
-
-RowFields SplitAtCommas(std::string_view line) {
-  RowFields fields;
+std::vector<std::string_view> SplitAtCommas(std::string_view line) {
+  std::vector<std::string_view> fields;
   while (true) {
     const std::size_t comma = line.find(',');
     fields.push_back(line.substr(0, comma));
@@ -42,7 +40,7 @@ struct TakenFrom {
 /// Reads rows by the indexes of the header's columns.
 class RequestReader {
  public:
-  static Result<RequestReader> Make(const TraceColumns& columns, const RowFields& header) {
+  static Result<RequestReader> Make(const TraceColumns& columns, const CsvFields& header) {
     RequestReader reader(columns);
     reader.width_ = header.size();
     WEIR_ASSIGN_OR_RETURN(reader.time_, IndexOfColumn(columns.time, header));
@@ -56,13 +54,12 @@ class RequestReader {
   }
 
   Result<TracedRequest> Read(std::string_view line) const {
-    const RowFields fields = SplitAtCommas(line);
+    WEIR_ASSIGN_OR_RETURN(const CsvFields fields, SplitCsvLine(line));
     if (fields.size() != width_) {
       return Fail(Code::kInvalidArgument,
                   fmt::format("{} fields; write {}, as in the header", fields.size(), width_));
     }
-    TracedRequest request{.entity = std::string(fields[entity_]),
-                          .resource = std::string(fields[resource_])};
+    TracedRequest request{.entity = fields[entity_], .resource = fields[resource_]};
     const Result<UnixMillis> at = ParseTime(fields[time_]);
     if (!at) return ErrorInColumn(columns_.time, at.error());
     request.at = *at;
@@ -77,7 +74,7 @@ class RequestReader {
  private:
   explicit RequestReader(TraceColumns columns) : columns_(std::move(columns)) {}
 
-  static Result<std::size_t> IndexOfColumn(std::string_view column, const RowFields& header) {
+  static Result<std::size_t> IndexOfColumn(std::string_view column, const CsvFields& header) {
     const auto found = std::ranges::find(header, column);
     if (found != header.end()) return static_cast<std::size_t>(found - header.begin());
     return Fail(
@@ -85,7 +82,7 @@ class RequestReader {
         fmt::format("the header has no column {}; name one with --columns", Quoted(column)));
   }
 
-  static Result<TakenFrom> FromOf(const TraceColumns::Taken& taken, const RowFields& header) {
+  static Result<TakenFrom> FromOf(const TraceColumns::Taken& taken, const CsvFields& header) {
     const Result<std::size_t> index = IndexOfColumn(taken.column, header);
     if (index) return TakenFrom{taken.limit, taken.column, *index};
     const Result<std::int64_t> number = ParseTokens(taken.column);
@@ -93,7 +90,7 @@ class RequestReader {
     return TakenFrom{taken.limit, taken.column, std::nullopt, Tokens::Milli(*number)};
   }
 
-  Result<Amounts> AmountsIn(const RowFields& fields) const {
+  Result<Amounts> AmountsIn(const CsvFields& fields) const {
     Amounts amounts;
     for (const TakenFrom& from : amounts_) {
       amounts.push_back({from.limit, from.tokens});
@@ -166,12 +163,14 @@ Result<std::vector<TracedRequest>> ParseRequests(std::string_view text, std::str
   const auto bad = [&](std::string_view what) {
     return Fail(Code::kInvalidArgument, fmt::format("{}:{}: {}", file_name, number, what));
   };
-  const Result<RequestReader> reader =
-      RequestReader::Make(columns, SplitAtCommas(NextTraceLine(text)));
+  RemoveByteOrderMark(text);
+  const Result<CsvFields> header = SplitCsvLine(NextCsvLine(text));
+  if (!header) return bad(header.error().message);
+  const Result<RequestReader> reader = RequestReader::Make(columns, *header);
   if (!reader) return bad(reader.error().message);
   while (!text.empty()) {
     ++number;
-    Result<TracedRequest> request = reader->Read(NextTraceLine(text));
+    Result<TracedRequest> request = reader->Read(NextCsvLine(text));
     if (!request) return bad(request.error().message);
     if (!requests.empty() && request->at < requests.back().at) {
       return bad("earlier than the row above; put the rows in order of time");

@@ -36,8 +36,8 @@ struct TraceColumns {
 [[nodiscard]] Result<TraceColumns> ParseTraceColumns(std::string_view text);
 
 /// Parses the rows by ParseTime, ParseTokens and the rules of identifiers. Rows are in order of
-/// time; no field is quoted. Returns at least one request, or kInvalidArgument `file_name:line:
-/// problem; remedy` with the column.
+/// time; SplitCsvLine splits them. Returns at least one request, or kInvalidArgument
+/// `file_name:line: problem; remedy` with the column.
 [[nodiscard]] Result<std::vector<TracedRequest>> ParseRequests(std::string_view text,
                                                                std::string_view file_name,
                                                                const TraceColumns& columns);

@@ -49,6 +49,15 @@ TEST(ParseRequests, ReadsTheColumnsThatAreNamed) {
   EXPECT_EQ(TextOfRequest(requests->at(1)), "1700158546681 bolt/search rpm=1 tpm=0");
 }
 
+// Fails if: the quotes of a field, or the mark at the begin of a file, belong to the text.
+TEST(ParseRequests, ReadsFieldsInQuotes) {
+  const auto requests = Requests(
+      "\xef\xbb\xbf\"id\",\"when\",\"tenant\",\"api\",\"tokens\"\r\n"
+      "\"1, \"\"one\"\"\",\"2023-11-16T18:15:46.680Z\",\"acme\",chat,\"12.5\"\r\n");
+  ASSERT_TRUE(requests) << requests.error().message;
+  EXPECT_EQ(TextOfRequest(requests->at(0)), "1700158546680 acme/chat rpm=1 tpm=12.5");
+}
+
 TEST(ParseRequests, ColumnsMayHaveTheNamesThemselves) {
   const auto requests = Requests("time,entity,resource,rpm\n5,acme,llm,2\n", "rpm=rpm");
   ASSERT_TRUE(requests) << requests.error().message;
@@ -59,6 +68,7 @@ TEST(ParseRequests, NamesTheColumnThatIsWrong) {
   const std::string good = "1,5,acme,chat,12\n";
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"1,5,acme,chat\n", "4 fields; write 5, as in the header"},
+      {"\"1,5,acme,chat,1\n", "field 1 has no closing quote in its line"},
       {"1,noon,acme,chat,1\n", "column when: "},
       {"1,5,a b,chat,1\n", "column tenant: "},
       {"1,5,acme,-,1\n", "column api: "},

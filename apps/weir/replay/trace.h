@@ -18,11 +18,8 @@ struct TraceRow {
   friend bool operator==(const TraceRow&, const TraceRow&) = default;
 };
 
-/// Removes and returns the next line of `text`, without its line end.
-std::string_view NextTraceLine(std::string_view& text);
-
 /// Parses `TIMESTAMP,ContextTokens,GeneratedTokens` and rows such as `2023-11-16
-/// 18:15:46.6805900,374,44`, in order of time, ended by LF or CRLF. Times are read by ParseTime.
+/// 18:15:46.6805900,374,44`, in order of time, by SplitCsvLine. Times are read by ParseTime.
 /// Returns kInvalidArgument `file_name:line: problem; remedy`, with the name of the field.
 [[nodiscard]] Result<std::vector<TraceRow>> ParseTrace(std::string_view text,
                                                        std::string_view file_name);

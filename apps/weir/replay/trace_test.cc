@@ -42,6 +42,15 @@ TEST(ParseTrace, TakesCarriageReturnsAndALastLineWithoutEnd) {
   EXPECT_EQ(rows->back().generated_tokens, 2);
 }
 
+TEST(ParseTrace, ReadsFieldsInQuotes) {
+  const auto rows = ParseTrace(
+      "\xef\xbb\xbf\"TIMESTAMP\",\"ContextTokens\",\"GeneratedTokens\"\n"
+      "\"2023-11-16 18:15:46.6805900\",\"374\",44\n",
+      "t.csv");
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(*rows, (std::vector<TraceRow>{{UnixMillis{1'700'158'546'680}, 374, 44}}));
+}
+
 TEST(ParseTrace, NamesTheLineThatIsWrong) {
   const std::string good = "2023-11-16 18:15:46.6805900,374,44\n";
   EXPECT_THAT(TraceError("a,b\n"), StartsWith("t.csv:1: not a trace"));

@@ -64,7 +64,7 @@ Status CheckFolderOf(const std::string& file) {
 
 Status CheckAccess(const FileUrl& file, std::string_view url, Access access) {
   if (access != Access::kWrite || !file.read_only) return {};
-  return Fail(Code::kFailedPrecondition,
+  return Fail(Code::kInvalidArgument,
               fmt::format("{}: this command writes, and mode=ro says that nothing is to be "
                           "written; omit mode=ro",
                           url));

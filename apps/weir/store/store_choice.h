@@ -49,7 +49,7 @@ enum class Access {
 
 /// Returns the URL to open for `choice`: `memory:` for a missing file that is only read. Creates
 /// the folder of the default store for kWrite. Returns kNotFound if the folder of the file does not
-/// exist, and kFailedPrecondition for kWrite on a URL with `mode=ro`.
+/// exist, and kInvalidArgument for kWrite on a URL with `mode=ro`.
 [[nodiscard]] Result<std::string> UrlToOpen(const StoreChoice& choice, Access access);
 
 /// The name of a store in the output of verbs.

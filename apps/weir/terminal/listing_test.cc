@@ -92,7 +92,8 @@ class PartlyReadable final : public BucketStore {
  public:
   UnixMillis Now() const override { return {}; }
   void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision>) override {}
-  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void>) override {}
+  void Adjust(std::span<const Charge>, const AdjustTerms&, UnixMillis, Deadline,
+              Done<void>) override {}
   void Read(std::span<const BucketKey>, Deadline,
             Done<std::vector<std::optional<BucketRecord>>>) override {}
   void List(const BucketFilter&, const PageRequest& page, Deadline,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 #include "weir/model/stored_text.h"
 #include "weir/store/bucket/decision.h"
@@ -31,11 +32,11 @@ std::string EscapeControls(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t bytes = BytesOfFirstCharacter(text);
-    const std::string_view character = text.substr(0, std::max<std::size_t>(bytes, 1));
+    const std::optional<Character> first = FirstCharacter(text);
+    const std::string_view character = text.substr(0, first ? first->bytes : 1);
     const bool is_control =
         IsLongControl(text) || (text[0] != '\n' && IsControl(static_cast<unsigned char>(text[0])));
-    shown += bytes == 0 || is_control ? Escaped(character) : std::string(character);
+    shown += !first || is_control ? Escaped(character) : std::string(character);
     text.remove_prefix(character.size());
   }
   return shown;

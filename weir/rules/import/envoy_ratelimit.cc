@@ -230,6 +230,10 @@ Result<bool> EnvoyReader::ReadQuota(const YamlNode& rate_limit, Rule& rule) {
   constexpr std::uint64_t kMost = UINT32_MAX;
   WEIR_ASSIGN_OR_RETURN(const std::uint64_t requests,
                         ReadWhole(checks_, rate_limit, {"requests_per_unit", kMost, 0}));
+  if (Find(rate_limit, "requests_per_unit") == nullptr) {
+    out_.Remark(rate_limit.line,
+                "rate_limit has no requests_per_unit, which means 0: no request is admitted");
+  }
   WEIR_ASSIGN_OR_RETURN(const std::uint64_t multiplier,
                         ReadWhole(checks_, rate_limit, {"unit_multiplier", kMost, 1}));
   const auto max_multiplier = static_cast<std::uint64_t>(kMaxPeriodMillis / *millis);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "weir/model/quoted.h"
 #include "weir/model/stored_text.h"
+#include "weir/rules/replace_cycles.h"
 #include "weir/rules/rules_file.h"
 #include "weir/rules/sort_in_order.h"
 
@@ -33,6 +35,31 @@ std::string FaultOf(const Rule& rule) {
   }
   return fault;
 }
+
+/// Finds names that the `replaces` of rules cannot have.
+class ReplacesChecks {
+ public:
+  explicit ReplacesChecks(const std::vector<Rule>& rules) {
+    for (const Rule& rule : rules) names_.insert({rule.domain, rule.name});
+    ReplaceCycles cycles(rules);
+    while (const auto closing = cycles.Next()) {
+      closing_.insert({closing->rule->domain, closing->rule->name, std::string(closing->name)});
+    }
+  }
+
+  /// Returns why the rule cannot replace this name; empty if it can.
+  std::string_view FaultOf(const Rule& rule, const std::string& name) const {
+    if (name == rule.name) return "the name of the rule itself";
+    if (!names_.contains({rule.domain, name})) return "no rule has this name";
+    if (!closing_.contains({rule.domain, rule.name, name})) return {};
+    return "rules that replace each other would lift their limits";
+  }
+
+ private:
+  std::set<std::pair<std::string, std::string>> names_;  ///< domains and names
+  /// Domains, names of rules, and the names in their `replaces` that close a cycle.
+  std::set<std::tuple<std::string, std::string, std::string>> closing_;
+};
 
 }  // namespace
 
@@ -80,19 +107,17 @@ void ImportCollector::AddNote(ImportNote note) {
 }
 
 ImportedRules ImportCollector::Finish() && {
-  std::set<std::pair<std::string, std::string>> names;
-  for (const Rule& rule : imported_.rules) names.insert({rule.domain, rule.name});
+  // First, so that of the rules of a cycle the last one of the file changes.
+  SortInOrder(imported_.rules, &Rule::line);
+  const ReplacesChecks checks(imported_.rules);
   for (Rule& rule : imported_.rules) {
     std::erase_if(rule.replaces, [&](const std::string& name) {
-      const bool is_own = name == rule.name;
-      if (!is_own && names.contains({rule.domain, name})) return false;
-      LeaveOut(rule.line,
-               fmt::format("replaces {}: {}", Quoted(name),
-                           is_own ? "the name of the rule itself" : "no rule has this name"));
+      const std::string_view fault = checks.FaultOf(rule, name);
+      if (fault.empty()) return false;
+      LeaveOut(rule.line, fmt::format("replaces {}: {}", Quoted(name), fault));
       return true;
     });
   }
-  SortInOrder(imported_.rules, &Rule::line);
   SortInOrder(imported_.notes, &ImportNote::line);
   return std::move(imported_);
 }

@@ -13,7 +13,7 @@ namespace weir::rules {
 struct ImportNote {
   int line;          ///< in the imported file
   bool is_left_out;  ///< a part of the file has no counterpart in the rules
-  std::string what;  ///< one line of printable ASCII
+  std::string what;  ///< one line of visible text in UTF-8
 };
 
 /// The largest number of notes; further ones are only counted.
@@ -51,7 +51,7 @@ class ImportCollector {
   std::vector<Rule>& rules() { return imported_.rules; }
 
   /// Returns the import in the order of the file. Leaves out names in `replaces` that no rule has,
-  /// or that are the rule's own.
+  /// that are the rule's own, or with which rules replace each other in a cycle.
   ImportedRules Finish() &&;
 
  private:

@@ -43,8 +43,11 @@ std::string_view AuthorizationOf(const RequestParser& parser) {
   return ViewOf(parser.get()[http::field::authorization]);
 }
 
+/// A transfer coding other than chunked is a body too: its end is unknown, so that its bytes would
+/// be taken for the next request (RFC 9112, 6.3).
 bool HasBody(const RequestParser& parser) {
-  return parser.chunked() || parser.content_length().value_or(0) > 0;
+  return parser.get().count(http::field::transfer_encoding) > 0 ||
+         parser.content_length().value_or(0) > 0;
 }
 
 }  // namespace

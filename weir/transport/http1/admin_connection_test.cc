@@ -115,6 +115,10 @@ TEST_F(AdminConnectionTest, ARefusedRequestDoesNotReachTheHandlerAndEndsTheConne
         Case{"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "405 Method Not Allowed"},
         Case{"GET /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", "413"},
         Case{"GET /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "413"},
+        Case{"GET /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n"
+             "GET /x HTTP/1.1\r\nHost: a\r\n\r\n",
+             "413"},
+        Case{"GET /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", "413"},
         Case{"GET /metrics HTTP/1.1\r\n\r\n", "400 Bad Request"},
         Case{"GET /metrics HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400 Bad Request"},
         Case{"GET /metrics\r\n\r\n", "400 Bad Request"},

@@ -73,6 +73,14 @@ Result<Exit> UpdateAsGiven(const EntityUpdate& update, Context& context) {
                 "nothing to change: give --parent, --no-parent, --cascade, --no-cascade, --name or "
                 "--metadata");
   }
+  const Entity given{.id = update.id,
+                     .name = update.name.value_or(""),
+                     .parent = update.parent,
+                     .metadata = update.metadata};
+  if (const Status valid = Check(given); !valid) {
+    context.failure = Exit::kUsage;
+    return Fail(valid.error());
+  }
   return context.WithBackend(
       Access::kWrite, [&](Backend& backend) { return UpdateEntity(update, context, backend); });
 }
@@ -102,7 +110,7 @@ void AddEntityUpdate(CLI::App& group, Action& chosen) {
   verb.add_option("--name,--display-name", options->name, "display name")->option_text("NAME");
   AddParsedList(verb, "--metadata", options->metadata, ParseMetadataTexts,
                 "metadata to set, shown but not interpreted; other keys stay")
-      ->option_text("KEY=VALUE...");
+      ->option_text("KEY=VALUE");
 }
 
 }  // namespace weir::app
