@@ -198,11 +198,9 @@ void StoreCallers::Correct(std::size_t number, std::vector<Charge> charges,
 
 void StoreCallers::Adjust(std::size_t number, const std::vector<Charge>& charges, Deadline deadline,
                           Done<void> done) {
-  const AdjustId token{.high = 1, .low = number};
-  if (number % 12 == 0) {
-    return store_.AdjustShared(charges, token, store_.Now(), deadline, std::move(done));
-  }
-  store_.Adjust(charges, token, store_.Now(), deadline, std::move(done));
+  AdjustTerms terms = AdjustId{.high = 1, .low = number};
+  terms.is_shared = number % 12 == 0;
+  store_.Adjust(charges, terms, store_.Now(), deadline, std::move(done));
 }
 
 // Each call must complete once, with any result.

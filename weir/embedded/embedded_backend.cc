@@ -44,10 +44,10 @@ class EmbeddedBuckets final : public BucketStore {
     Take(charges, now, {deadline, std::move(done), /*keep=*/true});
   }
 
-  void Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now, Deadline deadline,
-              Done<void> done) override {
+  void Adjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now,
+              Deadline deadline, Done<void> done) override {
     if (Status ready = CheckReady(); !ready) return done(std::move(ready));
-    Status adjusted = table_.Adjust(charges, id, now);
+    Status adjusted = table_.Adjust(charges, terms, now);
     if (!adjusted) {
       NoteChangeByRefusal();
       return done(std::move(adjusted));
@@ -122,7 +122,7 @@ class EmbeddedBuckets final : public BucketStore {
     }
     return [this, returned = std::move(returned), now, number = ++returns_] {
       // An adjust that gives back amounts cannot exceed any bound, so it cannot fail.
-      (void)table_.Adjust(returned, {.high = seed_, .low = number}, now);
+      (void)table_.Adjust(returned, AdjustId{.high = seed_, .low = number}, now);
     };
   }
 

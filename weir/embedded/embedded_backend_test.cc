@@ -54,6 +54,56 @@ TEST_F(EmbeddedTest, AStrictAnswerSurvivesAKill) {
   EXPECT_EQ(after.Balance(acme), 7000);
 }
 
+// Fails if: limits that a debit or a look stored are lost, and the old rate is in force again.
+TEST_F(EmbeddedTest, LimitsThatDebitsAndLooksStoreSurviveAKill) {
+  const auto rate = [](EmbeddedClient& client, const TargetPtr& target) {
+    return client.Read(target->key)->bucket.meters.at(0).quota;
+  };
+  for (const Durability durability : {Durability::kStrict, Durability::kRelaxed}) {
+    ASSERT_TRUE(client_.Open({.durability = durability}));
+    const TargetPtr debited = MakeTarget({"debited", "gpt-4", 0}, {{"rpm", PerDay(9)}});
+    const TargetPtr looked = MakeTarget({"looked", "gpt-4", 0}, {{"rpm", PerDay(9)}});
+    ASSERT_TRUE(client_.Acquire({Take(debited, 9), Take(looked, 9)})->admitted);
+    const std::vector<Limit> other = {{"rpm", PerDay(8)}};
+    ASSERT_TRUE(client_.Adjust({Take(MakeTarget(debited->key, other), 1)}, true));
+    ASSERT_TRUE(client_.Acquire({Take(MakeTarget(looked->key, other), 0)})->admitted);
+    if (durability == Durability::kRelaxed) client_.Commit();
+    EmbeddedClient after(client_.CopyAsKilled());
+    ASSERT_TRUE(after.Open());
+    EXPECT_EQ(rate(after, debited), PerDay(8));
+    EXPECT_EQ(rate(after, looked), PerDay(8));
+    EXPECT_TRUE(client_.Close());
+    std::filesystem::remove(client_.path());
+  }
+}
+
+// Fails if: a command whose change is stored fails because the disk has no space for the fold and
+// the checkpoint of its end.
+TEST_F(EmbeddedTest, AFullDiskAtTheEndFailsNothingThatIsStored) {
+  for (const Durability durability : {Durability::kStrict, Durability::kRelaxed}) {
+    FaultyVfs disk("disk");
+    const TargetPtr acme = StillTarget("acme", 10);
+    EmbeddedClient client(folder_ /
+                          (durability == Durability::kStrict ? "strict.db" : "relaxed.db"));
+    ASSERT_TRUE(client.Open({.durability = durability, .vfs = "disk"}));
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_TRUE(client.Acquire({Take(StillTarget("user-" + std::to_string(i), 9), 1)})->admitted);
+    }
+    ASSERT_TRUE(client.Acquire({Take(acme, 3)})->admitted);
+    client.Commit();
+    disk.ForbidGrowth();
+    const Status closed = client.Close();
+    EXPECT_TRUE(closed) << closed.error().message;
+    const std::filesystem::path copy = folder_ / "after.db";
+    disk.CopySynced(client.path(), copy);
+    EmbeddedClient after(copy);
+    ASSERT_TRUE(after.Open());
+    EXPECT_EQ(after.Balance(acme), 7000);
+    ASSERT_TRUE(after.Close());
+    std::filesystem::remove(copy);
+  }
+}
+
 // Fails if: strict commits are not synced.
 TEST_F(EmbeddedTest, AStrictAnswerSurvivesAPowerLoss) {
   FaultyVfs disk("disk");

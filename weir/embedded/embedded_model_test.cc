@@ -171,7 +171,7 @@ class Run {
     std::vector<Charge> charges = Charges(step);
     if (step.limits == 0) charges = {Overriding(step)};
     RC_ASSERT(client_.Adjust(charges).has_value());
-    RC_ASSERT(model_.Adjust(charges, {1, ++adjusts_}, client_.now()).has_value());
+    RC_ASSERT(model_.Adjust(charges, AdjustId{1, ++adjusts_}, client_.now()).has_value());
   }
 
   // Commits all completed calls first. The state of a fold is random.

@@ -68,7 +68,8 @@ class BucketsReader final : public BucketStore {
   void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision> done) override {
     done(file_.Refuse());
   }
-  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void> done) override {
+  void Adjust(std::span<const Charge>, const AdjustTerms&, UnixMillis, Deadline,
+              Done<void> done) override {
     done(file_.Refuse());
   }
   void Read(std::span<const BucketKey> keys, Deadline,

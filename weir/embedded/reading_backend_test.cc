@@ -161,7 +161,7 @@ TEST_F(ReadingTest, WhatWouldChangeTheFileIsRefused) {
   const auto note = [&](const auto& result) { codes.push_back(result.error().code); };
   const std::vector<Charge> charges = {Take(acme_, 1)};
   reader_->buckets().Acquire(charges, client_.now(), Deadline::Never(), note);
-  reader_->buckets().Adjust(charges, {1, 2}, client_.now(), Deadline::Never(), note);
+  reader_->buckets().Adjust(charges, AdjustId{1, 2}, client_.now(), Deadline::Never(), note);
   reader_->config().Apply({CreateEntity{{.entity = {.id = "acme"}}}}, Deadline::Never(), note);
   reader_->audit().Append({}, Deadline::Never(), note);
   reader_->usage().Add({}, Deadline::Never(), note);

@@ -198,8 +198,8 @@ TEST_F(SlowDiskTest, C5ACallBehindTheCommitIsAnsweredAtItsDeadline) {
 TEST_F(SlowDiskTest, C5AnAdjustThatIsAnsweredAtItsDeadlineIsMade) {
   CallResult<Decision> hangs = Hang();
   CallResult<void> adjusted;
-  backend_->buckets().Adjust(std::vector{Take(acme_, 2)}, {1, 2}, now(), In(milliseconds(100)),
-                             adjusted.done());
+  backend_->buckets().Adjust(std::vector{Take(acme_, 2)}, AdjustId{1, 2}, now(),
+                             In(milliseconds(100)), adjusted.done());
   timers_.Advance(milliseconds(100));
   ASSERT_TRUE(adjusted.is_there());
   EXPECT_EQ(adjusted.Get().error().code, Code::kDeadlineExceeded);

@@ -39,7 +39,7 @@ class AcquireEnd {
   void Abandon(CallPtr call);
   /// Fails a call because its caller has requested a stop.
   void Stop(CallPtr call);
-  /// Ends a call that has no decision because of `error`: admits it without a charge if
+  /// Ends a call that has no decision because of `error`: admits it without a lease if
   /// FailOpen::Admits returns true, otherwise fails it.
   void OnStoreError(CallPtr call, Error error);
   void OnStoreError(CallPtr call, Error error, std::string_view entity, std::string_view resource);

@@ -43,8 +43,8 @@ class AdjustSender {
 
   /// Returns a new random id.
   AdjustId NewAdjustId();
-  /// Makes an adjustment with a new id.
-  AdjustmentPtr NewAdjustment(std::vector<Charge> deltas);
+  /// Makes an adjustment with a new id. `stores_limits`: AdjustTerms::stores_limits.
+  AdjustmentPtr NewAdjustment(std::vector<Charge> deltas, bool stores_limits = false);
   /// Sends the first adjustment of the run; RecordResult continues with the next. `run` is not
   /// empty.
   void SendRun(AdjustRun run);

@@ -30,11 +30,11 @@ struct Adjustment {
     kGivenUp,
   };
 
-  Adjustment(std::vector<Charge> charges, AdjustId adjust_id)
-      : deltas(std::move(charges)), id(adjust_id) {}
+  Adjustment(std::vector<Charge> charges, const AdjustTerms& adjust_terms)
+      : deltas(std::move(charges)), terms(adjust_terms) {}
 
   const std::vector<Charge> deltas;
-  const AdjustId id;
+  const AdjustTerms terms;
   std::atomic<State> state = State::kUnsettled;
   // Accessed by the run only, while the state is kUnsettled.
   std::optional<UnixMillis> first_sent{};  ///< bucket time

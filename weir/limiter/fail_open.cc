@@ -3,8 +3,7 @@
 namespace weir {
 
 bool IsUnavailable(Code code) {
-  return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
-         code == Code::kResourceExhausted;
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded;
 }
 
 OnUnavailable FailOpen::PolicyOf(const PendingAcquire& call) const {

@@ -11,7 +11,9 @@
 
 namespace weir {
 
-/// Returns true for the errors of an unavailable store, to which the policy applies.
+/// Returns true for the errors of an unavailable store, to which the policy applies. A store
+/// without space for another bucket (kResourceExhausted) is available, and works as configured:
+/// otherwise a client that fills the space would lift the limits of all callers without a bucket.
 bool IsUnavailable(Code code);
 
 /// Thread-safe. The resolver must outlive it.

@@ -348,7 +348,7 @@ TEST_F(LeaseTest, TokensAreFixedByTheSeedAndNeverRepeat) {
     Lease lease = Take({{"tpm", 1}});
     EXPECT_TRUE(lease.Adjust({{"tpm", 1}}));
     EXPECT_TRUE(lease.Adjust({{"tpm", 1}}));
-    return std::pair(store_.adjusts[0].id, store_.adjusts[1].id);
+    return std::pair(store_.adjusts[0].terms.id, store_.adjusts[1].terms.id);
   };
   const auto first = tokens(7);
   EXPECT_NE(first.first, first.second);

@@ -116,7 +116,8 @@ class WEIR_API Limiter {
   ///   kInvalidArgument     the request can never succeed: an unknown limit name, no or negative
   ///                        amounts, an amount over a capacity, or no limits at any level
   ///   kFailedPrecondition  the entity's chain of parents is a cycle or longer than kMaxCascade
-  ///   kResourceExhausted   max_waiting requests wait already
+  ///   kResourceExhausted   max_waiting requests wait already, or the store has no space
+  ///                        for another bucket
   ///   kCancelled           the Limiter was destroyed, or a stop was requested, while the request
   ///                        waited
   ///   an error of the store, which the policy may turn into an unprotected admission if the store
@@ -144,9 +145,11 @@ class WEIR_API Limiter {
   /// debt, negative amounts give tokens back up to the capacity; amounts on one bucket are added up
   /// first. Limits that block are ignored. There is no lease. The call counts once: if a result of
   /// the store leaves open whether it counts, it is sent again under the same id, a few times and
-  /// until the deadline. It is not sent after the deadline. The errors are those of Acquire and of
-  /// BucketStore::Adjust. After a definite error (see Lease) nothing was changed; after any other
-  /// error the call may count or not. In a store that divides buckets, shard 0 is charged.
+  /// until the deadline. It is not sent after the deadline, but a table retries a debit that it has
+  /// accepted for up to 10 s, so that the charge is not lost. Buckets store the limits of the call
+  /// as in Acquire. The errors are those of Acquire and of BucketStore::Adjust. After a definite
+  /// error (see Lease) nothing was changed; after any other error the call may count or not, and
+  /// may do so later. In a store that divides buckets, shard 0 is charged.
   void Debit(std::span<const AcquirePart> parts, Deadline deadline, Done<void> done);
   /// Like the overload above, but blocks like the blocking Acquire.
   [[nodiscard]] Status Debit(std::span<const AcquirePart> parts, Deadline deadline);

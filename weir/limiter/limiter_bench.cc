@@ -27,7 +27,8 @@ class AdmitsAll final : public BucketStore {
   void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision> done) override {
     done(Decision{.admitted = true, .limits = {}});
   }
-  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void> done) override {
+  void Adjust(std::span<const Charge>, const AdjustTerms&, UnixMillis, Deadline,
+              Done<void> done) override {
     done({});
   }
   void Read(std::span<const BucketKey> keys, Deadline,

@@ -346,7 +346,7 @@ class Run {
     }
     std::set<AdjustId> ids;
     for (const auto& adjusted : probe_.adjusts) {
-      if (ids.insert(adjusted.id).second) adjusts[adjusted.order] = &adjusted;
+      if (ids.insert(adjusted.terms.id).second) adjusts[adjusted.order] = &adjusted;
     }
     AdmissionOracle oracle;
     auto take = takes.begin();

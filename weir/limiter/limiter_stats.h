@@ -29,7 +29,7 @@ struct LimiterStats {
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
   std::uint64_t charged = 0;
-  std::uint64_t unprotected = 0;       ///< admitted by policy, without a charge
+  std::uint64_t unprotected = 0;       ///< admitted by policy, without a lease (Outcome)
   std::uint64_t waiting = 0;           ///< requests that wait for tokens now
   std::uint64_t store_errors = 0;      ///< requests for which the store was unavailable
   std::uint64_t adjusts_in_doubt = 0;  ///< sent adjusts whose result left them in doubt

@@ -109,7 +109,8 @@ class JudgingBackend final : public Backend, public BucketStore {
     const bool outdated = IsOutdated(charges.front());
     done(Decision{.admitted = !outdated, .limits = {}, .outdated = outdated});
   }
-  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void> done) override {
+  void Adjust(std::span<const Charge>, const AdjustTerms&, UnixMillis, Deadline,
+              Done<void> done) override {
     done({});
   }
   void Read(std::span<const BucketKey> keys, Deadline deadline,

@@ -280,7 +280,7 @@ TEST_P(PolicyTest, RequestThenSystemThenOptions) {
     store.fail = Error{code, "away"};
     return limiter.Acquire(request, Deadline::Never());
   };
-  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded, Code::kResourceExhausted}) {
+  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded}) {
     for (const milliseconds later : {milliseconds(0), milliseconds(2000)}) {
       // In the second round the cached limits have expired, so that resolving fails as well.
       scheduler.Advance(later);
@@ -293,8 +293,9 @@ TEST_P(PolicyTest, RequestThenSystemThenOptions) {
     store.fail.reset();
     ASSERT_TRUE(limiter.Acquire(request, Deadline::Never()));
   }
-  EXPECT_EQ(limiter.stats().unprotected, GetParam().allowed ? 6U : 0U);
-  for (const Code code : {Code::kInvalidArgument, Code::kDataLoss, Code::kInternal}) {
+  EXPECT_EQ(limiter.stats().unprotected, GetParam().allowed ? 4U : 0U);
+  for (const Code code :
+       {Code::kInvalidArgument, Code::kDataLoss, Code::kInternal, Code::kResourceExhausted}) {
     EXPECT_FALSE(ask(code)) << "not an absence of the store";
   }
 }
@@ -308,6 +309,27 @@ INSTANTIATE_TEST_SUITE_P(All, PolicyTest,
                                            PolicyCase{{}, kBlock, kAllow, false},
                                            PolicyCase{kBlock, kAllow, kAllow, false},
                                            PolicyCase{kAllow, kBlock, kBlock, true}));
+
+// Fails if: a client that fills the store with names of its own lifts the limits of all others.
+TEST(FullStore, C17AdmitsNoRequestWithoutItsBucketWhateverThePolicy) {
+  sim::SimScheduler scheduler;
+  const auto memory = MakeMemoryBackend({.max_buckets = 3}, &scheduler.clock());
+  Limiter limiter(*memory, scheduler, {.on_unavailable = kAllow});
+  ASSERT_TRUE(limiter.Apply({Put(Level::System(), RpmLimits(10))}, Deadline::Never()));
+  const auto ask = [&](const std::string& entity, std::int64_t tokens) {
+    return limiter.Acquire({.entity = entity, .resource = "gpt-4", .amounts = {{"rpm", tokens}}},
+                           Deadline::Never());
+  };
+  for (const char* junk : {"a", "b", "c"}) ASSERT_TRUE(ask(junk, 1)->admitted());
+  for (const std::int64_t tokens : {1, 0}) {
+    const auto refused = ask("victim", tokens);
+    ASSERT_FALSE(refused) << tokens;
+    EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  }
+  EXPECT_EQ(limiter.stats().unprotected, 0U);
+  EXPECT_EQ(limiter.stats().store_errors, 0U);
+  EXPECT_TRUE(ask("a", 1)->admitted());
+}
 
 // C26: contention that lasts longer than the store's attempts is a refusal, which no policy admits.
 TEST_F(LimiterTest, C26ARefusalForContentionIsNotAdmittedWhereThePolicyIsToAllow) {

@@ -26,8 +26,10 @@ class WEIR_API Outcome {
 
   bool admitted() const { return decision_.admitted; }
   const Decision& decision() const { return decision_; }
-  /// Returns true if the request was admitted by policy because the store was unavailable. Nothing
-  /// was charged, and the lease is inactive.
+  /// Returns true if the request was admitted by policy because the store was unavailable. The
+  /// lease is inactive. If the store returned kUnavailable, nothing was charged. If it was late
+  /// (kDeadlineExceeded), it may have charged the request, or charges it later
+  /// (BucketStore::AcquireAndKeep). So a caller must not charge the use by other means.
   bool unprotected() const { return unprotected_; }
   /// Returns the lease, which the caller then owns. REQUIRES: admitted().
   Lease lease() && { return std::move(lease_); }

@@ -7,8 +7,7 @@
 namespace weir {
 
 RepeatedEvent& UnchargedLog::EventOf(Code cause) {
-  if (cause == Code::kDeadlineExceeded) return late_;
-  return cause == Code::kResourceExhausted ? exhausted_ : away_;
+  return cause == Code::kDeadlineExceeded ? late_ : away_;
 }
 
 void UnchargedLog::LogAdmission(std::string_view entity, std::string_view resource,

@@ -1,4 +1,5 @@
-// The log event of a request that was admitted without a charge.
+// The log event of a request that was admitted although no charge is known: the store was
+// unavailable, or so late that it may have charged the request (Outcome::unprotected).
 #pragma once
 
 #include <string_view>
@@ -28,7 +29,6 @@ class UnchargedLog {
   Log& log_;
   const Clock& clock_;
   RepeatedEvent late_{kInterval};
-  RepeatedEvent exhausted_{kInterval};
   RepeatedEvent away_{kInterval};  ///< all other causes
 };
 

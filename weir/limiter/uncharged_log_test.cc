@@ -61,7 +61,7 @@ TEST_F(UnchargedLogTest, C27APairThatCouldNotBeResolvedIsNamedToo) {
 
 TEST_F(UnchargedLogTest, C27OneEventASecondForEachCauseSaysHowManyWereLeftOut) {
   Ask("acme");
-  for (const Code code : {Code::kUnavailable, Code::kResourceExhausted}) {
+  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded}) {
     store_.fail = Error{code, "away"};
     for (int i = 0; i < 5; ++i) Ask("acme");
   }
@@ -72,7 +72,7 @@ TEST_F(UnchargedLogTest, C27OneEventASecondForEachCauseSaysHowManyWereLeftOut) {
   scheduler_.Advance(milliseconds(1));
   Ask("acme");
   ASSERT_EQ(log_.lines().size(), 3U);
-  EXPECT_EQ(log_.lines()[2], Line("entity=acme resource=gpt-4 cause=RESOURCE_EXHAUSTED "
+  EXPECT_EQ(log_.lines()[2], Line("entity=acme resource=gpt-4 cause=DEADLINE_EXCEEDED "
                                   "message=away suppressed=5"));
   EXPECT_EQ(limiter_.stats().unprotected, 12U) << "all are counted";
 }

@@ -76,8 +76,8 @@ TEST_F(WaitingTest, AHeadThatIsRefusedBeyondItsTimeIsAnsweredThen) {
   // Another process takes the token.
   scheduler_.Advance(6 * kSecond - nanoseconds(1));
   const auto charges = store_.acquires.back().charges;
-  memory_->buckets().Adjust(charges, {9, 9}, scheduler_.clock().WallNow(), Deadline::Never(),
-                            [](Status) {});
+  memory_->buckets().Adjust(charges, AdjustId{9, 9}, scheduler_.clock().WallNow(),
+                            Deadline::Never(), [](Status) {});
   scheduler_.Advance(nanoseconds(1));
   ASSERT_TRUE(told.refused());
   EXPECT_EQ(Elapsed(told), 6 * kSecond);
@@ -351,7 +351,7 @@ TEST_F(WaitingTest, OneRefusedBehindOthersIsNotAdmittedBecauseTheReadOfItsBucket
   Drain("a");
   const Told& waiter = Wait("a", 2);
   scheduler_.Advance(6 * kSecond);
-  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded, Code::kResourceExhausted}) {
+  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded}) {
     for (const OnUnavailable policy : {OnUnavailable::kAllow, OnUnavailable::kBlock}) {
       store_.fail = Error{code, "away"};
       const Told& hasty = Ask("a", 1, std::nullopt, policy);
@@ -362,7 +362,7 @@ TEST_F(WaitingTest, OneRefusedBehindOthersIsNotAdmittedBecauseTheReadOfItsBucket
     }
   }
   EXPECT_EQ(limiter_->stats().unprotected, 0U);
-  EXPECT_EQ(limiter_->stats().store_errors, 6U);
+  EXPECT_EQ(limiter_->stats().store_errors, 4U);
   store_.fail = Error{Code::kDataLoss, "damaged"};
   EXPECT_EQ(Ask("a", 1, std::nullopt, OnUnavailable::kAllow).code(), Code::kDataLoss);
   store_.fail.reset();

@@ -116,7 +116,10 @@ constexpr char kReport[] = "/kuadrant.service.ratelimit.v1.RateLimitService/Repo
 
 class RateLimitServiceTest : public testing::Test {
  protected:
-  RateLimitServiceTest() {
+  RateLimitServiceTest() : RateLimitServiceTest({}, {}) {}
+  RateLimitServiceTest(const BucketTableOptions& buckets, const LimiterOptions& limiter)
+      : backend_(MakeMemoryBackend(buckets, &scheduler_.clock())),
+        limiter_(probe_, scheduler_, limiter) {
     service_.SetRules(counts_by_name_.Activate(*rules::ParseRules(kRules, "rules.yaml")));
     service_.AddTo(methods_);
     client_.Exchange(Now());
@@ -165,9 +168,9 @@ class RateLimitServiceTest : public testing::Test {
   }
 
   sim::SimScheduler scheduler_;
-  std::unique_ptr<Backend> backend_ = MakeMemoryBackend({}, &scheduler_.clock());
+  std::unique_ptr<Backend> backend_;
   ProbeBackend probe_{*backend_};
-  Limiter limiter_{probe_, scheduler_};
+  Limiter limiter_;
   ServiceCounts counts_;
   RuleCountsByName counts_by_name_;
   RecordingLog log_;
@@ -504,6 +507,42 @@ TEST_F(RateLimitServiceTest, AnErrorOfOneBucketIsARefusal) {
     EXPECT_EQ(CodeOf(Request().Add("user", "ann")), RateLimitResponse::OVER_LIMIT);
   }
   EXPECT_EQ(counts_.undecided.Value(), 3U);
+}
+
+/// A store with space for three buckets, which a client has filled with values that it chose.
+class FullStoreTest : public RateLimitServiceTest {
+ protected:
+  FullStoreTest()
+      : RateLimitServiceTest({.max_buckets = 3}, {.on_unavailable = OnUnavailable::kAllow}) {
+    for (const char* junk : {"a", "b", "c"}) {
+      EXPECT_EQ(CodeOf(Request().Add("user", junk)), RateLimitResponse::OK);
+    }
+  }
+};
+
+// Fails if: a store without space counts as unavailable, so that its policy admits each request.
+TEST_F(FullStoreTest, C17AdmitsNoRequestWithoutABucket) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(CodeOf(Request().Add("user", "victim")), RateLimitResponse::OVER_LIMIT);
+    scheduler_.Advance(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(counts_.unprotected.Value(), 0U);
+  EXPECT_EQ(counts_.undecided.Value(), 20U);
+  EXPECT_EQ(CodeOf(Request().Add("user", "a")), RateLimitResponse::OK);
+}
+
+// Fails if: a look passes for which the charge that follows has no space, and is lost.
+TEST_F(FullStoreTest, C17RefusesALookAtABucketThatCannotBeCharged) {
+  EXPECT_EQ(CodeOf(Request().Add("path", "/always").Hits(0)), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(Ask(Request().Add("path", "/always"), kCheck).overall_code(),
+            RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(CodeOf(Request().Add("user", "a").Hits(0)), RateLimitResponse::OK);
+  // The buckets of the client are full, and have been for a minute: they leave.
+  scheduler_.Advance(seconds(200));
+  EXPECT_EQ(CodeOf(Request().Add("path", "/always").Hits(0)), RateLimitResponse::OK);
+  EXPECT_EQ(CodeOf(Request().Add("path", "/always").Hits(100)), RateLimitResponse::OK);
+  EXPECT_EQ(CodeOf(Request().Add("path", "/always").Hits(0)), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(counts_.lost_charges.Value(), 0U);
 }
 
 TEST_F(RateLimitServiceTest, AShadowRuleWithoutLimitsStopsNoneAndIsNotWithin) {

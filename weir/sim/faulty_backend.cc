@@ -101,10 +101,10 @@ class FaultyBackend::Buckets final : public BucketStore {
                 [&](auto next) { store().Acquire(charges, now, deadline, std::move(next)); });
   }
 
-  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
-              Done<void> done) override {
+  void Adjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now,
+              Deadline deadline, Done<void> done) override {
     state_.Call(deadline, std::move(done),
-                [&](auto next) { store().Adjust(charges, token, now, deadline, std::move(next)); });
+                [&](auto next) { store().Adjust(charges, terms, now, deadline, std::move(next)); });
   }
 
   void Read(std::span<const BucketKey> keys, Deadline deadline,

@@ -38,7 +38,8 @@ class CountingBackend final : public Backend, private BucketStore, private Confi
     }
     done(std::move(decision));
   }
-  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void> done) override {
+  void Adjust(std::span<const Charge>, const AdjustTerms&, UnixMillis, Deadline,
+              Done<void> done) override {
     ++happened;
     done({});
   }
@@ -232,7 +233,7 @@ void CallEveryVerb(Backend& backend, Tally& tally) {
   const std::vector<std::string> ids(1);
   const Deadline never = Deadline::Never();
   backend.buckets().Acquire({&charge, 1}, {}, never, note);
-  backend.buckets().Adjust({&charge, 1}, {}, {}, never, note);
+  backend.buckets().Adjust({&charge, 1}, AdjustId{}, {}, never, note);
   backend.buckets().Read(keys, never, note);
   backend.buckets().List({}, {}, never, note);
   backend.config().GetLimits(levels, never, note);

@@ -31,9 +31,9 @@ class TraceBackend final : public Backend {
                  Done<Decision> done) override {
       inner_.Acquire(charges, now, deadline, std::move(done));
     }
-    void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
-                Done<void> done) override {
-      inner_.Adjust(charges, token, now, deadline, std::move(done));
+    void Adjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now,
+                Deadline deadline, Done<void> done) override {
+      inner_.Adjust(charges, terms, now, deadline, std::move(done));
     }
     void Read(std::span<const BucketKey> keys, Deadline deadline,
               Done<std::vector<std::optional<BucketRecord>>> done) override {

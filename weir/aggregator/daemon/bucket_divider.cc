@@ -50,7 +50,7 @@ void BucketDivider::Divide(const Division& division) {
     namespaces_.Put(id, std::make_shared<Namespace>(parts_, id, ++seed_));
   }
   ShardSplitter& splitter = *(*namespaces_.Find(id))->splitter;
-  auto done = [reserved = Reserve()](const Result<bool>&) {};
+  auto done = [reserved = Reserve()](const Result<std::uint32_t>&) {};
   if (!division.was_begun) return splitter.Double(division.image, std::move(done));
   const Deadline deadline = Deadline::After(parts_.scheduler.clock(), kDivisionTime);
   splitter.Complete(division.image.key, parts_.table.Now(), deadline, std::move(done));

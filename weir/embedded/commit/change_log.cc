@@ -280,7 +280,8 @@ Status ChangeLog::DeleteRows(std::size_t bytes) {
     deleted += (end++)->bytes;
   }
   if (end == rows_.begin()) return {};
-  WEIR_RETURN_IF_ERROR(delete_->Bind(1, std::prev(end)->seq).Run());
+  WEIR_RETURN_IF_ERROR(
+      connection_->InTransaction([&] { return delete_->Bind(1, std::prev(end)->seq).Run(); }));
   rows_.erase(rows_.begin(), end);
   bytes_ -= deleted;
   return {};

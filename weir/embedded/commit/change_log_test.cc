@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 
 #include "weir/embedded/file/schema.h"
@@ -142,6 +143,22 @@ TEST_F(ChangeLogTest, AFoldRemovesTheRowsOfBucketsThatLeft) {
   Commit();
   while (log_.bytes() > 0) EXPECT_TRUE(log_.FoldSome(table_, 0));
   EXPECT_THAT(Rows(), IsEmpty());
+}
+
+// Fails if: the last step of a fold writes to the log of a file that was moved. SQLite would apply
+// this log to the file that is put in its place.
+TEST_F(EmbeddedTest, AFoldLeavesTheLogOfAMovedFileEmpty) {
+  ASSERT_TRUE(client_.Open({.fold_bytes = 50}));
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme"), 1)}));
+  ASSERT_TRUE(client_.scheduler().RunNext());  // the commit, and the first step of the fold
+  std::filesystem::rename(client_.path(), folder_ / "moved.db");
+  EXPECT_FALSE(client_.Apply({CreateEntity{{.entity = {.id = "late"}}}}));
+  client_.scheduler().Advance(std::chrono::seconds(5));
+  EXPECT_EQ(std::filesystem::file_size(client_.path() + "-wal"), 0U);
+  std::filesystem::rename(folder_ / "moved.db", client_.path());
+  client_.scheduler().Advance(std::chrono::seconds(10));
+  EXPECT_TRUE(client_.Close());
+  EXPECT_THAT(RunSql(client_.path(), "SELECT * FROM change"), IsEmpty());
 }
 
 TEST_F(ChangeLogTest, GoesOnWithALogThatIsThere) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "weir/embedded/file/file_check.h"
 #include "weir/embedded/file/sqlite.h"
 #include "weir/embedded/testing/embedded_fixture.h"
 #include "weir/embedded/testing/faulty_vfs.h"
@@ -125,7 +126,7 @@ TEST_F(CommitterTest, ARepeatedAdjustWaitsForTheCommitOfTheFirst) {
   int results = 0;
   const std::vector<Charge> charges = {Take(acme_, 1)};
   for (int i = 0; i < 2; ++i) {
-    client_.backend().buckets().Adjust(charges, {1, 2}, client_.now(), Deadline::Never(),
+    client_.backend().buckets().Adjust(charges, AdjustId{1, 2}, client_.now(), Deadline::Never(),
                                        [&](Status status) { results += status ? 1 : 100; });
   }
   EXPECT_EQ(results, 0);
@@ -242,6 +243,24 @@ class FailingTest : public CommitterTest {
  protected:
   void TearDown() override { (void)client_.Close(); }  // before disk_ is destroyed
 
+  static Status Create(EmbeddedClient& client, const std::string& id) {
+    return client.Apply({CreateEntity{{.entity = {.id = id}}}});
+  }
+  // Returns the path of a copy of the files as a power loss now would leave them.
+  std::string CopySynced() {
+    std::string copy = folder_ / fmt::format("synced-{}", ++copies_);
+    disk_.CopySynced(client_.path(), copy);
+    return copy;
+  }
+  // Expects that an entity exists after a power loss.
+  void ExpectInSynced(const std::string& id) {
+    EmbeddedClient after(CopySynced());
+    const Status opened = after.Open();
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_FALSE(Create(after, id)) << id << " is lost";
+  }
+
+  int copies_ = 0;
   FaultyVfs disk_{"disk"};
   EmbeddedOptions relaxed_{.vfs = disk_.name()};
   EmbeddedOptions strict_{.durability = Durability::kStrict, .vfs = disk_.name()};
@@ -349,6 +368,114 @@ TEST_F(FailingTest, SettingsFailAfterALostSyncWhileAnotherProcessReads) {
   expect_refused();
   reader.reset();
   EXPECT_TRUE(create("last"));
+}
+
+// The disk is full, and the checkpoint that would make room fails. Fails if: a completed change of
+// settings follows, in the write-ahead log, pages that the sync of this checkpoint lost.
+TEST_F(FailingTest, SettingsSurviveAPowerLossAfterAFullDiskAndALostSync) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  for (std::uint64_t operation = 1; operation <= 4; ++operation) {
+    for (std::uint64_t more = 0; more <= 3; ++more) {
+      const std::string number = fmt::format("{}-{}", operation, more);
+      SCOPED_TRACE(number);
+      ASSERT_TRUE(client_.Acquire({Take(StillTarget("user-" + number), 1)}));
+      client_.Commit();  // not synced
+      ASSERT_TRUE(client_.Acquire({Take(StillTarget("other-" + number), 1)}));
+      disk_.FailAt(operation, FaultyVfs::Fault::kFull, more);
+      client_.scheduler().Advance(milliseconds(6));
+      disk_.Heal();
+      client_.scheduler().Advance(milliseconds(300));
+      ASSERT_TRUE(Create(client_, "last-" + number));
+      ExpectInSynced("last-" + number);
+      client_.scheduler().Advance(seconds(10));
+      ASSERT_TRUE(Create(client_, "clean-" + number));
+    }
+  }
+}
+
+// Fails if: a completed change of settings follows pages that were lost by a sync while the log was
+// not in place.
+TEST_F(FailingTest, SettingsSurviveAPowerLossAfterALostSyncOfAMovedLog) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  ASSERT_TRUE(client_.Acquire({Take(acme_, 1)}));
+  client_.Commit();  // not synced
+  std::filesystem::rename(client_.path() + "-wal", folder_ / "moved-wal");
+  disk_.FailFromNowOn(FaultyVfs::Fault::kError);
+  ASSERT_TRUE(client_.Acquire({Take(acme_, 1)}));
+  client_.scheduler().Advance(milliseconds(6));
+  ASSERT_EQ(stats().commit_failures, 1U);
+  std::filesystem::rename(folder_ / "moved-wal", client_.path() + "-wal");
+  disk_.Heal();
+  client_.scheduler().Advance(milliseconds(300));
+  ASSERT_TRUE(Create(client_, "last"));
+  ExpectInSynced("last");
+}
+
+// Fails if: commits follow, in the log that a killed process left, pages that a sync lost in that
+// process.
+TEST_F(FailingTest, CommitsBehindTheLogOfAKilledProcessSurviveAPowerLoss) {
+  for (const EmbeddedOptions& options : {strict_, relaxed_}) {
+    const std::string name = options.durability == Durability::kStrict ? "strict" : "relaxed";
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(client_.Open(options));
+    ASSERT_TRUE(Create(client_, "first-" + name));
+    ASSERT_TRUE(client_.Close());
+    {
+      auto killed = *sqlite::Connection::Open(client_.path(), disk_.name());
+      killed.KeepWalOnClose(true);
+      ASSERT_TRUE(killed.Execute("PRAGMA synchronous = NORMAL"));
+      ASSERT_TRUE(killed.InTransaction(
+          [&] { return killed.Execute("UPDATE entity SET name = 'changed'"); }));
+      disk_.FailAt(1, FaultyVfs::Fault::kError);
+      ASSERT_FALSE(killed.Checkpoint());
+      disk_.Heal();
+    }
+    ASSERT_TRUE(client_.Open(options));
+    ASSERT_TRUE(client_.Acquire({Take(acme_, 1)}));
+    if (options.durability == Durability::kRelaxed) {
+      ASSERT_TRUE(Create(client_, "last-" + name));
+    }
+    const std::string lost = CopySynced();
+    ASSERT_TRUE(client_.Close());
+    EmbeddedClient after(lost);
+    ASSERT_TRUE(after.Open());
+    if (options.durability == Durability::kStrict) {
+      EXPECT_EQ(after.Balance(acme_), 9000);
+    } else {
+      EXPECT_FALSE(Create(after, "last-" + name)) << "it exists";
+    }
+  }
+}
+
+// A transaction of several frames fails, a shorter one follows, and the process is killed. Fails
+// if: the frames of the first that are left look like a commit that was lost.
+TEST_F(FailingTest, FramesOfAFailedCommitAreNoDamage) {
+  std::vector<ConfigChange> many;
+  for (int i = 0; i < 300; ++i) {
+    many.push_back(CreateEntity{{.entity = {.id = fmt::format("tenant-{}", i)}}});
+  }
+  for (const EmbeddedOptions& options : {strict_, relaxed_}) {
+    std::uint64_t operation = 0;
+    for (bool failed = true; failed;) {
+      SCOPED_TRACE(fmt::format("operation {} fails", ++operation));
+      EmbeddedClient client(folder_ / fmt::format("{}.db", operation));
+      ASSERT_TRUE(client.Open(options));
+      ASSERT_TRUE(client.Acquire({Take(acme_, 1)}));
+      disk_.FailAt(operation, FaultyVfs::Fault::kError);
+      (void)client.Apply(many);
+      failed = disk_.failures() > 0;
+      disk_.Heal();
+      client.scheduler().Advance(seconds(6));
+      ASSERT_TRUE(client.Acquire({Take(acme_, 1)}));
+      if (options.durability == Durability::kRelaxed) client.Commit();
+      const auto check = CheckFile({.path = client.CopyAsKilled()}, kNow);
+      ASSERT_TRUE(check);
+      EXPECT_TRUE(check->sound()) << check->damage.first().front();
+      ASSERT_TRUE(client.Close());
+      std::filesystem::remove(client.path());
+    }
+    EXPECT_GT(operation, 10U);
+  }
 }
 
 TEST_F(FailingTest, AStrictAnswerIsTheErrorAndTheTokensStayTaken) {

@@ -35,21 +35,41 @@ Status CheckPages(sqlite::Connection& connection, DamageReport& damage) {
 }
 
 // Notes a write-ahead log that may lack commits: SQLite takes its first unreadable frame for its
-// end. Returns false if the log is not examined: while another connection has the file open, a
-// frame may be half written.
-Result<bool> CheckLog(const StoreFile& file, DamageReport& damage) {
+// end.
+void NoteLog(const sqlite::PageFile& pages, const StoreFile& file, DamageReport& damage) {
+  if (pages.is_log_whole()) return;
+  damage.Note("log", fmt::format("{}-wal: its header or a frame is unreadable; later commits may "
+                                 "be missing",
+                                 file.path));
+}
+
+Status CheckLogWithSqlite(const StoreFile& file, DamageReport& damage) {
   // Destroyed after the connection: closing its descriptors releases SQLite's locks on the file,
   // and SQLite would delete the log of a process that opens the file then.
   std::optional<sqlite::PageFile> pages;
   WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
-  if (!connection.ExcludeOthers()) return false;
+  WEIR_RETURN_IF_ERROR(connection.ExcludeOthers());
   WEIR_ASSIGN_OR_RETURN(auto opened, sqlite::PageFile::Open(file.path));
   pages.emplace(std::move(opened));
-  if (pages->is_log_whole()) return true;
-  damage.Note("log", fmt::format("{}-wal: its header or a frame is unreadable; later commits may "
-                                 "be missing",
-                                 file.path));
-  return true;
+  NoteLog(*pages, file, damage);
+  return {};
+}
+
+Status CheckLogWithoutSqlite(const StoreFile& file, DamageReport& damage) {
+  WEIR_ASSIGN_OR_RETURN(const SqliteLocks locks, SqliteLocks::Take(file.path));
+  WEIR_ASSIGN_OR_RETURN(const auto pages, sqlite::PageFile::Open(file.path));
+  NoteLog(pages, file, damage);
+  return {};
+}
+
+// Returns an error if the log is not examined: while another connection has the file open, a frame
+// may be half written.
+Status CheckLog(const StoreFile& file, DamageReport& damage) {
+  Status checked = CheckLogWithSqlite(file, damage);
+  const auto is = [&](Code code) { return checked.error().code == code; };
+  if (checked || is(Code::kUnavailable) || is(Code::kPermissionDenied)) return checked;
+  // SQLite cannot read the file, but no other connection has it open.
+  return CheckLogWithoutSqlite(file, damage);
 }
 
 Status LoadAll(sqlite::Connection& connection, UnixMillis now, DamageReport& damage) {
@@ -122,7 +142,9 @@ Result<FileCheck> CheckFile(const StoreFile& file, UnixMillis now) {
   FileCheck check;
   check.damage = DamageReport(file.path);
   WEIR_RETURN_IF_ERROR(CheckReplaced(file.path));
-  WEIR_ASSIGN_OR_RETURN(check.is_log_examined, CheckLog(file, check.damage));
+  const Status log_checked = CheckLog(file, check.damage);
+  check.is_log_examined = log_checked.has_value();
+  if (!log_checked) check.log_error = log_checked.error().message;
   WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
   connection.WaitForOthers(kPatience);
   Status read = CheckConnection(connection, file, now, check);

@@ -17,8 +17,8 @@ namespace weir {
 struct FileCheck {
   std::map<std::string, std::uint64_t, std::less<>> rows;  ///< keyed by table
   DamageReport damage;
-  /// False: another connection has the file open, or the file can only be read.
   bool is_log_examined = false;
+  std::string log_error;  ///< why the log is not examined
 
   bool sound() const { return damage.count() == 0; }
 };

@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
 constexpr std::size_t kLogHeader = 32;
 constexpr std::size_t kFrameHeader = 24;
+constexpr std::size_t kFrameSalts = 16;  // the end of the salts in the header of a frame
 
 std::uint64_t SizeOf(int descriptor) {
   struct stat status = {};
@@ -152,14 +153,19 @@ void PageFile::ReadLog() {
   if (!is_log_whole_) return;
   std::map<std::uint32_t, std::uint64_t> uncommitted;
   bool has_ended = false;
-  for (std::uint64_t at = kLogHeader; at + kFrameHeader + page_size_ <= size;
-       at += kFrameHeader + page_size_) {
-    const std::string bytes = ReadAt(log_, at, kFrameHeader + page_size_);
+  const std::size_t whole = kFrameHeader + page_size_;
+  // Also reads a last frame that is cut off behind its salts.
+  for (std::uint64_t at = kLogHeader; at + kFrameSalts <= size; at += whole) {
+    std::string bytes = ReadAt(log_, at, whole);
+    const bool is_readable = bytes.size() == std::min<std::uint64_t>(whole, size - at);
+    is_log_whole_ = is_log_whole_ && is_readable;
+    const bool is_whole = bytes.size() == whole;
+    bytes.resize(whole);
     const std::string_view frame = bytes;
     const bool is_current = frame.substr(8, 8) == std::string_view(header).substr(16, 8);
     sum.Add(frame.substr(0, 8));
     sum.Add(frame.substr(kFrameHeader));
-    if (!has_ended && is_current && sum.Is(frame.substr(16, 8))) {
+    if (!has_ended && is_whole && is_current && sum.Is(frame.substr(16, 8))) {
       uncommitted[static_cast<std::uint32_t>(ReadBigEndian(frame, 0, 4))] = at + kFrameHeader;
     } else {
       // The current log has ended. Frames of an earlier log may follow, and the rest of a

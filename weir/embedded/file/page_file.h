@@ -41,8 +41,9 @@ class PageFile {
   std::uint32_t claimed_pages() const { return claimed_pages_; }
 
   /// Returns false if the header of the write-ahead log is unreadable, or a frame before the end of
-  /// a commit: then commits may be missing. An absent log and an empty one are whole. A process
-  /// that was killed while it wrote the last frame of a commit may leave such a frame, too.
+  /// a commit, which may be cut off: then commits may be missing. An absent log and an empty one
+  /// are whole. A process that was killed while it wrote the last frame of a commit may leave such
+  /// a frame, too.
   bool is_log_whole() const { return is_log_whole_; }
 
   /// Returns a whole page, or nothing if it does not exist.

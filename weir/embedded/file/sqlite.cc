@@ -62,9 +62,17 @@ std::string NameOf(sqlite3* handle) {
   return fmt::format("sqlite:{}", path == nullptr ? "" : path);
 }
 
+// Returns the system's reason for which a file could not be opened: SQLite's message has none.
+std::string ReasonOf(int result, int system_error) {
+  if ((result & 0xff) != SQLITE_CANTOPEN || system_error == 0) return {};
+  return ": " + std::generic_category().message(system_error);
+}
+
 Error ErrorOf(sqlite3* handle, int result) {
-  return {CodeOf(result, sqlite3_system_errno(handle)),
-          fmt::format("{}: {}{}", NameOf(handle), sqlite3_errmsg(handle), Advice(result))};
+  const int system_error = sqlite3_system_errno(handle);
+  return {CodeOf(result, system_error),
+          fmt::format("{}: {}{}{}", NameOf(handle), sqlite3_errmsg(handle),
+                      ReasonOf(result, system_error), Advice(result))};
 }
 
 // Returns a name that SQLite uses as a plain path: SQLite interprets names like ":memory:" and
@@ -339,6 +347,7 @@ Status Connection::ExcludeOthers() {
 }
 
 void Connection::WaitForOthers(std::chrono::milliseconds wait) {
+  state_->wait = wait;
   sqlite3_busy_timeout(state_->handle, static_cast<int>(wait.count()));
 }
 
@@ -348,7 +357,26 @@ int Connection::RunCheckpoint(int mode) {
   if (state_->is_log_empty) return SQLITE_OK;
   const int result = sqlite3_wal_checkpoint_v2(state_->handle, "main", mode, nullptr, nullptr);
   if (result == SQLITE_OK) state_->wal_pages = 0;
+  if (result == SQLITE_OK && mode == SQLITE_CHECKPOINT_TRUNCATE) {
+    state_->log_may_lack_pages = false;
+  }
+  NoteSync(result);
   return result;
+}
+
+// Linux marks the pages of a failed fsync(2) clean, and a later fsync does not write them. SQLite
+// reports a failed sync as an input or output error. A checkpoint syncs the log first.
+void Connection::NoteSync(int result) {
+  if ((result & 0xff) == SQLITE_IOERR) state_->log_may_lack_pages = true;
+}
+
+// The checkpoint writes all pages again, to the database. It also removes the frames of a commit
+// that failed at its sync: behind a shorter commit, they would look like a commit that was lost. If
+// it fails, or another connection reads the log, the next transaction tries again.
+void Connection::TryToEmptyLog() {
+  sqlite3_busy_timeout(state_->handle, 0);
+  RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  sqlite3_busy_timeout(state_->handle, static_cast<int>(state_->wait.count()));
 }
 
 Status Connection::Checkpoint() {
@@ -378,6 +406,13 @@ Status Connection::Close() {
   if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
   state_->handle = nullptr;
   return in_place;
+}
+
+Status Connection::Commit() {
+  const int result = sqlite3_exec(state_->handle, "COMMIT", nullptr, nullptr, nullptr);
+  if (result == SQLITE_OK) return {};
+  NoteSync(result);
+  return Fail(ErrorOf(state_->handle, result));
 }
 
 void Connection::RollBack() {

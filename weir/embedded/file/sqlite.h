@@ -95,10 +95,12 @@ class Connection {
   [[nodiscard]] Result<std::string> QueryText(std::string_view sql);
 
   /// Runs `body` between BEGIN and COMMIT, and rolls back if either fails. No other connection
-  /// writes meanwhile. Returns the error of CheckInPlace, if any, and runs nothing then.
+  /// writes meanwhile. Returns the error of CheckInPlace, if any, and runs nothing then. If the
+  /// log may lack pages, tries first to empty it.
   template <class Body>
   [[nodiscard]] Status InTransaction(Body&& body) {
     WEIR_RETURN_IF_ERROR(PrepareWrite());
+    if (log_may_lack_pages()) TryToEmptyLog();
     return Within("BEGIN IMMEDIATE", std::forward<Body>(body));
   }
   /// Runs `body`, which only reads and sees the file as of one moment.
@@ -135,6 +137,12 @@ class Connection {
   /// Like Checkpoint, but also empties the log. Returns false if another connection reads the log,
   /// which therefore stays.
   [[nodiscard]] Result<bool> EmptyLog();
+  /// Returns true if a sync of the write-ahead log may have failed since the log was last empty:
+  /// pages may be missing on the disk although they can be read, and a power loss then loses all
+  /// commits after them, also those that are synced.
+  bool log_may_lack_pages() const { return state_->log_may_lack_pages; }
+  /// Notes that the log, which another process has left, may lack pages.
+  void DistrustLog() { state_->log_may_lack_pages = true; }
   /// Sets whether closing leaves the write-ahead log as it is. Otherwise closing moves it into the
   /// file.
   void KeepWalOnClose(bool keep);
@@ -154,6 +162,8 @@ class Connection {
     std::optional<FileId> file{};  // nothing: a database in memory
     std::optional<FileId> log{};   // the write-ahead log; nothing: no transaction has used it yet
     bool is_log_empty = false;     // emptied since CheckInPlace fails
+    bool log_may_lack_pages = false;
+    std::chrono::milliseconds wait{0};  // of WaitForOthers
   };
   explicit Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
   static Result<Connection> OpenNamed(const std::string& name, const std::string& path, int flags,
@@ -168,6 +178,11 @@ class Connection {
   /// Returns SQLite's result. REQUIRES: !HasOtherLog(). Does nothing if the log is empty while
   /// CheckInPlace fails.
   int RunCheckpoint(int mode);
+  /// Like EmptyLog, but does not wait for other connections, and ignores errors.
+  void TryToEmptyLog();
+  /// Notes whether an operation with this result may have failed to sync the log.
+  void NoteSync(int result);
+  Status Commit();
   /// Notes which file the write-ahead log is, unless that is known. Call it in a transaction
   /// that has read the file.
   void NoteLog();
@@ -178,7 +193,7 @@ class Connection {
     Status status = std::forward<Body>(body)();
     if (status) {
       NoteLog();
-      status = Execute("COMMIT");
+      status = Commit();
     }
     if (!status) RollBack();
     return status;

@@ -46,6 +46,8 @@ Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& path,
     Log& log = options.log == nullptr ? NoLog() : *options.log;
     std::unique_ptr<StateFile> file(new StateFile(std::move(connection), log));
     WEIR_RETURN_IF_ERROR(file->SetUp(options));
+    // The process that left the log may have ended because a sync failed.
+    if (had_wal) file->connection_.DistrustLog();
     return file;
   }();
   if (!opened && !existed) RemoveDatabase(path);
@@ -164,35 +166,30 @@ Status StateFile::Write(const Body& body, Sync sync) {
 Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
   if (sync == Sync::kAsCommits || sync_each_commit_) return write();
   // A synced commit is lost as well if a commit before it is missing in the log.
-  if (log_may_lack_pages_) WEIR_RETURN_IF_ERROR(RewriteLog());
+  if (connection_.log_may_lack_pages()) WEIR_RETURN_IF_ERROR(RewriteLog());
   WEIR_RETURN_IF_ERROR(SyncEachCommit(true));
   const Status written = write();
-  log_may_lack_pages_ = !written;
   const Status restored = SyncEachCommit(false);
   return written ? restored : written;
 }
 
-// Linux marks the pages of a failed fsync(2) clean, and a later fsync does not write them. So
-// commits before the failed one may be missing on disk, and recovery ends at the first missing one.
-// A checkpoint writes all of them again, to the database. While another connection reads the log,
-// it cannot be restarted, and a synced commit would follow the missing ones.
+// Recovery ends at the first commit that is missing on the disk. While another connection reads the
+// log, it cannot be emptied, and a synced commit would follow the missing ones.
 Status StateFile::RewriteLog() {
   WEIR_ASSIGN_OR_RETURN(const bool is_empty, connection_.EmptyLog());
   if (!is_empty) {
     return Fail(Code::kUnavailable,
-                fmt::format("{}: a sync failed, and the commits before it cannot be written again "
-                            "while another process reads the file; try again when it has ended",
+                fmt::format("{}: a sync may have failed, and the commits before it cannot be "
+                            "written again while another process reads the file; try again when it "
+                            "has ended",
                             connection_.name()));
   }
-  log_may_lack_pages_ = false;
   return {};
 }
 
 Status StateFile::CheckpointIfLong() {
   if (connection_.wal_pages() < kLongWalPages) return {};
-  Status checkpointed = connection_.Checkpoint();
-  log_may_lack_pages_ = log_may_lack_pages_ || !checkpointed;  // a checkpoint syncs the log first
-  return checkpointed;
+  return connection_.Checkpoint();
 }
 
 Status StateFile::Close() {
@@ -200,6 +197,9 @@ Status StateFile::Close() {
   Status checkpointed;
   // The log of a file that is not in place is emptied by Close.
   if (connection_.CheckInPlace()) checkpointed = connection_.EmptyLog().map([](bool) {});
+  // On a full disk the commits stay in the log, which the checkpoint has synced.
+  const bool is_full = !checkpointed && checkpointed.error().code == Code::kResourceExhausted;
+  if (is_full && !connection_.log_may_lack_pages()) checkpointed = {};
   const Status closed = connection_.Close();
   return checkpointed ? closed : checkpointed;
 }

@@ -113,7 +113,6 @@ class StateFile {
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;
-  bool log_may_lack_pages_ = false;  // a sync failed since the write-ahead log was last restarted
   LabelClock* labels_ = nullptr;
   std::optional<ChangeLog> log_;  // set once it is open
   DamageReport damage_;

@@ -4,13 +4,18 @@
 #include "weir/embedded/file/file_check.h"
 #include "weir/embedded/file/file_repair.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "weir/embedded/file/file_replace.h"
 #include "weir/embedded/reading_backend.h"
@@ -19,11 +24,14 @@
 namespace weir {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Key;
+using testing::Not;
 using testing::Pair;
 
 constexpr std::size_t kPage = 4096;
@@ -393,7 +401,10 @@ TEST_F(DamagedLogTest, ALostLogIsDamageAndEmptiesTheBuckets) {
   const std::string whole = ReadFile(killed);
   const std::string log = ReadFile(killed + "-wal");
   ASSERT_GT(log.size(), 3 * kPage);
-  std::map<std::string, std::string> damaged = {{"cut", log.substr(0, 20)}};
+  std::map<std::string, std::string> damaged = {
+      {"cut in the header", log.substr(0, 20)},
+      {"cut in the last frame", log.substr(0, log.size() - 10)},
+      {"cut behind the header of the last frame", log.substr(0, log.size() - kPage)}};
   for (const auto& [part, at] : std::map<std::string, std::size_t>{
            {"magic", 1}, {"page size", 10}, {"salt", 17}, {"checksum", 25}, {"frame", 156}}) {
     Flip(damaged[part] = log, at);
@@ -445,8 +456,27 @@ TEST_F(DamagedLogTest, FramesWithoutACommitAreNoDamage) {
   const std::string log = ReadFile(killed + "-wal");
   WriteFile(killed + "-wal", log + UnreadableFrame(log, 0) + UnreadableFrame(log, 0));
   EXPECT_TRUE(Check(killed).sound());
+  WriteFile(killed + "-wal", log + UnreadableFrame(log, 0).substr(0, 100));
+  EXPECT_TRUE(Check(killed).sound());
   WriteFile(killed + "-wal", log + UnreadableFrame(log, 0) + UnreadableFrame(log, 9));
   EXPECT_FALSE(Check(killed).sound());
+}
+
+// Fails if: the log of a damaged file is not examined although no process has the file open.
+TEST_F(DamagedLogTest, TheLogOfADamagedFileIsExamined) {
+  const std::string killed = Killed();
+  std::string content = ReadFile(killed);
+  WriteFile(killed, content.replace(0, 100, 100, '\x5a'));
+  const FileCheck whole = Check(killed);
+  EXPECT_TRUE(whole.is_log_examined) << whole.log_error;
+  EXPECT_EQ(whole.damage.count("page"), 1U);
+  EXPECT_EQ(whole.damage.count("log"), 0U);
+  std::string log = ReadFile(killed + "-wal");
+  Flip(log, 156);
+  WriteFile(killed + "-wal", log);
+  EXPECT_EQ(Check(killed).damage.count("log"), 1U);
+  EXPECT_EQ(ReadFile(killed), content);
+  EXPECT_EQ(ReadFile(killed + "-wal"), log);
 }
 
 // Fails if: a repair calls a file sound whose log it has not examined.
@@ -457,7 +487,9 @@ TEST_F(DamagedLogTest, ARepairIsRefusedWhileAnotherProcessReads) {
   WriteFile(killed + "-wal", log);
   auto reader = *sqlite::Connection::OpenToRead(killed, "");
   ASSERT_TRUE(reader.Execute("BEGIN; SELECT count(*) FROM bucket"));
-  EXPECT_FALSE(Check(killed).is_log_examined);
+  const FileCheck check = Check(killed);
+  EXPECT_FALSE(check.is_log_examined);
+  EXPECT_THAT(check.log_error, HasSubstr("another program has the file open"));
   const auto repair = Repair({.path = killed});
   ASSERT_FALSE(repair);
   EXPECT_EQ(repair.error().code, Code::kUnavailable);
@@ -473,6 +505,61 @@ TEST_F(DamagedLogTest, TheLogOfAnOwnerIsNotExamined) {
       << UnreadableFrame(log, 9);
   EXPECT_TRUE(Check(client_.path()).sound());
   EXPECT_FALSE(Check(client_.CopyAsKilled()).sound());
+}
+
+// SQLite's default VFS while this lives. Calls `on_delete` before a file is deleted.
+class DeletionVfs {
+ public:
+  using OnDelete = std::function<void(const std::string& path)>;
+  explicit DeletionVfs(OnDelete on_delete) : on_delete_(std::move(on_delete)) {
+    vfs_.zName = "deletions";
+    vfs_.pNext = nullptr;
+    vfs_.pAppData = this;
+    vfs_.xOpen = [](sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, int flags,
+                    int* out_flags) {
+      sqlite3_vfs* const real = Of(vfs).real_;
+      return real->xOpen(real, path, file, flags, out_flags);
+    };
+    vfs_.xDelete = [](sqlite3_vfs* vfs, const char* path, int sync) {
+      Of(vfs).on_delete_(path);
+      sqlite3_vfs* const real = Of(vfs).real_;
+      return real->xDelete(real, path, sync);
+    };
+    sqlite3_vfs_register(&vfs_, 1);
+  }
+  ~DeletionVfs() { sqlite3_vfs_unregister(&vfs_); }
+  DeletionVfs(const DeletionVfs&) = delete;
+  DeletionVfs& operator=(const DeletionVfs&) = delete;
+
+ private:
+  static DeletionVfs& Of(sqlite3_vfs* vfs) { return *static_cast<DeletionVfs*>(vfs->pAppData); }
+
+  OnDelete on_delete_;
+  sqlite3_vfs* real_ = sqlite3_vfs_find(nullptr);
+  sqlite3_vfs vfs_ = *real_;
+};
+
+// Fails if: a check does not hold SQLite's locks on the file any more when it deletes the log,
+// which may be that of a process that has opened the file since.
+TEST_F(StoreFilesTest, ACheckHoldsItsLocksUntilItsLogIsDeleted) {
+  // Closing any descriptor of the file would release the locks, so this one stays open meanwhile.
+  const int descriptor = open(client_.path().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  std::vector<bool> locked;
+  {
+    const DeletionVfs vfs([&](const std::string& path) {
+      if (!path.ends_with("/weir.db-wal")) return;
+      struct flock lock = {};
+      lock.l_type = F_WRLCK;
+      lock.l_whence = SEEK_SET;
+      lock.l_start = 0x40000000;  // SQLite's bytes
+      lock.l_len = 512;
+      locked.push_back(fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK);
+    });
+    EXPECT_TRUE(Check(client_.path()).is_log_examined);
+  }
+  close(descriptor);
+  EXPECT_THAT(locked, AllOf(Not(IsEmpty()), Each(true)));
 }
 
 TEST_F(StoreFilesTest, U11CheckAndBackupWorkNextToAnOwner) {

@@ -49,10 +49,11 @@ Result<Decision> EmbeddedClient::Acquire(const std::vector<Charge>& charges) {
   });
 }
 
-Status EmbeddedClient::Adjust(const std::vector<Charge>& charges) {
+Status EmbeddedClient::Adjust(const std::vector<Charge>& charges, bool stores_limits) {
+  AdjustTerms terms = AdjustId{.high = 1, .low = ++adjusts_};
+  terms.stores_limits = stores_limits;
   return RunUntilCompleted<void>(scheduler_, [&](Done<void> done) {
-    backend_->buckets().Adjust(charges, {.high = 1, .low = ++adjusts_}, now(), kNever,
-                               std::move(done));
+    backend_->buckets().Adjust(charges, terms, now(), kNever, std::move(done));
   });
 }
 

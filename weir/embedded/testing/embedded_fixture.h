@@ -33,7 +33,7 @@ class EmbeddedClient {
   const std::string& path() const { return path_; }
 
   Result<Decision> Acquire(const std::vector<Charge>& charges);
-  Status Adjust(const std::vector<Charge>& charges);
+  Status Adjust(const std::vector<Charge>& charges, bool stores_limits = false);
   Status Apply(std::vector<ConfigChange> changes);
   std::optional<BucketRecord> Read(const BucketKey& key);
   std::vector<BucketRecord> List();

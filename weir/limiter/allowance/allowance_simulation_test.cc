@@ -119,10 +119,10 @@ class Outer final : public Tap {
     }
     store().Acquire(charges, now, deadline, std::move(done));
   }
-  void Adjust(Charges charges, AdjustId token, UnixMillis now, Deadline deadline,
+  void Adjust(Charges charges, const AdjustTerms& terms, UnixMillis now, Deadline deadline,
               Done<void> done) override {
     passing_.unused = Grew(returns_, limiter_->stats().allowances.returns);
-    store().Adjust(charges, token, now, deadline, std::move(done));
+    store().Adjust(charges, terms, now, deadline, std::move(done));
   }
   static bool Grew(std::uint64_t& seen, std::uint64_t count) {
     return std::exchange(seen, count) != count;
@@ -151,9 +151,9 @@ class Inner final : public Tap {
       done(std::move(result));
     });
   }
-  void Adjust(Charges charges, AdjustId token, UnixMillis now, Deadline deadline,
+  void Adjust(Charges charges, const AdjustTerms& terms, UnixMillis now, Deadline deadline,
               Done<void> done) override {
-    store().Adjust(charges, token, now, deadline, [&, this](Status result) {
+    store().Adjust(charges, terms, now, deadline, [&, this](Status result) {
       if (result) AddTo(ledger_.given_back, charges);
       if (result && !passing_.unused) AddTo(ledger_.returns, charges, clock_, -1);
       done(std::move(result));

@@ -21,6 +21,12 @@ std::uint64_t SumOfMagnitudes(const std::vector<Charge>& charges) {
   return sum;
 }
 
+// Returns the bucket time of a deadline, or a little earlier. `now` is the bucket time, read before
+// this call.
+UnixMillis CountsBy(Deadline deadline, UnixMillis now, const Clock& clock) {
+  return now + std::chrono::floor<milliseconds>(deadline.at() - clock.Now());
+}
+
 }  // namespace
 
 void Allowances::SendDebit(Debit debit) {
@@ -108,12 +114,14 @@ void Allowances::GiveBack(std::vector<Charge> charges, Deadline deadline) {
   const auto host = host_.lock();
   if (host == nullptr) return forfeited_.Add(SumOfMagnitudes(charges));
   returns_.Add();
-  store_.Adjust(charges, host->NewAdjustId(), store_.Now(), deadline,
-                [this, host, charges](const Status& result) {
-                  // After an error the return may count or not; it is not sent again.
-                  (result ? returned_ : forfeited_).Add(SumOfMagnitudes(charges));
-                  if (result) host->OnTokensReturned(charges);
-                });
+  const UnixMillis now = store_.Now();
+  AdjustTerms terms = host->NewAdjustId();
+  terms.counts_by = CountsBy(deadline, now, scheduler_.clock());
+  store_.Adjust(charges, terms, now, deadline, [this, host, charges](const Status& result) {
+    // After an error the return may count or not; it is not sent again.
+    (result ? returned_ : forfeited_).Add(SumOfMagnitudes(charges));
+    if (result) host->OnTokensReturned(charges);
+  });
 }
 
 }  // namespace weir

@@ -227,6 +227,19 @@ TEST_F(AllowancesTest, WhatIsUnusedComesBack) {
   EXPECT_EQ(Taken() * kMillitokens, 100'000 + static_cast<std::int64_t>(stats().forfeited));
 }
 
+// The amount that is returned is computed for the deadline of the return. Fails if: a store may
+// still count the return later.
+TEST_F(AllowancesTest, AReturnCountsByItsDeadlineOrNotAtAll) {
+  Apply({Put(Level::System(), {{"rps", {1'000'000, 1'000, 1'000}, milliseconds(10'000)}})});
+  Demand();
+  scheduler_.Advance(nanoseconds(300));  // within a millisecond of bucket time
+  scheduler_.Advance(std::chrono::seconds(3));
+  ASSERT_EQ(store_.adjusts.size(), 1U);
+  const auto& back = store_.adjusts.front();
+  const milliseconds longest = back.terms.counts_by - back.now;
+  EXPECT_EQ(longest, milliseconds(2'500)) << "a quarter of the lifetime";
+}
+
 // Fails if: unused tokens are returned to shard 0 of a divided bucket, which may be full, and not
 // to the shard that paid.
 TEST_F(AllowancesTest, D15WhatIsUnusedGoesToTheShardThatPaid) {

@@ -49,7 +49,8 @@ void Debits::Start(PendingPtr debit) {
     return debit->done(Fail(Code::kDeadlineExceeded,
                             "the deadline passed before the debit was sent; it does not count"));
   }
-  debit->adjustment = adjusts_.NewAdjustment(*std::move(charges));
+  // Buckets that are only looked at and debited get changed limits from debits.
+  debit->adjustment = adjusts_.NewAdjustment(*std::move(charges), /*stores_limits=*/true);
   Send(std::move(debit));
 }
 
@@ -68,7 +69,11 @@ void Debits::OnResult(PendingPtr debit, Status result) {
   const bool in_doubt = debit->adjustment->state == Adjustment::State::kDoubt;
   if (!in_doubt || debit->sends == kMaxSends || debit->deadline.ExpiredAt(retry_at))
     return debit->done(std::move(result));
-  scheduler_.At(retry_at, [this, debit = std::move(debit)]() mutable { Send(std::move(debit)); });
+  scheduler_.At(retry_at, [this, debit = std::move(debit), result = std::move(result)]() mutable {
+    // The scheduler may be late.
+    if (debit->deadline.ExpiredAt(scheduler_.clock().Now())) return debit->done(std::move(result));
+    Send(std::move(debit));
+  });
 }
 
 }  // namespace weir

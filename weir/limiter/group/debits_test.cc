@@ -28,6 +28,23 @@ class DebitsTest : public GroupTest {
     return result;
   }
 
+  /// Returns whether a look at the bucket finds a token.
+  bool Look(const TargetPtr& target) {
+    const GroupOutcome& look = Decided({Given(target, {{"rpm", 0}})});
+    return look.outcome.decision().limits.at(0).available >= kMillitokens;
+  }
+  /// For 10 s, each look that finds a token is followed by a debit of it, ten times a second.
+  int LookAndDebit(const TargetPtr& target) {
+    int found = 0;
+    for (int i = 0; i < 100; ++i) {
+      scheduler_.Advance(milliseconds(100));
+      if (!Look(target)) continue;
+      EXPECT_TRUE(Debit({Given(target, {{"rpm", 1}})}));
+      ++found;
+    }
+    return found;
+  }
+
   std::list<std::optional<Status>> results_;
 };
 
@@ -67,6 +84,55 @@ TEST_F(DebitsTest, ALimitThatBlocksIsIgnored) {
   EXPECT_TRUE(Debit({Rpm("a", 1), Rpm("b", 3)}));
   EXPECT_EQ(Left("a"), 9);
   EXPECT_TRUE(Debit({Rpm("b", 3)}));
+}
+
+// Fails if: a bucket that is only looked at and debited is refilled at the rate of its old limits.
+TEST_F(DebitsTest, AChangedLimitHoldsForABucketThatIsOnlyLookedAtAndDebited) {
+  const auto rule = [](std::int64_t tokens, std::int64_t period) {
+    return MakeTarget({.entity = "x", .resource = "rule"},
+                      {{"rpm", {.capacity = 50'000, .amount = tokens * 1000, .period = period}}});
+  };
+  const TargetPtr quick = rule(10, 1'000);
+  const TargetPtr slow = rule(1, 3'600'000);
+  EXPECT_EQ(LookAndDebit(quick), 100);
+  EXPECT_EQ(LookAndDebit(slow), 50);
+  EXPECT_FALSE(Look(quick)) << "nothing has come back at the old rate";
+  EXPECT_EQ(LookAndDebit(quick), 100);
+}
+
+// Fails if: a bucket in debt waits at the rate of its old limits.
+TEST_F(DebitsTest, ARaisedLimitHoldsForABucketThatIsOnlyLookedAt) {
+  const TargetPtr hourly = MakeTarget({"x", "rule"}, {{"rpm", PerHour(1)}});
+  EXPECT_TRUE(Debit({Given(hourly, {{"rpm", 300}})}));
+  const TargetPtr quick = MakeTarget({"x", "rule"}, {{"rpm", PerSecond(100)}});
+  EXPECT_FALSE(Look(quick)) << "200 are owed";
+  scheduler_.Advance(milliseconds(2'000));
+  EXPECT_FALSE(Look(quick));
+  scheduler_.Advance(milliseconds(10));
+  EXPECT_TRUE(Look(quick));
+}
+
+// Fails if: a debit under limits that a request gives replaces the configured ones.
+TEST_F(DebitsTest, LimitsOfARequestStayThoseOfTheRequest) {
+  Use("a", 1);
+  const TargetPtr given =
+      MakeTarget({"a", "gpt-4"}, {{"rpm", PerMinute(99)}}, LimitSource::kOverride);
+  EXPECT_TRUE(Debit({Given(given, {{"rpm", 1}})}));
+  const BucketKey key{"a", "gpt-4"};
+  memory_->buckets().Read({&key, 1}, Deadline::Never(), [&](auto records) {
+    EXPECT_EQ(records->front()->bucket.meters.at(0).quota, PerMinute(10));
+  });
+}
+
+// Fails if: the adjust of a lease, whose limits may be old, undoes a change of limits.
+TEST_F(DebitsTest, AnAdjustOfALeaseStoresNoLimits) {
+  Told& told = Ask("a", 1);
+  ASSERT_TRUE(told.admitted());
+  Lease lease = told.lease();
+  Apply({Put(Level::EntityDefault("a"), {{"rpm", PerMinute(20)}})});
+  Use("a", 1);
+  EXPECT_TRUE(lease.Adjust({{"rpm", 2}}));
+  EXPECT_EQ(Left("a"), 16);
 }
 
 // Fails if: tokens that a debit gives back do not reach the requests that wait for them.
@@ -157,6 +223,18 @@ TEST_F(DebitsTest, IsNotSentAfterItsDeadline) {
   ASSERT_TRUE(lost.has_value() && !*lost);
   EXPECT_THAT(store_.adjusts, SizeIs(2));
   for (const auto& adjusted : store_.adjusts) EXPECT_LE(adjusted.deadline, deadline);
+}
+
+// Fails if: a debit is sent again although the scheduler ran its task after the deadline.
+TEST_F(DebitsTest, IsNotSentAgainByALateScheduler) {
+  Use("b", 0);
+  store_.lose = Away();
+  const auto& lost = Begin({Rpm("b", 1)}, Within(milliseconds(60)));
+  scheduler_.sim_clock().Advance(milliseconds(60));
+  scheduler_.RunReady();
+  ASSERT_TRUE(lost.has_value() && !*lost);
+  EXPECT_EQ(lost->error(), Away());
+  EXPECT_THAT(store_.adjusts, SizeIs(1));
 }
 
 TEST_F(DebitsTest, ADefiniteErrorIsNotRepeated) {

@@ -48,7 +48,7 @@ class ProbeBackend final : public Backend {
   std::vector<Asked> acquires;  ///< acquires that reached `inner`
   std::size_t keeps = 0;        ///< number of AcquireAndKeep calls
   struct Adjusted {
-    AdjustId id;
+    AdjustTerms terms;
     UnixMillis now;
     Deadline deadline = Deadline::Never();
     std::vector<Charge> charges;
@@ -105,13 +105,13 @@ class ProbeBackend final : public Backend {
       ++probe_.keeps;
       Acquire(charges, now, deadline, std::move(done));
     }
-    void Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now, Deadline deadline,
-                Done<void> done) override {
+    void Adjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now,
+                Deadline deadline, Done<void> done) override {
       probe_.adjusts.push_back(
-          {id, now, deadline, {charges.begin(), charges.end()}, probe_.order_++});
+          {terms, now, deadline, {charges.begin(), charges.end()}, probe_.order_++});
       const bool holds_all = std::exchange(probe_.hold, probe_.hold || probe_.hold_adjusts);
       probe_.Call<void>(std::move(done), [&](Done<void> next) {
-        store().Adjust(charges, id, now, deadline, std::move(next));
+        store().Adjust(charges, terms, now, deadline, std::move(next));
       });
       probe_.hold = holds_all;
     }

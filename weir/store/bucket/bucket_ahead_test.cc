@@ -79,7 +79,7 @@ TEST(BucketAhead, C4WhatARefusalSetsBackIsDueToBeStored) {
   const Charge most{rpm, {kMaxMillitokens}};
   std::uint64_t adjusts = 0;
   const auto adjust = [&](UnixMillis now) {
-    return table.Adjust({&most, 1}, {.high = 1, .low = ++adjusts}, now);
+    return table.Adjust({&most, 1}, AdjustId{.high = 1, .low = ++adjusts}, now);
   };
   for (int i = 0; i < kMaxDebt / kMaxMillitokens; ++i) ASSERT_TRUE(adjust(kStart + kYearAhead));
   table.TakeDrainDue();
@@ -185,7 +185,7 @@ RC_GTEST_PROP(BucketAhead, AnyStoredTimesAndCountsAreSafe, ()) {
     const auto decision = table.Acquire({&charge, 1}, kStart);
     if (!decision) RC_ASSERT(decision.error().code == Code::kFailedPrecondition);
     if (decision && decision->admitted && target->limits[0].name == "rpm") taken += 20'000;
-    (void)table.Adjust({&charge, 1}, {1, static_cast<std::uint64_t>(step)}, kStart);
+    (void)table.Adjust({&charge, 1}, AdjustId{1, static_cast<std::uint64_t>(step)}, kStart);
     (void)table.SweepIdle(kStart);
   }
   // A capacity, and the refill up to a stored time that is a minute ahead.

@@ -1,4 +1,5 @@
-// A refused request stores the parameters of its limits, so that its returned wait is correct.
+// A refused request, and a look at an empty bucket, store the parameters of their limits, so that
+// the wait until the next tokens is correct.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -76,13 +77,28 @@ TEST_F(BucketRefusal, C2WhatIsStoredIsAChangeAndTakesNothing) {
   EXPECT_EQ(Changes(), 0U) << "a second refusal has nothing to store";
 }
 
-TEST_F(BucketRefusal, ALookAndARefusedOverrideStoreNothing) {
-  ASSERT_TRUE(Ask(ConfiguredAs(PerMinute(60)), {60}, kStart).admitted);
+TEST_F(BucketRefusal, ALookAtTokensAndARefusedOverrideStoreNothing) {
+  ASSERT_TRUE(Ask(ConfiguredAs(PerMinute(60)), {20}, kStart).admitted);
   Changes();
   EXPECT_TRUE(Ask(ConfiguredAs(PerMinute(30)), {0}, kStart + 1s).admitted);
-  EXPECT_FALSE(Ask(OverriddenBy("rpm", PerMinute(30)), {2}, kStart + 1s).admitted);
+  EXPECT_FALSE(Ask(OverriddenBy("rpm", PerMinute(30)), {12}, kStart + 1s).admitted);
   EXPECT_EQ(Changes(), 0U);
   EXPECT_EQ(table_.Read(kRefusedKey)->bucket.time, kStart);
+}
+
+// Fails if: the owner of the table is not told that a look has changed a bucket.
+TEST_F(BucketRefusal, ALookAtAnEmptyBucketIsAChangeAndADrainIsDue) {
+  ASSERT_TRUE(Ask(ConfiguredAs(PerMinute(60)), {60}, kStart).admitted);
+  Changes();
+  EXPECT_FALSE(table_.TakeDrainDue());
+  const Decision look = Ask(ConfiguredAs(PerMinute(30)), {0}, kStart + 1s);
+  EXPECT_TRUE(look.admitted);
+  EXPECT_EQ(look.limits[0].available, -29 * kMillitokens);
+  EXPECT_TRUE(table_.TakeDrainDue());
+  EXPECT_EQ(Changes(), 1U);
+  EXPECT_EQ(Ask(ConfiguredAs(PerMinute(30)), {0}, kStart + 3s).limits[0].available,
+            -28 * kMillitokens);
+  EXPECT_EQ(Changes(), 0U) << "a second look has nothing to store";
 }
 
 // Fails if: an earlier override decides the rate of a configured limit.

@@ -146,6 +146,14 @@ void AdoptTarget(BucketState& state, const TargetPtr& target, UnixMillis now) {
   state.target = target;
 }
 
+bool HasLessThanOneToken(const BucketState& state, const Target& target, UnixMillis now) {
+  for (std::size_t i = 0; i < target.limits.size(); ++i) {
+    const MeterView view = JudgedView(SourceIn(&state, target, i), target, i, now);
+    if (view.meter.tokens < kMillitokens) return true;
+  }
+  return false;
+}
+
 // Charges configured limits at their meters, and other names at extra meters. A charged extra meter
 // gets the parameters of this request; it is held in `charged` while others are removed to make
 // space.
@@ -251,19 +259,28 @@ void Take(BucketState& state, const Charge& charge, UnixMillis now) {
 
 bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now) {
   const TargetPtr& target = charge.target;
-  if (target->source == LimitSource::kOverride || !Changes(charge)) return false;
+  if (target->source == LimitSource::kOverride) return false;
   if (state.target == target || state.target->limits == target->limits) return false;
+  if (!Changes(charge) && !HasLessThanOneToken(state, *target, now)) return false;
   ReplaceLimits(state, target, now);
   return true;
 }
 
-bool CanAdjust(const BucketState* state, const Charge& charge, UnixMillis now) {
+// If the limits are stored first, the debt is that under the new capacity.
+bool CanAdjust(const BucketState* state, const Charge& charge, bool stores_limits, UnixMillis now) {
+  const Target& target = *charge.target;
+  const bool adopts = stores_limits && target.source == LimitSource::kConfigured;
   for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
-    const Target& target = *charge.target;
-    const MeterView view = StoredView(SourceIn(state, target, i), target.limits[i], now);
+    const Source source = SourceIn(state, target, i);
+    const MeterView view =
+        adopts ? JudgedView(source, target, i, now) : StoredView(source, target.limits[i], now);
     if (!CanAdjust(view.meter, charge.amounts[i])) return false;
   }
   return true;
+}
+
+void StoreAdjusted(BucketState& state, const TargetPtr& target, UnixMillis now) {
+  if (target->source == LimitSource::kConfigured) AdoptTarget(state, target, now);
 }
 
 void Adjust(BucketState& state, const Charge& charge, UnixMillis now) {

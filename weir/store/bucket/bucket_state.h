@@ -68,12 +68,17 @@ bool Changes(const Charge& charge);
 void Take(BucketState& state, const Charge& charge, UnixMillis now);
 
 /// Makes the change of a refused acquire: a configured target stores its limits in the bucket and
-/// takes no tokens, so that the returned wait is correct. Returns false if nothing changes, as for
-/// an override or a charge whose amounts are all 0.
+/// takes no tokens, so that the returned wait is correct. A charge whose amounts are all 0 stores
+/// its limits only if one of them has less than one token left: a caller that only looks may take
+/// this for a refusal. Returns false if nothing changes, as for an override.
 bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now);
 
-/// Returns true if the debts after an adjust are within kMaxDebt.
-bool CanAdjust(const BucketState* state, const Charge& charge, UnixMillis now);
+/// Returns true if the debts after an adjust are within kMaxDebt. `stores_limits`: StoreAdjusted
+/// precedes the adjust.
+bool CanAdjust(const BucketState* state, const Charge& charge, bool stores_limits, UnixMillis now);
+
+/// Stores the limits of a configured target, as Take does. An override changes nothing.
+void StoreAdjusted(BucketState& state, const TargetPtr& target, UnixMillis now);
 
 /// Adjusts the balances; parameters do not change. REQUIRES: CanAdjust.
 void Adjust(BucketState& state, const Charge& charge, UnixMillis now);

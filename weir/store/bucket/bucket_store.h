@@ -61,6 +61,24 @@ struct AdjustId {
   friend auto operator<=>(const AdjustId&, const AdjustId&) = default;
 };
 
+/// How an adjust counts.
+struct AdjustTerms {
+  AdjustTerms(AdjustId adjust_id) : id(adjust_id) {}  // NOLINT: usually, an id is enough
+
+  AdjustId id;
+  /// The id may be sent to several processes: the adjust counts once among all processes that share
+  /// the state. (If only one process can write, the adjust counts once in any case.)
+  bool is_shared = false;
+  /// The limits of configured targets apply now: each bucket that is adjusted stores them, as in an
+  /// acquire. (A store that learns from Charge::resolved_at that they are older than those of the
+  /// bucket keeps those of the bucket.) Otherwise a bucket keeps its parameters.
+  bool stores_limits = false;
+  /// The adjust counts as if it was made at this bucket time or earlier, or not at all: it then
+  /// fails with kDeadlineExceeded, and nothing is changed. (A store that writes each bucket by
+  /// itself ensures this for each.)
+  UnixMillis counts_by{INT64_MAX};
+};
+
 struct BucketFilter {
   std::optional<std::string> entity;
   std::optional<std::string> resource;
@@ -100,20 +118,23 @@ class WEIR_API BucketStore {
   virtual UnixMillis Now() const = 0;
 
   /// Takes every charge at `now`, or none. A bucket that does not exist is full. A refused
-  /// override, and a charge whose amounts are all 0, change nothing.
+  /// override changes nothing.
   ///
   /// A configured target stores its limits in its bucket, also if the request is refused: the
-  /// returned wait is computed at the rates of these limits. Used tokens stay used. A configured
-  /// limit of the bucket that the target lacks is no longer configured, but its meter keeps
-  /// refilling. When a target names the limit again, the limit has the balance of this meter. A
-  /// limit that the bucket never had starts full; or with fewer tokens, until the meters that were
-  /// removed early would be full (ExtraMeters).
+  /// returned wait is computed at the rates of these limits. A charge whose amounts are all 0
+  /// stores its limits only if one of them has less than one token left, and the request is refused
+  /// or a look (all amounts are 0): the caller of a look may take this for a refusal. Otherwise
+  /// such a charge changes nothing. Used tokens stay used. A configured limit of the bucket that
+  /// the target lacks is no longer configured, but its meter keeps refilling. When a target names
+  /// the limit again, the limit has the balance of this meter. A limit that the bucket never had
+  /// starts full; or with fewer tokens, until the meters that were removed early would be full
+  /// (ExtraMeters).
   ///
   /// If an override names a configured limit, the override's capacity and the stored rate apply,
   /// and the stored limit is charged. Any other name has the parameters of the last request that
   /// took from it. Fails with kFailedPrecondition if the request takes from so many such names that
   /// these, together with the others that are in debt, exceed kMaxExtraMeters. Fails with
-  /// kResourceExhausted if there is no space for another bucket.
+  /// kResourceExhausted if there is no space for another bucket, even if it is only looked at.
   virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                        Done<Decision> done) = 0;
 
@@ -125,23 +146,20 @@ class WEIR_API BucketStore {
   }
 
   /// Takes the tokens that were used in addition to those taken (positive; may leave debt) or gives
-  /// tokens back (negative; up to the capacity), for all charges or none. Calls with the same
-  /// `token` count once. The bucket keeps its parameters; limits that are no longer configured are
-  /// adjusted too. Fails with kOutOfRange, without a change, if the debt would exceed kMaxDebt; the
-  /// id may then be used again. Fails with kResourceExhausted as Acquire.
+  /// tokens back (negative; up to the capacity), for all charges or none. Calls with the same id
+  /// count once; a repetition changes nothing. The bucket keeps its parameters unless
+  /// `terms.stores_limits` is set; limits that are no longer configured are adjusted too. A charge
+  /// whose amounts are all 0 changes nothing. Fails with kOutOfRange, without a change, if the debt
+  /// would exceed kMaxDebt; the id may then be used again. Fails with kResourceExhausted as
+  /// Acquire.
   ///
   /// A store that writes each bucket by itself may adjust only some of them. If the others never
   /// will be adjusted, the error has Error::is_partial. After any other error that is not definite
-  /// (IsDefinite), a repetition with the same `token` may complete the adjust.
-  virtual void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
+  /// (IsDefinite), a repetition with the same id may complete the adjust. So that an accepted
+  /// adjust is not lost, such a store may still write it for a while after the deadline, and after
+  /// the result; `terms.counts_by` limits this.
+  virtual void Adjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
-
-  /// Like Adjust, but for an id that may be sent to several processes: the adjust counts once among
-  /// all processes that share the state. (If only one process can write, Adjust does the same.)
-  virtual void AdjustShared(std::span<const Charge> charges, AdjustId token, UnixMillis now,
-                            Deadline deadline, Done<void> done) {
-    Adjust(charges, token, now, deadline, std::move(done));
-  }
 
   /// Returns the buckets as last written, in the order of `keys`; nothing for buckets that do not
   /// exist, which are full. If the store divides a bucket, shard 0 means the whole bucket.

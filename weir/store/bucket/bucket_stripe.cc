@@ -110,7 +110,7 @@ std::size_t BucketStripe::Sweep(std::size_t count, SweepTimes& times, AheadRepor
     }
     // A bucket with a change that is not drained yet is not removed: `changed` has a pointer to it.
     if (!entry.in_changed_list && FullAt(entry.state) <= times.idle_since &&
-        ReportAllUse(entry, times)) {
+        (times.removes_unreported || ReportAllUse(entry, times))) {
       Remove(entry);
       ++swept;
       continue;

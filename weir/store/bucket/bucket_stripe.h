@@ -91,6 +91,8 @@ struct SweepTimes {
   /// At most this many full buckets with unreported use are passed to the next drain, which reports
   /// the use; a later sweep removes these buckets.
   std::size_t max_deferred = SIZE_MAX;
+  /// Full buckets with unreported use are removed at once, and the next drain reports the use.
+  bool removes_unreported = false;
   /// The sweep ends when it has removed this many buckets.
   std::size_t max_removed = SIZE_MAX;
 };
@@ -129,6 +131,8 @@ struct alignas(64) BucketStripe {
   BucketEntry& Add(BucketState state);
   /// Adds the entry to `changed`, if changes are tracked and it is not listed yet.
   void MarkChanged(BucketEntry& entry);
+  /// Returns the number of changes and removals that the next drain reports.
+  std::size_t Undrained() const { return changed.size() + removed.size(); }
   /// Removes an entry and reports its use. The last entry moves to the index of the removed one.
   void Remove(BucketEntry& entry);
   /// Reports the hours of an entry that have ended to `use_sink`. Without a sink, the next drain

@@ -16,6 +16,11 @@
 namespace weir {
 namespace {
 
+// Bounds the time of a sweep for space: to remove a bucket takes longer than to examine one.
+constexpr std::size_t kMaxRemovedForSpace = 100;
+// After a round of the table that made no space, no request sweeps for this long.
+constexpr milliseconds kSpacePause{1000};
+
 // Makes the decision for Judge to fill. Callers do this before they take the locks, because the
 // strings are most of the cost of a result.
 Decision BlankDecision(std::span<const Charge> charges) {
@@ -54,6 +59,13 @@ bool GivesBackOnly(const Charge& charge) {
 Error TooMuchDebt(const BucketKey& key) {
   return {Code::kOutOfRange, fmt::format("{}/{}: debt would exceed {} tokens; nothing is adjusted",
                                          key.entity, key.resource, FormatTokens(kMaxDebt))};
+}
+
+Error TooLate(const BucketKey& key) {
+  return {Code::kDeadlineExceeded,
+          fmt::format("{}/{}: the adjust arrived after the time by which it must count; nothing is "
+                      "adjusted",
+                      key.entity, key.resource)};
 }
 
 }  // namespace
@@ -123,14 +135,14 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
   WEIR_RETURN_IF_ERROR(CheckAcquire(charges));
   Result<Decision> decision = TryAcquire(charges, now);
   const bool no_space = !decision && decision.error().code == Code::kResourceExhausted;
-  if (no_space && MakeSpace(now)) return TryAcquire(charges, now);
+  if (no_space && MakeSpace(charges.size(), now)) return TryAcquire(charges, now);
   return decision;  // moved; `?:` would copy it
 }
 
 // Order: the result's strings are made without locks. Under the locks, all limits are judged before
-// any is debited. CheckSpace and Reserve fail before the first change, except for times that were
-// set back. The report of these times is declared before the locks, so it is written after their
-// release.
+// any is debited. The checks of space and Reserve fail before the first change, except for times
+// that were set back. The report of these times is declared before the locks, so it is written
+// after their release.
 Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMillis now) {
   Decision decision = BlankDecision(charges);
   std::array<Found, kMaxCharges> all;
@@ -146,6 +158,7 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
   for (std::size_t i = 0; i < charges.size(); ++i) {
     WEIR_RETURN_IF_ERROR(CheckSpace(found[i].state(), charges[i], now));
   }
+  WEIR_RETURN_IF_ERROR(CheckSpaceForLooks(charges, found));
   WEIR_RETURN_IF_ERROR(Reserve(charges, found));
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (!Changes(charges[i])) continue;
@@ -170,9 +183,11 @@ void BucketTable::Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report
 void BucketTable::Decide(std::span<const Charge> charges, std::span<const Found> found,
                          UnixMillis now, Decision& decision) {
   Judge(charges, found, now, decision);
-  // The returned wait is correct only if the bucket refills at the rates from which it was
-  // computed. So the limits of the targets are stored, and judged again.
-  if (decision.admitted || !StoreLimits(charges, found, now)) return;
+  // The returned wait, and that which the caller of a look computes, is correct only if the bucket
+  // refills at the rates from which it was computed. So the limits of the targets are stored, and
+  // judged again.
+  if (decision.admitted && std::ranges::any_of(charges, Changes)) return;
+  if (!StoreLimits(charges, found, now)) return;
   drain_due_ = true;
   Judge(charges, found, now, decision);
 }
@@ -209,28 +224,31 @@ bool BucketTable::TakeDrainDue() {
   return drain_due_ && drain_due_.exchange(false);
 }
 
-Status BucketTable::Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now) {
+Status BucketTable::Adjust(std::span<const Charge> charges, const AdjustTerms& terms,
+                           UnixMillis now) {
   WEIR_RETURN_IF_ERROR(CheckAdjust(charges));
-  Status adjusted = TryAdjust(charges, id, now);
+  Status adjusted = TryAdjust(charges, terms, now);
   const bool no_space = !adjusted && adjusted.error().code == Code::kResourceExhausted;
-  return no_space && MakeSpace(now) ? TryAdjust(charges, id, now) : adjusted;
+  return no_space && MakeSpace(charges.size(), now) ? TryAdjust(charges, terms, now) : adjusted;
 }
 
 // The id is inserted under the locks of the buckets, so of two concurrent adjusts with the same id,
 // one waits and then finds the id. A failure removes the id again, because nothing was adjusted.
-Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId id, UnixMillis now) {
+Status BucketTable::TryAdjust(std::span<const Charge> charges, const AdjustTerms& terms,
+                              UnixMillis now) {
   std::array<Found, kMaxCharges> found;
   AheadReport ahead(options_.log);
   const Locks locks(*this, charges);
-  if (!adjust_ids_->Insert(id, now)) return {};
+  if (!adjust_ids_->Insert(terms.id, now)) return {};
   const auto refuse = [&](Error error) {
-    adjust_ids_->Forget(id);
+    adjust_ids_->Forget(terms.id);
     return Fail(std::move(error));
   };
+  if (now > terms.counts_by) return refuse(TooLate(charges[0].target->key));
   for (std::size_t i = 0; i < charges.size(); ++i) {
     found[i] = Find(*charges[i].target);
     SetBackIfAhead(found[i], now, ahead);
-    if (!CanAdjust(found[i].state(), charges[i], now)) {
+    if (!CanAdjust(found[i].state(), charges[i], terms.stores_limits, now)) {
       return refuse(TooMuchDebt(charges[i].target->key));
     }
   }
@@ -246,10 +264,32 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId id, Unix
       }
       continue;
     }
-    weir::Adjust(FindOrCreate(found[i], charges[i].target, now), charges[i], now);
+    BucketState& state = FindOrCreate(found[i], charges[i].target, now);
+    if (terms.stores_limits) StoreAdjusted(state, charges[i].target, now);
+    weir::Adjust(state, charges[i], now);
     Count(found[i], charges[i], now);
   }
   return {};
+}
+
+Status BucketTable::CheckSpaceForLooks(std::span<const Charge> charges,
+                                       std::span<const Found> found) const {
+  std::size_t absent = 0;
+  bool has_look = false;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (found[i].entry != nullptr) continue;
+    ++absent;
+    has_look |= !Changes(charges[i]);
+  }
+  if (!has_look || size_ + absent <= options_.max_buckets) return {};
+  return Fail(NoSpace(charges[0].target->key));
+}
+
+Error BucketTable::NoSpace(const BucketKey& key) const {
+  return {Code::kResourceExhausted,
+          fmt::format("{}/{}: there is no space for another bucket: {} exist, and at most {} may; "
+                      "try again when some are full; nothing is changed",
+                      key.entity, key.resource, size_.load(), options_.max_buckets)};
 }
 
 Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Found> found) {
@@ -262,11 +302,7 @@ Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Fou
   // limit together.
   if ((size_ += needed) <= options_.max_buckets) return {};
   size_ -= needed;
-  return Fail(Code::kResourceExhausted,
-              fmt::format("{}/{}: there is no space for another bucket: {} exist, and at most {} "
-                          "may; try again when some are full; nothing is changed",
-                          charges[0].target->key.entity, charges[0].target->key.resource,
-                          size_.load(), options_.max_buckets));
+  return Fail(NoSpace(charges[0].target->key));
 }
 
 BucketState& BucketTable::FindOrCreate(Found& found, const TargetPtr& target, UnixMillis now) {
@@ -285,17 +321,55 @@ SweepTimes BucketTable::TimesOf(UnixMillis now) const {
   return {.idle_since = now - options_.idle_grace, .now = Latest(now)};
 }
 
-bool BucketTable::MakeSpace(UnixMillis now) {
-  constexpr std::int64_t kPause = 1000;
-  std::int64_t last = swept_at_;
-  if (now.value > last - kPause && now.value < last + kPause) return false;
-  // Of concurrent calls, one succeeds here and sweeps. The caller holds no locks at this point.
-  if (!swept_at_.compare_exchange_strong(last, now.value)) return false;
-  SweepIdle(now);
-  // Full buckets whose use is not stored yet can be removed only after the next drain, so a drain
-  // must follow.
-  drain_due_ = true;
-  return size_ < options_.max_buckets;
+// The caller holds no locks. One request at a time sweeps; others do not wait for it.
+bool BucketTable::MakeSpace(std::size_t wanted, UnixMillis now) {
+  AheadReport ahead(options_.log);
+  if (!space_mutex_.try_lock()) return false;
+  const std::size_t removed = SweepForSpace(wanted, now, ahead);
+  space_mutex_.unlock();
+  return removed > 0 && size_ < options_.max_buckets;
+}
+
+std::size_t BucketTable::SweepForSpace(std::size_t wanted, UnixMillis now, AheadReport& report) {
+  if (space_.paused_at && std::chrono::abs(Latest(now) - *space_.paused_at) < kSpacePause) return 0;
+  space_.paused_at.reset();
+  SweepTimes times = TimesOf(now);
+  times.max_removed = kMaxRemovedForSpace;
+  times.removes_unreported = true;
+  SweptEntries swept;
+  // The number of visits has a bound of its own, because nearly all stripes may be empty.
+  for (std::size_t visits = 0; visits <= stripes_.size(); ++visits) {
+    if (swept.examined >= options_.max_examined || swept.removed >= wanted) break;
+    if (space_.fruitless >= size_) break;
+    const SweptEntries part = SweepPart(options_.max_examined - swept.examined, times, report);
+    swept.examined += part.examined;
+    swept.removed += part.removed;
+    space_.fruitless = part.removed > 0 ? 0 : space_.fruitless + part.examined;
+  }
+  if (space_.fruitless >= size_) {
+    space_.fruitless = 0;
+    space_.paused_at = Latest(now);
+  }
+  return swept.removed;
+}
+
+BucketTable::SweptEntries BucketTable::SweepPart(std::size_t most, SweepTimes& times,
+                                                 AheadReport& report) {
+  BucketStripe& stripe = *stripes_[space_.stripe];
+  const MutexLock lock(stripe.mutex);
+  const std::size_t size = stripe.entries.size();
+  // The stripe may have shrunk since the last call.
+  const std::size_t left =
+      space_.left_in_stripe == 0 ? size : std::min(space_.left_in_stripe, size);
+  const std::size_t count = std::min(most, left);
+  const std::size_t undrained = stripe.Undrained();
+  const std::size_t removed = stripe.Sweep(count, times, report);
+  if (removed > 0) size_ -= removed;
+  if (stripe.Undrained() > undrained) drain_due_ = true;
+  space_.left_in_stripe = left - count;
+  if (space_.left_in_stripe == 0) space_.stripe = (space_.stripe + 1) % stripes_.size();
+  // A sweep that has ended early, at its bound of removals, begins another round.
+  return {.examined = count, .removed = removed};
 }
 
 std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
@@ -378,7 +452,7 @@ std::size_t BucketTable::DrainChanges(const ChangeSink& sink, UseDrain use) {
   std::size_t drained = 0;
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
-    drained += stripe->removed.size() + stripe->changed.size();
+    drained += stripe->Undrained();
     for (const TargetPtr& target : stripe->removed) {
       std::uint32_t mark = 0;
       sink(target->key, nullptr, mark);

@@ -14,6 +14,7 @@
 
 #include "weir/base/api.h"
 #include "weir/base/bucket_time.h"
+#include "weir/base/mutex.h"
 #include "weir/base/result.h"
 #include "weir/model/usage.h"
 #include "weir/store/bucket/bucket_store.h"
@@ -42,6 +43,10 @@ struct BucketTableOptions {
   /// not full are never dropped. A bucket with two limits takes about 400 bytes. Load ignores this
   /// limit.
   std::size_t max_buckets = 10'000'000;
+  /// A request that finds no space for a bucket examines at most this many buckets, to find some
+  /// that can be removed. This takes less than a millisecond, for which one stripe at a time is
+  /// locked.
+  std::size_t max_examined = 1000;
   /// The source of the bucket time T, for the owner's BucketStore::Now. If it is not set, the
   /// callers' `now` is the only time.
   std::optional<BucketTime> time{};
@@ -66,9 +71,11 @@ class WEIR_API BucketTable {
   /// During Acquire, Adjust and sweeps, a bucket whose time is far ahead of both `now` and T is set
   /// to T. It keeps its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
-  [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now);
-  /// Returns true, once, if since the last call a refused request has changed a bucket, a request
-  /// has set a bucket to T, or the whole table was swept for space. A drain is then due.
+  [[nodiscard]] Status Adjust(std::span<const Charge> charges, const AdjustTerms& terms,
+                              UnixMillis now);
+  /// Returns true, once, if since the last call a refused request or a look has changed a bucket, a
+  /// request has set a bucket to T, or a sweep for space has changed or removed a bucket. A drain
+  /// is then due.
   bool TakeDrainDue();
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
   [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,
@@ -114,6 +121,20 @@ class WEIR_API BucketTable {
  private:
   struct WEIR_INTERNAL Found;
   class WEIR_INTERNAL Locks;
+  struct SweptEntries {
+    std::size_t examined = 0;
+    std::size_t removed = 0;
+  };
+  /// The sweep for space. It goes from stripe to stripe; inside a stripe, it follows the stripe's
+  /// sweep_index, which also the sweeps of other requests move. So a round examines every entry,
+  /// whatever is added meanwhile. (An entry that is moved because another one is removed may be
+  /// examined in the next round.)
+  struct SpaceSweep {
+    std::size_t stripe = 0;
+    std::size_t left_in_stripe = 0;  ///< entries to examine before the next stripe; 0: all
+    std::size_t fruitless = 0;       ///< entries examined since the last removal
+    std::optional<UnixMillis> paused_at{};
+  };
 
   std::size_t StripeOf(std::size_t hash) const;
   /// Returns `now`, or T if that is later: a caller may have read T before the machine was
@@ -122,19 +143,26 @@ class WEIR_API BucketTable {
   SweepTimes TimesOf(UnixMillis now) const;
   /// Returns the bucket of a charge, if it exists.
   Found Find(const Target& target) const;
-  /// Judges the charges. If they are refused and StoreLimits changes a bucket, judges them again.
+  /// Judges the charges. If they are refused or a look, and StoreLimits changes a bucket, judges
+  /// them again.
   void Decide(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
               Decision& decision);
   /// Judges every limit of every charge.
   static void Judge(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
                     Decision& decision);
-  /// Stores the limits of a refused request in its buckets. Returns false if nothing changed.
+  /// Stores the limits of a refused request, or of a look, in its buckets. Returns false if nothing
+  /// changed.
   static bool StoreLimits(std::span<const Charge> charges, std::span<const Found> found,
                           UnixMillis now);
   /// One attempt, under the locks of all charged buckets. Fails with kResourceExhausted if there is
   /// no space for new buckets.
   Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);
-  Status TryAdjust(std::span<const Charge> charges, AdjustId id, UnixMillis now);
+  Status TryAdjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now);
+  /// Fails with kResourceExhausted if there is no space for each bucket of the charges that does
+  /// not exist, and one of these is charged nothing: a later debit of that bucket would be lost.
+  [[nodiscard]] Status CheckSpaceForLooks(std::span<const Charge> charges,
+                                          std::span<const Found> found) const;
+  Error NoSpace(const BucketKey& key) const;
   /// Adds the number of buckets that FindOrCreate will create for these charges to size_. Fails
   /// with kResourceExhausted if that exceeds max_buckets.
   [[nodiscard]] Status Reserve(std::span<const Charge> charges, std::span<const Found> found);
@@ -143,9 +171,16 @@ class WEIR_API BucketTable {
   BucketState& FindOrCreate(Found& found, const TargetPtr& target, UnixMillis now);
   /// Counts the use of a charge that was made, if options_.count_use is set.
   void Count(const Found& found, const Charge& charge, UnixMillis now);
-  /// Sweeps the whole table, at most once in a second. Returns true if it swept and there is space
-  /// now.
-  bool MakeSpace(UnixMillis now);
+  /// Continues the sweep for space, up to max_examined entries or `wanted` removed buckets. After a
+  /// whole round that removed no bucket, the sweep pauses. Returns true if it removed buckets and
+  /// there is space now.
+  bool MakeSpace(std::size_t wanted, UnixMillis now);
+  /// Returns the number of removed buckets.
+  std::size_t SweepForSpace(std::size_t wanted, UnixMillis now, AheadReport& report)
+      WEIR_REQUIRES(space_mutex_);
+  /// Sweeps up to `most` entries of the present stripe, and goes to the next stripe at its end.
+  SweptEntries SweepPart(std::size_t most, SweepTimes& times, AheadReport& report)
+      WEIR_REQUIRES(space_mutex_);
   /// Sweeps a few entries of the stripe if TakeSweepDue returns true.
   void Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report);
   /// Sets the bucket's times to T if they are far ahead.
@@ -156,8 +191,8 @@ class WEIR_API BucketTable {
   std::unique_ptr<AdjustDedup> adjust_ids_;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> drain_due_ = false;
-  // The time at which the whole table was last swept for space.
-  std::atomic<std::int64_t> swept_at_ = 0;
+  Mutex space_mutex_;
+  SpaceSweep space_ WEIR_GUARDED_BY(space_mutex_);
 };
 
 }  // namespace weir

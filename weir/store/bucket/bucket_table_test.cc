@@ -1,14 +1,18 @@
 #include "weir/store/bucket/bucket_table.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/bucket/adjust_dedup.h"
 #include "weir/store/bucket/bucket_state.h"
+#include "weir/store/bucket/bucket_use_passing.h"
 #include "weir/store/testing/contract_caller.h"
 
 namespace weir {
@@ -16,6 +20,10 @@ namespace {
 
 TargetPtr PerSecondTarget(const std::string& entity, std::int64_t tokens) {
   return MakeTarget({entity, "gpt-4", 0}, {{"rpm", PerSecond(tokens)}});
+}
+
+TargetPtr PerMinuteTarget(const std::string& entity) {
+  return MakeTarget({entity, "gpt-4", 0}, {{"rpm", PerMinute(60)}});
 }
 
 bool Take(BucketTable& table, const TargetPtr& target, std::int64_t tokens, UnixMillis now) {
@@ -34,6 +42,17 @@ std::map<std::string, std::int64_t> Drain(BucketTable& table) {
 }
 
 using Told = std::map<std::string, std::int64_t>;
+
+/// Drains the table and the ended hours of its buckets. Returns the used tokens by entity.
+std::map<std::string, std::int64_t> DrainUse(BucketTable& table) {
+  std::map<std::string, std::int64_t> used;
+  const UseSink sum = [&](const BucketKey& key, const std::vector<HourOfUse>& hours) {
+    for (const HourOfUse& hour : hours) used[key.entity] += hour.limits[0].used / kMillitokens;
+  };
+  table.DrainChanges([](const BucketKey&, const BucketState*, std::uint32_t&) {},
+                     UseDrain{.sink = sum, .most = 1000});
+  return used;
+}
 
 TEST(BucketTable, DrainTellsEachChangedBucketOnceInItsLastState) {
   BucketTable table({.track_changes = true});
@@ -87,7 +106,7 @@ TEST(BucketTable, C4AnAdjustSetsATimeThatIsFarAheadToNow) {
   const TargetPtr acme = PerSecondTarget("acme", 10);
   EXPECT_TRUE(Take(table, acme, 10, kStart + kManyYears));
   const Charge back{acme, {-1 * kMillitokens}};
-  ASSERT_TRUE(table.Adjust({&back, 1}, {1, 1}, kStart));
+  ASSERT_TRUE(table.Adjust({&back, 1}, AdjustId{1, 1}, kStart));
   EXPECT_EQ(table.Read(acme->key)->bucket.time, kStart);
   EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, 1 * kMillitokens);
 }
@@ -232,6 +251,45 @@ TEST(BucketTable, UseOfOneBucketClearsItsIdleNeighbours) {
   EXPECT_EQ(table.size(), 1U);
 }
 
+// Fails if: the bound excludes the last instant, or an adjust that failed uses up its id.
+TEST(BucketTable, AnAdjustCountsUntilItsLastInstant) {
+  BucketTable table;
+  const TargetPtr acme = PerSecondTarget("acme", 10);
+  ASSERT_TRUE(Take(table, acme, 10, kStart));
+  const Charge back{acme, {-1000}};
+  AdjustTerms terms = AdjustId{1, 1};
+  terms.counts_by = kStart;
+  EXPECT_EQ(table.Adjust({&back, 1}, terms, kStart + milliseconds(1)).error().code,
+            Code::kDeadlineExceeded);
+  EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, 0);
+  EXPECT_TRUE(table.Adjust({&back, 1}, terms, kStart));
+  EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, 1000);
+  EXPECT_TRUE(table.Adjust({&back, 1}, terms, kStart + milliseconds(1))) << "it counts already";
+  EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, 1000);
+}
+
+// Fails if: the debt is checked under the capacity that the adjust replaces.
+TEST(BucketTable, TheDebtOfAnAdjustThatStoresLimitsIsThatUnderTheNewCapacity) {
+  BucketTable table;
+  const TargetPtr acme = PerSecondTarget("acme", 1'000'000'000);
+  ASSERT_TRUE(Take(table, acme, 1, kStart));
+  const Charge most{acme, {kMaxMillitokens}};
+  std::uint64_t id = 0;
+  while (table.Adjust({&most, 1}, AdjustId{1, ++id}, kStart)) continue;
+  const std::int64_t before = table.Read(acme->key)->bucket.meters[0].tokens;
+  const TargetPtr smaller = PerSecondTarget("acme", 2);
+  const std::int64_t lost = 999'999'998 * kMillitokens;
+  ASSERT_GT(before + kMaxDebt, lost) << "the new capacity alone is possible";
+  const Charge too_much{smaller, {before + kMaxDebt - lost + 1}};
+  AdjustTerms terms = AdjustId{2, 1};
+  terms.stores_limits = true;
+  EXPECT_EQ(table.Adjust({&too_much, 1}, terms, kStart).error().code, Code::kOutOfRange);
+  EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, before);
+  const Charge enough{smaller, {before + kMaxDebt - lost}};
+  EXPECT_TRUE(table.Adjust({&enough, 1}, terms, kStart));
+  EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, -kMaxDebt);
+}
+
 TEST(BucketTable, AnAdjustOfAnOldLeaseKeepsTheNewParameters) {
   BucketTable table;
   const TargetPtr old =
@@ -244,7 +302,7 @@ TEST(BucketTable, AnAdjustOfAnOldLeaseKeepsTheNewParameters) {
   ASSERT_TRUE(table.Acquire(one, kStart)->admitted);
 
   const std::vector<Charge> correction{{old, {1000, 5000}}};
-  ASSERT_TRUE(table.Adjust(correction, {1, 1}, kStart).has_value());
+  ASSERT_TRUE(table.Adjust(correction, AdjustId{1, 1}, kStart).has_value());
   const std::optional<BucketRecord> record = table.Read({"acme", "gpt-4", 0});
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->names, std::vector<std::string>{"tpm"});
@@ -302,13 +360,187 @@ TEST(BucketTable, C17RefusesNewBucketsAtItsBoundAndDropsNoneThatIsNotFull) {
   ASSERT_TRUE(Take(table, PerSecondTarget("c", 100), 1, kStart));
   EXPECT_FALSE(Take(table, PerSecondTarget("d", 1), 1, kStart + milliseconds(5)));
   const Charge debt{PerSecondTarget("d", 1), {1000}};
-  EXPECT_EQ(table.Adjust({&debt, 1}, {1, 1}, kStart).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(table.Adjust({&debt, 1}, AdjustId{1, 1}, kStart).error().code,
+            Code::kResourceExhausted);
   const Charge back{PerSecondTarget("d", 1), {-1000}};
-  EXPECT_TRUE(table.Adjust({&back, 1}, {1, 2}, kStart)) << "a full bucket needs no entry";
+  EXPECT_TRUE(table.Adjust({&back, 1}, AdjustId{1, 2}, kStart)) << "a full bucket needs no entry";
   EXPECT_FALSE(Take(table, PerSecondTarget("a", 1), 1, kStart)) << "those that are there go on";
   // A bucket that is full makes space, once the last sweep was a second ago.
   EXPECT_TRUE(Take(table, PerSecondTarget("d", 1), 1, kStart + milliseconds(1001)));
   EXPECT_LE(table.size(), 3U);
+}
+
+// Fails if: a look passes although a debit of its bucket has no space.
+TEST(BucketTable, C17RefusesALookAtABucketForWhichThereIsNoSpace) {
+  BucketTable table({.stripes = 2, .idle_grace = milliseconds(0), .max_buckets = 2});
+  for (const char* entity : {"a", "b"}) {
+    ASSERT_TRUE(Take(table, PerSecondTarget(entity, 1), 1, kStart));
+  }
+  EXPECT_FALSE(Take(table, PerSecondTarget("c", 1), 0, kStart));
+  EXPECT_TRUE(Take(table, PerSecondTarget("a", 1), 0, kStart)) << "its bucket exists";
+  const std::vector<Charge> with_parent{{PerSecondTarget("a", 2), {1000}},
+                                        {PerSecondTarget("parent", 1), {0}}};
+  const UnixMillis refilled = kStart + milliseconds(999);
+  EXPECT_EQ(ErrorOf(table.Acquire(with_parent, refilled)).code, Code::kResourceExhausted);
+  // A bucket that is full makes space for the debit.
+  EXPECT_TRUE(Take(table, PerSecondTarget("c", 1), 0, kStart + milliseconds(2000)));
+  EXPECT_LT(table.size(), 2U);
+}
+
+/// Returns a bucket without tokens at kStart that is full again after `full_after`.
+BucketRecord UsedUp(const std::string& entity, milliseconds full_after) {
+  Meter meter = FullMeter({.capacity = 1000, .amount = 1000, .period = full_after.count()});
+  meter.tokens = 0;
+  return {
+      .key = {entity, "gpt-4", 0}, .names = {"rpm"}, .bucket = {.time = kStart, .meters = {meter}}};
+}
+
+/// Requests a new bucket until one is admitted. Returns the number of refused requests, at most
+/// `most`.
+std::size_t RefusedUntilSpace(BucketTable& table, UnixMillis now, std::size_t most) {
+  std::size_t refused = 0;
+  while (refused < most && !Take(table, PerMinuteTarget("new"), 1, now)) ++refused;
+  return refused;
+}
+
+// Fails if: a request sweeps more of a full table than it may, so that all requests of its thread
+// wait; or if each request examines the same buckets.
+TEST(BucketTable, ARequestAtAFullTableExaminesTheNextFewBuckets) {
+  for (const std::size_t full : {0U, 9U, 10U, 55U, 99U}) {
+    BucketTable table(
+        {.stripes = 1, .idle_grace = milliseconds(0), .max_buckets = 100, .max_examined = 10});
+    for (std::size_t i = 0; i < 100; ++i) {
+      table.Load(UsedUp(std::to_string(i), milliseconds(i == full ? 1000 : 3'600'000)));
+    }
+    EXPECT_EQ(RefusedUntilSpace(table, kStart + milliseconds(1000), 100), full / 10);
+    EXPECT_FALSE(table.Read({std::to_string(full), "gpt-4", 0}));
+    EXPECT_EQ(table.size(), 100U);
+  }
+}
+
+// Fails if: the pause begins before the whole table was examined, or there is none, so that each
+// request at a full table takes longer.
+TEST(BucketTable, AfterARoundWithoutSpaceNoRequestSweepsForASecond) {
+  BucketTable table(
+      {.stripes = 1, .idle_grace = milliseconds(0), .max_buckets = 100, .max_examined = 10});
+  for (std::size_t i = 0; i < 100; ++i) {
+    table.Load(UsedUp(std::to_string(i), milliseconds(i == 0 ? 1001 : 3'600'000)));
+  }
+  EXPECT_EQ(RefusedUntilSpace(table, kStart, 4), 4U);
+  EXPECT_EQ(RefusedUntilSpace(table, kStart + milliseconds(1000), 6), 6U) << "the end of the round";
+  EXPECT_EQ(RefusedUntilSpace(table, kStart + milliseconds(1999), 100), 100U);
+  EXPECT_EQ(RefusedUntilSpace(table, kStart + milliseconds(2000), 100), 0U);
+}
+
+// Fails if: a bucket whose use no drain has reported keeps its space, or its use is lost; or each
+// refused request causes a commit.
+TEST(BucketTable, TheNextDrainReportsTheUseOfABucketThatMadeSpace) {
+  BucketTable table({.stripes = 1,
+                     .track_changes = true,
+                     .idle_grace = milliseconds(0),
+                     .max_buckets = 1,
+                     .count_use = true});
+  ASSERT_TRUE(Take(table, PerSecondTarget("a", 1), 1, kStart));
+  EXPECT_EQ(DrainUse(table), (std::map<std::string, std::int64_t>{}));
+  EXPECT_FALSE(Take(table, PerSecondTarget("b", 1), 1, kStart));
+  EXPECT_FALSE(table.TakeDrainDue()) << "nothing has changed";
+  EXPECT_TRUE(Take(table, PerSecondTarget("b", 1), 1, kStart + milliseconds(1000)));
+  EXPECT_EQ(DrainUse(table), (std::map<std::string, std::int64_t>{{"a", 1}}));
+}
+
+// Fails if: the removals of a request that is refused in the end are stored only with the next
+// change.
+TEST(BucketTable, AfterARefusedRequestThatMadeSpaceADrainIsDue) {
+  BucketTable table({.track_changes = true, .idle_grace = milliseconds(0), .max_buckets = 2});
+  ASSERT_TRUE(Take(table, PerSecondTarget("full", 1), 1, kStart));
+  ASSERT_TRUE(Take(table, PerMinuteTarget("used"), 60, kStart));
+  DrainUse(table);
+  const std::vector<Charge> two{{PerSecondTarget("c", 1), {1000}},
+                                {PerSecondTarget("d", 1), {1000}}};
+  EXPECT_FALSE(table.Acquire(two, kStart + milliseconds(1000)));
+  EXPECT_TRUE(table.TakeDrainDue());
+  EXPECT_EQ(table.size(), 1U);
+}
+
+std::vector<BucketRecord> RecordsIn(const BucketTable& table) {
+  return table.List({}, {.cursor = {}, .limit = 1000})->items;
+}
+
+std::set<std::string> EntitiesIn(const BucketTable& table) {
+  std::set<std::string> entities;
+  for (const BucketRecord& record : RecordsIn(table)) entities.insert(record.key.entity);
+  return entities;
+}
+
+/// Returns the entities that a sweep of the whole table at `now` would leave.
+std::set<std::string> LeftByFullSweep(const BucketTable& table, UnixMillis now,
+                                      milliseconds grace) {
+  BucketTable copy({.stripes = 1, .idle_grace = grace});
+  for (const BucketRecord& record : RecordsIn(table)) copy.Load(record);
+  copy.SweepIdle(now);
+  return EntitiesIn(copy);
+}
+
+// C17. Fails if: a sweep for space removes a bucket that is not full or whose grace is not over, or
+// never reaches a bucket that is full, whatever happens between its parts.
+RC_GTEST_PROP(BucketTableSweep, C17FindsTheSpaceThatASweepOfTheWholeTableFinds, ()) {
+  const milliseconds grace(*rc::gen::element(0, 500));
+  const std::size_t stripes = *rc::gen::element<std::size_t>(1, 2, 16);
+  const std::size_t buckets = *rc::gen::inRange<std::size_t>(1, 60);
+  const std::size_t examined = *rc::gen::inRange<std::size_t>(1, 20);
+  const bool counts_use = *rc::gen::arbitrary<bool>();
+  BucketTable table({.stripes = stripes,
+                     .track_changes = counts_use,
+                     .idle_grace = grace,
+                     .max_buckets = buckets,
+                     .max_examined = examined,
+                     .count_use = counts_use});
+  UnixMillis now = kStart;
+  std::size_t names = 0;
+  const auto fill = [&] {
+    while (table.size() < buckets) {
+      const milliseconds full_after(*rc::gen::element(100, 1000, 5000, 100'000));
+      table.Load(UsedUp("bucket-" + std::to_string(names++), full_after));
+    }
+  };
+  // Requests one new bucket. Returns whether it was admitted.
+  const auto request = [&] {
+    const auto before = EntitiesIn(table);
+    const auto may_stay = LeftByFullSweep(table, now, grace);
+    const std::string name = "new-" + std::to_string(names++);
+    const bool admitted = Take(table, PerSecondTarget(name, 1), 1, now);
+    const auto after = EntitiesIn(table);
+    RC_ASSERT(std::ranges::includes(after, may_stay));
+    RC_ASSERT(admitted == after.contains(name));
+    RC_ASSERT(table.size() <= buckets);
+    if (admitted) RC_ASSERT(before.size() < buckets || may_stay.size() < buckets);
+    return admitted;
+  };
+  const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 8));
+  for (const int step : steps) {
+    fill();
+    const auto entities = EntitiesIn(table);
+    const auto any =
+        std::next(entities.begin(),
+                  static_cast<std::ptrdiff_t>(*rc::gen::inRange(std::size_t{0}, entities.size())));
+    if (step == 0) table.EraseEntity(*any);
+    if (step == 1) now = now + milliseconds(*rc::gen::element(1, 100, 1000));
+    if (step == 2) DrainUse(table);
+    // Requests on buckets that exist sweep, too.
+    for (int i = 0; step == 3 && i < 40; ++i) Take(table, PerSecondTarget(*any, 1), 1, now);
+    if (step > 3) request();
+  }
+  fill();
+  const bool has_full = LeftByFullSweep(table, now, grace).size() < buckets;
+  // The round in progress, the drain of changed buckets, and a round after the pause.
+  const std::size_t most_of_round = buckets / examined + stripes + 2;
+  bool admitted = false;
+  for (int round = 0; round < 3 && !admitted; ++round) {
+    for (std::size_t i = 0; i < most_of_round && !admitted; ++i) admitted = request();
+    DrainUse(table);
+    if (has_full) now = now + milliseconds(1000);  // the pause
+  }
+  RC_ASSERT(admitted == has_full);
 }
 
 // Fails if: the count of buckets misses a bucket that was erased, swept or loaded.

@@ -25,9 +25,9 @@ class WEIR_API UsageStore {
 
   /// Adds usage, overdrafts and events to the snapshot of this entity, resource and window; if
   /// there is none, `added` becomes the snapshot. `added.mixed` is ignored. If the response was
-  /// lost, the call may have counted. Fails with kInvalidArgument if a name is invalid or `start`
-  /// is not the beginning of such a window, and with kOutOfRange, without a change, if a sum does
-  /// not fit in 64 bits.
+  /// lost, the call may have counted. Fails with kInvalidArgument if a name is invalid, `start` is
+  /// not the beginning of such a window, or there are more counters than one call can add (200 in a
+  /// table of DynamoDB), and with kOutOfRange, without a change, if a sum does not fit in 64 bits.
   virtual void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) = 0;
 
   /// Returns the snapshots that match. With a resource in the filter, with or without an entity,

@@ -24,9 +24,9 @@ class MemoryBuckets final : public BucketStore {
                Done<Decision> done) override {
     done(gate_.Check().and_then([&] { return table_.Acquire(charges, now); }));
   }
-  void Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now, Deadline,
+  void Adjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now, Deadline,
               Done<void> done) override {
-    done(gate_.Check().and_then([&] { return table_.Adjust(charges, id, now); }));
+    done(gate_.Check().and_then([&] { return table_.Adjust(charges, terms, now); }));
   }
   void Read(std::span<const BucketKey> keys, Deadline,
             Done<std::vector<std::optional<BucketRecord>>> done) override {

@@ -59,9 +59,9 @@ TEST_P(StoreContract, AdjustCountsOnceForEachToken) {
 
 TEST_P(StoreContract, TokensThatDifferInOneHalfAreTwo) {
   const TargetPtr acme = FreshTarget({Rpm(10)});
-  ASSERT_TRUE(store_.Adjust({Tokens(acme, {1})}, {.high = 7, .low = 7}, kStart));
-  ASSERT_TRUE(store_.Adjust({Tokens(acme, {1})}, {.high = 8, .low = 7}, kStart));
-  ASSERT_TRUE(store_.Adjust({Tokens(acme, {1})}, {.high = 7, .low = 8}, kStart));
+  ASSERT_TRUE(store_.Adjust({Tokens(acme, {1})}, AdjustId{.high = 7, .low = 7}, kStart));
+  ASSERT_TRUE(store_.Adjust({Tokens(acme, {1})}, AdjustId{.high = 8, .low = 7}, kStart));
+  ASSERT_TRUE(store_.Adjust({Tokens(acme, {1})}, AdjustId{.high = 7, .low = 8}, kStart));
   EXPECT_EQ(Balance(acme, kStart), Balances{7000});
 }
 

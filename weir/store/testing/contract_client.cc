@@ -21,10 +21,11 @@ Result<Decision> ContractClient::Acquire(std::vector<Charge> charges, UnixMillis
   });
 }
 
-Status ContractClient::Adjust(std::vector<Charge> charges, AdjustId id, UnixMillis now) {
+Status ContractClient::Adjust(std::vector<Charge> charges, const AdjustTerms& terms,
+                              UnixMillis now) {
   return Call<void>([&](Done<void> done) {
     const std::vector<Charge> lent = std::move(charges);
-    harness_.backend().buckets().Adjust(lent, id, now, kNever, std::move(done));
+    harness_.backend().buckets().Adjust(lent, terms, now, kNever, std::move(done));
   });
 }
 

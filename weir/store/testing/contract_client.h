@@ -50,7 +50,7 @@ class ContractClient : public ContractCaller {
       : ContractCaller([&harness] { return harness.Pump(); }), harness_(harness) {}
 
   Result<Decision> Acquire(std::vector<Charge> charges, UnixMillis now);
-  Status Adjust(std::vector<Charge> charges, AdjustId id, UnixMillis now);
+  Status Adjust(std::vector<Charge> charges, const AdjustTerms& terms, UnixMillis now);
   /// Adjusts with an id that was never used.
   Status Adjust(std::vector<Charge> charges, UnixMillis now);
   AdjustId NewAdjustId() { return {.high = 0x77656972, .low = ++last_id_}; }

@@ -38,16 +38,21 @@ class ObviousStore {
         decision.admitted = decision.admitted && wait == milliseconds(0);
       }
     }
+    const bool is_look = std::ranges::none_of(charges, Changes);
     for (const Charge& charge : charges) {
-      if (decision.admitted) Take(charge, now);
-      if (!decision.admitted) Refuse(charge, now);
+      if (decision.admitted && !is_look) {
+        Take(charge, now);
+      } else if (Changes(charge) || IsShort(charge, now)) {
+        Store(charge, now);
+      }
     }
     return decision;
   }
 
-  void Adjust(const std::vector<Charge>& charges, AdjustId token, UnixMillis now) {
-    if (std::exchange(counted_[token], true)) return;
+  void Adjust(const std::vector<Charge>& charges, const AdjustTerms& terms, UnixMillis now) {
+    if (std::exchange(counted_[terms.id], true)) return;
     for (const Charge& charge : charges) {
+      if (terms.stores_limits && Changes(charge)) Store(charge, now);
       for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
         if (charge.amounts[i] == 0) continue;
         const Limit& limit = charge.target->limits[i];
@@ -112,11 +117,18 @@ class ObviousStore {
     }
   }
 
-  // The wait of a refused request is computed at the rates of its own limits.
-  void Refuse(const Charge& charge, UnixMillis now) {
+  // The wait after a refusal, or after a look at an empty bucket, is computed at the rates of the
+  // request's own limits.
+  void Store(const Charge& charge, UnixMillis now) {
     const bool configures = charge.target->source == LimitSource::kConfigured;
     const bool is_there = buckets_.contains(charge.target->key);
-    if (configures && is_there && Changes(charge)) Configure(*charge.target, now);
+    if (configures && is_there) Configure(*charge.target, now);
+  }
+
+  bool IsShort(const Charge& charge, UnixMillis now) const {
+    return std::ranges::any_of(charge.target->limits, [&](const Limit& limit) {
+      return Judged(*charge.target, limit, now).tokens < kMillitokens;
+    });
   }
 
   static bool Changes(const Charge& charge) {
@@ -146,7 +158,8 @@ struct Step {
   milliseconds wait;           // since the step before
   int buckets;                 // bit i: the i-th bucket is charged
   int limits;                  // the index of a limit set, for kChangeLimits and kOverride
-  std::vector<int> per_mille;  // amounts, in thousandths of the capacity
+  std::vector<int> per_mille;  // amounts, in thousandths of the capacity; an adjust whose last one
+                               // is even stores the limits
 };
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
@@ -266,7 +279,8 @@ class Comparison {
       case Step::kAdjust:
         SettleForgettable();
         adjust_ = Charges(step, targets_, 300);
-        token_ = store_.NewAdjustId();
+        terms_ = store_.NewAdjustId();
+        terms_.stores_limits = step.per_mille[3] % 2 == 0;
         adjusted_at_ = now_;
         return Adjust();
       case Step::kRepeatAdjust:
@@ -339,8 +353,8 @@ class Comparison {
   void Adjust() {
     if (adjust_.empty()) return;
     SettleForgettable();
-    RC_ASSERT(store_.Adjust(adjust_, token_, now_).has_value());
-    model_.Adjust(adjust_, token_, now_);
+    RC_ASSERT(store_.Adjust(adjust_, terms_, now_).has_value());
+    model_.Adjust(adjust_, terms_, now_);
   }
 
   void ChangeLimits(const Step& step) {
@@ -356,7 +370,7 @@ class Comparison {
   std::vector<std::vector<Limit>> sets_;
   std::vector<TargetPtr> targets_;
   std::vector<Charge> adjust_;
-  AdjustId token_;
+  AdjustTerms terms_ = AdjustId();
   UnixMillis adjusted_at_ = kStart;
   UnixMillis now_ = kStart;
 };
@@ -376,9 +390,9 @@ TEST_P(StoreContract, AnySequenceOfCallsAgreesWithAnObviousStore) {
 }
 
 // Fails if: a limit that left rejoins full, is not refilled while it was away, or is missed by an
-// adjust; a look stores parameters; a refusal stores none, or takes tokens; an override changes the
-// parameters of a configured limit, or is judged by them; or a bucket is forgotten before the
-// limits that left it are full.
+// adjust; a look at tokens stores parameters; a look at an empty bucket, a debit or a refusal
+// stores none, or takes tokens; an override changes the parameters of a configured limit, or is
+// judged by them; or a bucket is forgotten before the limits that left it are full.
 TEST_P(StoreContractRejoin, C2AnySequenceOfLimitsAgreesWithAnObviousStore) {
   CheckProperty([this] { RunSequence({store_, Fresh("acme")}, true); });
 }

@@ -91,9 +91,9 @@ TEST_P(StoreContractRejoin, C2ALookBesideALimitForgetsNeitherItNorItsDebt) {
   EXPECT_EQ(Balance(both, kStart)[1], -40'000);
 }
 
-TEST_P(StoreContractRejoin, C2ALookAndARefusedOverrideStoreNothing) {
+TEST_P(StoreContractRejoin, C2ALookAtTokensAndARefusedOverrideStoreNothing) {
   const TargetPtr both = FreshTarget({Requests(), Words()});
-  ASSERT_TRUE(Ask({Tokens(both, {60, 10})}, kStart).admitted);
+  ASSERT_TRUE(Ask({Tokens(both, {25, 10})}, kStart).admitted);
   const auto before = store_.Read({both->key});
   const Limit other{"other", PerMinute(9)};
   const std::vector<TargetPtr> targets = {Configured(both, {Requests(PerMinute(30))}),
@@ -106,7 +106,7 @@ TEST_P(StoreContractRejoin, C2ALookAndARefusedOverrideStoreNothing) {
     if (target->source != LimitSource::kOverride) continue;
     std::vector<std::int64_t> much(target->limits.size());
     for (std::size_t i = 0; i < much.size(); ++i) {
-      if (target->limits[i].name == "requests") much[i] = 30;
+      if (target->limits[i].name == "requests") much[i] = 40;
     }
     EXPECT_FALSE(Ask({Tokens(target, much)}, kStart + 1s).admitted);
   }

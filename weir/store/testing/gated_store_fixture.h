@@ -34,9 +34,9 @@ class GatedStore final : public BucketStore {
     }
     Run(call);
   }
-  void Adjust(std::span<const Charge> charges, AdjustId id, UnixMillis now, Deadline deadline,
-              Done<void> done) override {
-    inner_.Adjust(charges, id, now, deadline, std::move(done));
+  void Adjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now,
+              Deadline deadline, Done<void> done) override {
+    inner_.Adjust(charges, terms, now, deadline, std::move(done));
   }
   void Read(std::span<const BucketKey> keys, Deadline deadline,
             Done<std::vector<std::optional<BucketRecord>>> done) override {

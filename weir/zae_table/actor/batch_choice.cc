@@ -55,7 +55,8 @@ class Chooser {
       return std::move(choice_);
     }
     for (Part& part : queue_.all()) {
-      if (IsAdjust(part) && !part.is_recorded && choice_.batch->Suits(part)) AddAdjust(part);
+      const bool may_share = IsAdjust(part) && !part.is_recorded && !CountsTooLate(part, seen_);
+      if (may_share && choice_.batch->Suits(part)) AddAdjust(part);
     }
     std::size_t takes = 0;
     for (Part& part : queue_.all()) {
@@ -63,8 +64,8 @@ class Chooser {
       if (is_skipped || takes == terms_.max_takes) continue;
       if (IsTake(part) ? AddTake(part) : AddConform(part)) ++takes;
     }
-    choice_.expects_refill =
-        seen_.IsContended(moment_.at) && seen_.seen_at() + kRecent < moment_.at && takes > 0;
+    choice_.expects_refill = seen_.IsContended(moment_.at) && takes > 0 &&
+                             seen_.seen_at() + kRecent < moment_.at && !choice_.batch->is_bounded();
     return std::move(choice_);
   }
 
@@ -79,10 +80,18 @@ class Chooser {
     return std::move(choice_);
   }
 
+  // An adjust that a write carries waits for the outcome of that write, which may still be applied.
+  void EndLateAdjusts() {
+    for (const Part& part : queue_.all()) {
+      if (!IsAdjust(part) || part.in_flight || !CountsTooLate(part, seen_)) continue;
+      End(part, {.kind = PartOutcome::Kind::kFailed, .error = CountedTooLate(part)});
+    }
+  }
+
   // A part that an earlier write carries must not be written again if its limits were replaced
   // meanwhile: it would store the old limits again.
   bool MayBeWritten(const Part& part) {
-    if (!IsEligible(part)) return false;
+    if (!IsEligible(part) || CountsTooLate(part, seen_)) return false;
     return !part.in_flight || part.is_adjust() ||
            !view_.IsOutdated(part, BucketBatch(seen_, part, DateOf(part, moment_.at), moment_.at));
   }
@@ -92,6 +101,7 @@ class Chooser {
   // write: adjusts may share the write of a take, but a take may not share the write of an adjust.
   // Sets the date and the batch of the choice.
   const Part* FindLeader() {
+    EndLateAdjusts();
     const auto& parts = queue_.all();
     const auto may_lead = [this](const Part& part) { return MayBeWritten(part); };
     auto first = std::ranges::find_if(parts, may_lead);
@@ -211,6 +221,14 @@ class Chooser {
 };
 
 }  // namespace
+
+Error CountedTooLate(const Part& adjust) {
+  return {
+      Code::kDeadlineExceeded,
+      fmt::format("{}/{}: the adjust must count by bucket time {} ms, and the "
+                  "bucket was seen after that, or was created again; it is not written",
+                  adjust.target->key.entity, adjust.target->key.resource, adjust.counts_by.value)};
+}
 
 Error TooMuchDebt(const BucketKey& key) {
   return {Code::kOutOfRange,

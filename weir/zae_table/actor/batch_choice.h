@@ -46,6 +46,9 @@ struct Choice {
 Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
               const ProtocolTime& moment);
 
+/// Returns the error of an adjust that is not written because of CountsTooLate.
+Error CountedTooLate(const Part& adjust);
+
 /// Returns kOutOfRange: the adjust would leave more debt than kMaxDebt.
 Error TooMuchDebt(const BucketKey& key);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/zae_table/sharding/shard_route.h"
+
 namespace weir::dynamo {
 namespace {
 
@@ -55,7 +57,7 @@ BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
       flights_(terms.instance, terms.last_write) {}
 
 bool BucketActor::WantsRepair(const Part& take, const ProtocolTime& moment) const {
-  if (repaired_at_ + terms_.repair_rest > moment.at || take.is_nothing()) return false;
+  if (repaired_at_ + terms_.repair_rest > moment.at) return false;
   // The first refused call waits for the window with its repair; those after it do not.
   if (awaits_window_) return false;
   return View(moment).HasOtherLimits(take) || NextAheadStepAt(moment) != AheadStep::kNone;
@@ -82,6 +84,7 @@ bool BucketActor::IsRepair(PartId part) const {
 std::optional<Status> BucketActor::CheckAdjust(const Part& adjust,
                                                const ProtocolTime& moment) const {
   if (!seen_.is_known()) return std::nullopt;
+  if (CountsTooLate(adjust, seen_)) return Status(Fail(CountedTooLate(adjust)));
   BucketBatch batch(seen_, adjust, DateOf(adjust, moment.at), moment.at);
   if (batch.AddAdjust(adjust)) return Status();
   return Status(Fail(TooMuchDebt(key_)));
@@ -256,7 +259,10 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
   if (seen_.is_absent()) flight.created = plan.writes.front().item;
   Outgoing send{.writes = std::move(plan.writes)};
   if (flight.records) {
-    send.writes.push_back(PlanAdjustRecord(terms_.keys, key_, *choice.recorded, choice.now));
+    const Part& adjust = *parts_.queue().Find(flight.parts.front());
+    const BucketKey paid{key_.entity, key_.resource, adjust.paid};
+    const AdjustId id = IdOfPart(*choice.recorded, paid, key_);
+    send.writes.push_back(PlanAdjustRecord(terms_.keys, paid, id, choice.now));
   }
   if (send.writes.size() > 1) {
     send.token = fmt::format("{:016x}{:016x}", terms_.draw(), terms_.draw());

@@ -95,13 +95,13 @@ class BucketActor {
   Opinion Judge(const Part& take, const ProtocolTime& moment) const {
     return View(moment).Judge(take, parts_.queue());
   }
-  /// Returns true if a write should precede the refusal of the take: one that stores the limits of
-  /// the take, so that the wait in the refusal is true, or one that marks or sets back an `rf` that
-  /// is far ahead (time_ahead.h). False while the actor waits for the window, and for `repair_rest`
-  /// after such a write.
+  /// Returns true if a write should precede the result that is computed from the limits of the take
+  /// (of a refusal, its wait): one that stores these limits, or one that marks or sets back an `rf`
+  /// that is far ahead (time_ahead.h). False while the actor waits for the window, and for
+  /// `repair_rest` after such a write.
   bool WantsRepair(const Part& take, const ProtocolTime& moment) const;
-  /// Returns kOutOfRange if the adjust would leave more debt than kMaxDebt. Returns nothing if the
-  /// item is not known.
+  /// Returns kOutOfRange if the adjust would leave more debt than kMaxDebt, and kDeadlineExceeded
+  /// if it would count too late. Returns nothing if the item is not known.
   std::optional<Status> CheckAdjust(const Part& adjust, const ProtocolTime& moment) const;
   /// Returns true if the image is older than half of `refusal_age`, and neither a read nor a write
   /// is in flight that would return a newer one. Refresh then makes the next Continue read the

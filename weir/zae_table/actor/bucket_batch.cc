@@ -38,7 +38,7 @@ BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis 
 }
 
 BucketRequest BucketBatch::Request() const {
-  return {.target = *target_, .sums = sums_, .adjusts = adjusts_};
+  return {.target = *target_, .sums = sums_, .adjusts = adjusts_, .needs_image = is_bounded_};
 }
 
 void BucketBatch::ComputeUpdates() {
@@ -98,6 +98,7 @@ bool BucketBatch::AddAdjust(const Part& part) {
     ComputeUpdates();
     return false;
   }
+  is_bounded_ = is_bounded_ || part.is_bounded();
   ++parts_;
   return true;
 }

@@ -51,6 +51,8 @@ class BucketBatch {
   TakeVerdict Judge(std::span<const std::int64_t> amounts, std::span<const std::int64_t> used = {});
 
   bool is_empty() const { return parts_ == 0; }
+  /// Returns true if one of the adjusts must not count later than a certain time.
+  bool is_bounded() const { return is_bounded_; }
   /// Returns true if the takes use more than half of the available tokens of a limit, so that they
   /// may not fit when they are written.
   bool is_tight() const;
@@ -74,6 +76,7 @@ class BucketBatch {
   milliseconds unrefilled_for_{0};  // from `now` to the image's rf, or until rf is set back; or 0
   bool adjusts_;                    // the leader is an adjust or a return
   bool conforms_ = true;
+  bool is_bounded_ = false;
   std::size_t parts_ = 0;
   /// How long rf must not be moved yet. If this is over 0, takes may use only the stored balance.
   milliseconds refill_hold_{0};

@@ -30,6 +30,12 @@ void AddStatuses(const Charge& charge, const TakeVerdict& verdict, std::vector<L
   }
 }
 
+// Returns true if a limit has less than one token.
+bool LacksToken(const TakeVerdict& verdict) {
+  return std::ranges::any_of(verdict.available,
+                             [](std::int64_t available) { return available < kMillitokens; });
+}
+
 bool IsNothing(const Charge& charge) {
   return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
 }
@@ -49,6 +55,13 @@ BucketCall::Next BucketCall::Begin(Route route, CallActors& actors) {
   return JudgeOpenParts(actors);
 }
 
+AdjustId BucketCall::AdjustIdOf(std::size_t index) const {
+  if (request_.kind != CallRequest::Kind::kAdjust) return request_.adjust_id;
+  BucketKey paid = KeyOf(index);
+  paid.shard = route_.parts[index].shard;
+  return IdOfPart(request_.adjust_id, paid, KeyOf(index));
+}
+
 Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
   const Charge& charge = route_.parts[index];
   Part part{.kind = kind,
@@ -61,8 +74,10 @@ Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
             .drop_by = request_.deadline.at(),
             .resolved_at = charge.resolved_at,
             .shards = route_.shards[index],
-            .adjust_id = request_.adjust_id,
-            .is_recorded = request_.is_recorded};
+            .adjust_id = AdjustIdOf(index),
+            .paid = charge.shard,
+            .is_recorded = request_.is_recorded,
+            .counts_by = kind == Part::Kind::kAdjust ? request_.counts_by : kAnyTime};
   part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
   return part;
 }
@@ -117,7 +132,7 @@ BucketCall::Next BucketCall::JudgeAdjusts(CallActors& actors) {
       parts_[i].stage = Stage::kApplied;
       continue;
     }
-    if (auto result = actors.FindAdjustResult(KeyOf(i), request_.adjust_id)) {
+    if (auto result = actors.FindAdjustResult(KeyOf(i), AdjustIdOf(i))) {
       if (!*result) NoteFailure({Outcome::kFailed, result->error()});
       parts_[i].stage = *result ? Stage::kApplied : Stage::kEnded;
       continue;
@@ -140,11 +155,19 @@ BucketCall::Next BucketCall::StartLooks(const std::vector<std::size_t>& unknown,
   return Next::kWaits;
 }
 
-// The limits are stored before the refusal, so that its wait is correct.
+// A look is not refused, but its caller may take a limit without a token for a refusal.
+bool BucketCall::IsLook() const {
+  return request_.kind == CallRequest::Kind::kAcquire &&
+         std::ranges::all_of(route_.parts, IsNothing);
+}
+
+// The limits are stored before the result, so that its waits and its balances are correct, or after
+// the debits of an adjust that stores limits.
 bool BucketCall::StartRepairs(CallActors& actors) {
   if (std::exchange(is_repaired_, true)) return false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const Part part = PartOf(i, Part::Kind::kTake);
+    if (part.is_nothing() && !LacksToken(parts_[i].verdict)) continue;
     if (!actors.At(KeyOf(i)).WantsRepair(part, actors.moment())) continue;
     Submit(i, Part::Kind::kRepair, actors);
   }
@@ -158,6 +181,7 @@ void BucketCall::Submit(std::size_t index, Part::Kind kind, CallActors& actors) 
   if (kind == Part::Kind::kLook || kind == Part::Kind::kWait) part.amounts.clear();
   if (kind == Part::Kind::kRepair) std::ranges::fill(part.amounts, 0);
   if (kind == Part::Kind::kAdjust) {
+    adjusts_ = true;
     part.drop_by = request_.began_at + kAdjustPatience;
     if (!request_.deadline.is_never()) part.drop_by = std::max(part.drop_by, part.report_by);
   }
@@ -218,7 +242,11 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
   const bool is_awaited = outcome.index < parts_.size() && parts_[outcome.index].id == outcome.part;
   if (!is_awaited) return Next::kWaits;
   --pending_;
-  const bool is_late = outcome.error && outcome.error->code == Code::kDeadlineExceeded;
+  // Of an adjust, one bucket may be too late before the deadline (CountsTooLate): its others count.
+  const bool is_adjust_written =
+      request_.kind == CallRequest::Kind::kAdjust && phase_ == Phase::kWriting;
+  const bool is_late =
+      outcome.error && outcome.error->code == Code::kDeadlineExceeded && !is_adjust_written;
   if (phase_ == Phase::kReturning) {
     in_doubt_ = in_doubt_ || outcome.kind != Outcome::kApplied;
     if (is_late) return EndAtDeadline(actors);
@@ -233,7 +261,7 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
   const bool is_expired = request_.deadline.ExpiredAt(actors.moment().at);
   if (phase_ == Phase::kRepairing) {
     if (pending_ > 0) return Next::kWaits;
-    if (is_expired) return Conclude(actors);
+    if (is_expired || request_.kind == CallRequest::Kind::kAdjust) return Conclude(actors);
     failure_.reset();
     for (CallPart& part : parts_) part.stage = Stage::kOpen;
     return JudgeOpenParts(actors);
@@ -363,9 +391,13 @@ void BucketCall::SettleOrHandOver(std::size_t index, bool keeps, CallActors& act
 }
 
 // The order matters: a call that was refused half-way is tried again before its limits are
-// repaired, and repairs precede the refusal because its wait depends on them.
+// repaired, and repairs precede the result because it depends on them.
 BucketCall::Next BucketCall::Conclude(CallActors& actors) {
-  if (!failure_) return EndWith(BuildDecision(true));
+  if (!failure_) {
+    const bool stores_limits = request_.stores_limits && adjusts_;
+    if ((IsLook() || stores_limits) && StartRepairs(actors)) return Next::kWaits;
+    return EndWith(BuildDecision(true));
+  }
   if (std::exchange(repeats_, false)) {
     one_by_one_ = true;
     failure_.reset();
@@ -398,7 +430,7 @@ BucketCall::Next BucketCall::EndWithError(Error error, CallActors& actors) {
 
 bool BucketCall::MayCount(CallActors& actors) const {
   return std::ranges::any_of(order_, [&](std::size_t i) {
-    return !IsNothing(route_.parts[i]) && actors.MayCountAdjust(KeyOf(i), request_.adjust_id);
+    return !IsNothing(route_.parts[i]) && actors.MayCountAdjust(KeyOf(i), AdjustIdOf(i));
   });
 }
 

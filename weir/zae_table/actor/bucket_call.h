@@ -17,7 +17,8 @@
 //                             |
 //                             v
 //   Conclude -- refused half-way: once, bucket by bucket (one_by_one_) --> JudgeOpenParts
-//            -- limits to be stored first --> kRepairing ----------------> JudgeOpenParts
+//            -- limits to be stored first --> kRepairing ----------------> JudgeOpenParts,
+//                                                                          or kEnded (an adjust)
 //            -- refused -------------------------------------------------> kRefused
 //            -- bucket has other shards ---------------------------------> kReroutes
 //            -- otherwise -----------------------------------------------> kEnded
@@ -52,11 +53,13 @@ struct CallRequest {
   };
   Kind kind = Kind::kAcquire;
   std::vector<Charge> charges;
-  AdjustId adjust_id{};      ///< the id of a kAdjust
-  bool is_recorded = false;  ///< kAdjust: BucketStore::AdjustShared
-  bool keeps = false;        ///< kAcquire: BucketStore::AcquireAndKeep
-  UnixMillis now;            ///< the bucket time at `began_at`, from the caller
-  Instant began_at;          ///< the time at which the call began
+  AdjustId adjust_id{};             ///< the id of a kAdjust
+  bool is_recorded = false;         ///< kAdjust: AdjustTerms::is_shared
+  bool stores_limits = false;       ///< kAdjust: AdjustTerms::stores_limits
+  UnixMillis counts_by{INT64_MAX};  ///< kAdjust: AdjustTerms::counts_by
+  bool keeps = false;               ///< kAcquire: BucketStore::AcquireAndKeep
+  UnixMillis now;                   ///< the bucket time at `began_at`, from the caller
+  Instant began_at;                 ///< the time at which the call began
   Deadline deadline = Deadline::Never();
 };
 
@@ -128,9 +131,10 @@ class BucketCall {
   std::vector<BucketKey> TakeIncomplete() { return std::exchange(incomplete_, {}); }
 
   // Maintained by the protocol.
-  int refusals = 0;               ///< by single shards; other shards were tried after each refusal
-  int detours = 0;                ///< how often a bucket had other shards than the route assumed
-  std::vector<BucketKey> gone{};  ///< buckets that do not exist any more, for RouteAdjust
+  int refusals = 0;  ///< by single shards; other shards were tried after each refusal
+  int detours = 0;   ///< how often a bucket had other shards than the route assumed
+  /// For RouteAdjust: the shards of buckets of which shards were missing.
+  std::vector<ShardCount> counts{};
 
  private:
   /// The state of one part.
@@ -163,14 +167,19 @@ class BucketCall {
   /// Makes the part of one kind for the charge at this index of the route.
   Part PartOf(std::size_t index, Part::Kind kind) const;
   const BucketKey& KeyOf(std::size_t index) const { return route_.parts[index].target->key; }
+  /// Returns the id of the adjust of this part (IdOfPart).
+  AdjustId AdjustIdOf(std::size_t index) const;
   /// Judges all open parts, then reads unknown items, writes, or fails.
   Next JudgeOpenParts(CallActors& actors);
   Next JudgeTakes(CallActors& actors);
   Next JudgeAdjusts(CallActors& actors);
   /// Reads the items of these parts.
   Next StartLooks(const std::vector<std::size_t>& unknown, CallActors& actors);
-  /// Starts the writes that precede a refusal (BucketActor::WantsRepair), at most once in a call.
-  /// Returns false if no write is needed.
+  /// Returns true for an acquire of 0 tokens.
+  bool IsLook() const;
+  /// Starts the writes that precede the result (BucketActor::WantsRepair) of a call that is
+  /// refused, looks at a limit without a token, or stores limits; at most once in a call. Returns
+  /// false if no write is needed.
   bool StartRepairs(CallActors& actors);
   /// Queues all open parts in their actors, or only the next one if one_by_one_.
   Next QueueParts(CallActors& actors);
@@ -216,6 +225,7 @@ class BucketCall {
   bool one_by_one_ = false;         // the second try: one part after the other
   bool repeats_ = false;            // a second try follows when the tokens are given back
   bool is_repaired_ = false;        // the limits of the buckets are stored, or this was tried
+  bool adjusts_ = false;            // a part of kind kAdjust was queued
   bool in_doubt_ = false;           // a part may have been charged without being reported
   std::optional<Failure> failure_;  // the first failure; kDivided replaces any other
   std::vector<BucketKey> incomplete_;

@@ -328,9 +328,10 @@ void BucketDriver::OnRead(const std::vector<BucketKey>& keys,
 }
 
 void BucketDriver::CreateShards(const Step::ShardRequest& request) {
-  auto done = [self = shared_from_this(), bucket = request.bucket](const Result<bool>& is_there) {
+  auto done = [self = shared_from_this(),
+               bucket = request.bucket](const Result<std::uint32_t>& shards) {
     self->Process([&](BucketProtocol& protocol, const ProtocolTime& moment, Step& step) {
-      protocol.OnShardsCreated(bucket, is_there, moment, step);
+      protocol.OnShardsCreated(bucket, shards, moment, step);
     });
     self->EndRequest();
   };

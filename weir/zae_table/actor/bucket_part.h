@@ -22,6 +22,9 @@ using PartId = std::uint64_t;
 /// The time of a timer that is not set.
 inline constexpr Instant kNoTime{INT64_MAX};
 
+/// CallRequest::counts_by of an adjust that may count at any time.
+inline constexpr UnixMillis kAnyTime{INT64_MAX};
+
 /// Millitokens, one for each limit of a target.
 using LimitAmounts = absl::InlinedVector<std::int64_t, 4>;
 
@@ -57,14 +60,19 @@ struct Part {
   /// The number of shards for which the caller's amounts were chosen; 0: the key names a shard that
   /// is a bucket by itself.
   std::uint32_t shards = 0;
-  AdjustId adjust_id{};  ///< the id of a kAdjust
+  AdjustId adjust_id{};    ///< the id of a kAdjust (IdOfPart)
+  std::uint32_t paid = 0;  ///< the shard for which a kAdjust counts (Route::parts)
   /// Of kAdjust: its id is recorded in the table, so that it counts once among all processes.
   bool is_recorded = false;
+  /// Of kAdjust: AdjustTerms::counts_by.
+  UnixMillis counts_by = kAnyTime;
   PartId repetition_of =
       0;  ///< of a repeated adjust: the pending adjust whose outcome it shares; 0: none
 
   /// Returns true for a correction (kAdjust or kGiveBack), which no balance refuses.
   bool is_adjust() const { return kind == Kind::kAdjust || kind == Kind::kGiveBack; }
+  /// Returns true for an adjust that must not count later than a certain time.
+  bool is_bounded() const { return counts_by != kAnyTime; }
   bool is_nothing() const {
     return std::ranges::all_of(amounts, [](std::int64_t amount) { return amount == 0; });
   }

@@ -17,11 +17,6 @@ constexpr int kMaxDetours = 20;
 // The maximum number of buckets that one event admits to the window or counts again.
 constexpr int kMaxConsidered = 256;
 
-// Returns the key of an adjust in counted_ and forfeited_: an adjust counts once for each bucket.
-AdjustId KeyOfAdjust(AdjustId adjust_id, const BucketKey& key) {
-  return {adjust_id.high ^ HashOf(key), adjust_id.low};
-}
-
 // Returns true if the deadline passed before the call began. Never with `keeps`, because the caller
 // admits its request all the same and must be charged, and never for an adjust, which is tried even
 // after its deadline.
@@ -136,6 +131,11 @@ milliseconds BucketProtocol::WaitAt(const BucketKey& shard, const Charge& charge
   return opinion.kind == Kind::kRefused ? opinion.verdict.wait : milliseconds(0);
 }
 
+bool BucketProtocol::HasAdjust(const BucketKey& shard, AdjustId adjust_id) const {
+  const auto found = actors_.find(shard);
+  return found != actors_.end() && found->second->actor.HasAdjust(adjust_id);
+}
+
 const SeenBucket* BucketProtocol::Find(const BucketKey& key) const {
   const auto found = actors_.find(key);
   return found == actors_.end() ? nullptr : &found->second->actor.seen();
@@ -193,7 +193,7 @@ void BucketProtocol::Schedule(Entry& entry) {
   entry.wake = wake;
 }
 
-Route BucketProtocol::RouteOf(const CallRequest& request, std::span<const BucketKey> gone) {
+Route BucketProtocol::RouteOf(const CallRequest& request, std::span<const ShardCount> counts) {
   now_ = request.now;
   switch (request.kind) {
     case CallRequest::Kind::kAcquire:
@@ -203,7 +203,7 @@ Route BucketProtocol::RouteOf(const CallRequest& request, std::span<const Bucket
     case CallRequest::Kind::kConform:
       break;
   }
-  return RouteAdjust(request.charges, gone);
+  return RouteAdjust(request.charges, request.adjust_id, counts, *this);
 }
 
 void BucketProtocol::Start(CallRequest request, Done<Decision> done, const ProtocolTime& moment,
@@ -223,7 +223,7 @@ void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Proto
 }
 
 BucketCall::Next BucketProtocol::BeginAgain(RunningCall& running) {
-  return running.call.Begin(RouteOf(running.call.request(), running.call.gone), *this);
+  return running.call.Begin(RouteOf(running.call.request(), running.call.counts), *this);
 }
 
 // One shard of some bucket has refused the call. Another shard may have the tokens, or have them
@@ -274,26 +274,30 @@ void BucketProtocol::RequestShards(std::uint64_t id, std::vector<BucketKey> inco
 }
 
 // Calls that have ended at their deadlines meanwhile are still in the list.
-void BucketProtocol::OnShardsCreated(const BucketKey& bucket, const Result<bool>& is_there,
+void BucketProtocol::OnShardsCreated(const BucketKey& bucket, const Result<std::uint32_t>& shards,
                                      const ProtocolTime& moment, Step& step) {
   moment_ = moment;
   auto waiting = calls_awaiting_shards_.extract(bucket);
   if (waiting.empty()) return;
   for (const std::uint64_t id : waiting.mapped()) {
-    if (calls_.contains(id)) EndShardWait(id, bucket, is_there, step);
+    if (calls_.contains(id)) EndShardWait(id, bucket, shards, step);
   }
   ProcessAll(step);
 }
 
+// A bucket that was deleted, and perhaps created again, may have fewer shards than have paid. If it
+// does not exist, shard 0 is created for its adjusts.
 void BucketProtocol::EndShardWait(std::uint64_t id, const BucketKey& bucket,
-                                  const Result<bool>& is_there, Step& step) {
+                                  const Result<std::uint32_t>& shards, Step& step) {
   RunningCall& running = *calls_.at(id);
   running.call.EndWait(*this);
-  if (!is_there) {
-    running.call.GiveUp(is_there.error(), *this);
+  if (!shards) {
+    running.call.GiveUp(shards.error(), *this);
     return ActOnNext(id, Next::kEnded, step);
   }
-  if (!*is_there) running.call.gone.push_back(bucket);
+  std::vector<ShardCount>& counts = running.call.counts;
+  std::erase_if(counts, [&](const ShardCount& count) { return count.bucket == bucket; });
+  counts.push_back({bucket, std::max<std::uint32_t>(*shards, 1)});
   RequestShards(id, std::move(running.incomplete), step);
 }
 

@@ -73,8 +73,9 @@ class BucketProtocol final : private CallActors, private ShardView {
               Step& step);
   void OnWrite(const BucketKey& key, std::uint64_t write, BucketActor::WriteOutcome outcome,
                const ProtocolTime& moment, Step& step);
-  /// The missing shards of a bucket were created; false: the bucket does not exist.
-  void OnShardsCreated(const BucketKey& bucket, const Result<bool>& is_there,
+  /// The missing shards of a bucket were created: it has this number of shards; 0: it does not
+  /// exist.
+  void OnShardsCreated(const BucketKey& bucket, const Result<std::uint32_t>& shards,
                        const ProtocolTime& moment, Step& step);
   void OnTime(const ProtocolTime& moment, Step& step);
   /// Returns when OnTime is due; nothing: no actor waits for a time.
@@ -122,6 +123,7 @@ class BucketProtocol final : private CallActors, private ShardView {
   const ProtocolTime& moment() const override { return moment_; }
   milliseconds WaitAt(const BucketKey& shard, const Charge& charge,
                       std::uint32_t shards) const override;
+  bool HasAdjust(const BucketKey& shard, AdjustId adjust_id) const override;
 
   /// Returns the entry of the bucket; creates it if there is none.
   Entry& EntryAt(const BucketKey& key);
@@ -145,11 +147,11 @@ class BucketProtocol final : private CallActors, private ShardView {
   BucketCall::Next BeginAgain(RunningCall& running);
   /// Returns true if a refused call should try other shards.
   bool TriesAnother(RunningCall& running);
-  Route RouteOf(const CallRequest& request, std::span<const BucketKey> gone);
+  Route RouteOf(const CallRequest& request, std::span<const ShardCount> counts);
   /// Requests the missing shards of the call's buckets, then begins the call again.
   void RequestShards(std::uint64_t id, std::vector<BucketKey> incomplete, Step& step);
   /// The call no longer waits for shards of this bucket.
-  void EndShardWait(std::uint64_t id, const BucketKey& bucket, const Result<bool>& is_there,
+  void EndShardWait(std::uint64_t id, const BucketKey& bucket, const Result<std::uint32_t>& shards,
                     Step& step);
   /// Remembers the id of an adjust that was counted or forfeited.
   void NoteAdjustId(const PartOutcome& outcome, const BucketKey& key);

@@ -14,6 +14,9 @@ namespace {
 constexpr int kMaxLost = 50;
 // A refusal waits for at most this number of writes that store its limits.
 constexpr int kMaxRepairs = 3;
+// A write with an adjust that is_bounded fails if any other process has written since the image.
+// The adjust ends after this number of failures, since the parts that share its writes fail, too.
+constexpr int kMaxBounded = 3;
 
 // A return, or a debit of a take that is kept, is tried for this duration.
 constexpr nanoseconds kReturnLifetime = std::chrono::seconds(10);
@@ -169,13 +172,18 @@ void PendingParts::OnUnknown(Part& part, bool is_final, Instant now, PartReports
       reports);
 }
 
-// Adjusts are not given up here, but at their drop_by.
+int MaxLostOf(const Part& part) {
+  if (part.kind == Part::Kind::kRepair) return kMaxRepairs;
+  return part.is_bounded() ? kMaxBounded : kMaxLost;
+}
+
+// Other adjusts are not given up here, but at their drop_by.
 void PendingParts::OnLost(const std::vector<PartId>& parts, PartReports& reports) {
   for (const PartId id : parts) {
     Part* part = queue_.Find(id);
     if (part == nullptr || part->in_flight) continue;
-    const int most = part->kind == Part::Kind::kRepair ? kMaxRepairs : kMaxLost;
-    if (++part->lost < most || part->is_adjust()) continue;
+    const bool is_tried_on = part->is_adjust() && !part->is_bounded();
+    if (++part->lost < MaxLostOf(*part) || is_tried_on) continue;
     End(id, {.kind = PartOutcome::Kind::kContended}, reports);
   }
 }

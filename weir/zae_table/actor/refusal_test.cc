@@ -40,8 +40,8 @@ class RefusalTest : public testing::Test {
   }
   Status GiveBack(Process& process, std::int64_t tokens) {
     return table_.Ask<void>([&](Done<void> done) {
-      process.store.Adjust(ChargeOf(-tokens), {9, ++adjusts_}, kShardStart, Deadline::Never(),
-                           std::move(done));
+      process.store.Adjust(ChargeOf(-tokens), AdjustId{9, ++adjusts_}, kShardStart,
+                           Deadline::Never(), std::move(done));
     });
   }
   /// Another process refills before each write, so that no write of this process succeeds.

@@ -61,8 +61,27 @@ Status CheckFeatures(const Item& item, const BucketImage& image) {
   return {};
 }
 
-std::optional<Meter> ReadMeter(const Item& item, std::string_view name) {
-  const auto field = [&](std::string_view of) { return GetNumber(item, LimitAttribute(name, of)); };
+/// Reads the numbers of an item. A write that was planned as if an attribute of another type was
+/// absent would fail each time, so the first such attribute is noted.
+class NumberReader {
+ public:
+  explicit NumberReader(const Item& item) : item_(item) {}
+
+  std::optional<std::int64_t> Read(std::string_view attribute) {
+    const auto number = GetNumber(item_, attribute);
+    if (!number && damaged_.empty() && item_.contains(attribute)) damaged_ = attribute;
+    return number;
+  }
+  /// Returns the name of the first attribute that is not a whole number; empty if there is none.
+  const std::string& damaged() const { return damaged_; }
+
+ private:
+  const Item& item_;
+  std::string damaged_;
+};
+
+std::optional<Meter> ReadMeter(NumberReader& numbers, std::string_view name) {
+  const auto field = [&](std::string_view of) { return numbers.Read(LimitAttribute(name, of)); };
   const auto tokens = field("tk");
   const auto capacity = field("cp");
   if (!tokens || !capacity) return std::nullopt;
@@ -86,24 +105,41 @@ bool IsSound(const Quota& quota) { return Validate(quota).has_value(); }
 
 // Reads all limits that have a balance and a capacity; zae-limiter's parameter sync writes the
 // parameters of a new limit first. A damaged quota of `wcu` is replaced by the default, and its
-// balance by one with which sums do not overflow.
-void ReadLimits(const Item& item, BucketImage& image) {
+// balance by one with which sums do not overflow; with attributes of another type it is not used.
+void ReadLimits(const Item& item, NumberReader& numbers, BucketImage& image) {
   for (const auto& [attribute, value] : item) {
     const auto name = LimitOf(attribute);
     if (!name) continue;
-    auto meter = ReadMeter(item, *name);
-    if (!meter) continue;
-    if (*name == kWriteLimit) {
+    const bool is_wcu = *name == kWriteLimit;
+    NumberReader of_wcu(item);
+    auto meter = ReadMeter(is_wcu ? of_wcu : numbers, *name);
+    if (!meter || !of_wcu.damaged().empty()) continue;
+    if (is_wcu) {
       if (!IsSound(meter->quota)) meter->quota = WriteQuota();
       meter->tokens = std::clamp(meter->tokens, -kMaxDebt, kMaxDebt);
       meter->remainder_period = meter->quota.period;
       image.wcu = meter;
+      image.written_units = GetNumber(item, LimitAttribute(kWriteLimit, "tc"));
       continue;
     }
     image.names.emplace_back(*name);
     image.stored.push_back(meter->quota);
     image.bucket.meters.push_back(*std::move(meter));
   }
+}
+
+Status CheckTypes(const Item& item, const NumberReader& numbers, const BucketKey& key) {
+  const auto damaged = [&](std::string_view attribute, std::string_view type) {
+    return Fail(Code::kDataLoss, fmt::format("{}: attribute {} is not {}: the item is damaged; "
+                                             "correct this attribute",
+                                             Where(key), attribute, type));
+  };
+  if (!numbers.damaged().empty()) return damaged(numbers.damaged(), "a whole number");
+  for (const std::string_view attribute : {kExtras, kGone}) {
+    if (item.contains(attribute) && GetText(item, attribute) == nullptr)
+      return damaged(attribute, "text");
+  }
+  return {};
 }
 
 // The end of the year 9999, in ms since 1970. No client writes a later time.
@@ -232,14 +268,17 @@ Result<BucketImage> ReadImage(const Item& item) {
                     Where(*bucket), *rf));
   }
   BucketImage image{.key = *std::move(bucket), .bucket = {.time = {*rf}, .meters = {}}};
-  image.stored_shards = GetNumber(item, "shard_count");
+  NumberReader numbers(item);
+  image.stored_shards = numbers.Read("shard_count");
   image.shards = static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(image.stored_shards.value_or(1), 1, kMaxShards));
-  image.ttl_seconds = GetNumber(item, "ttl");
-  image.valid_until = GetNumber(item, "vu");
+  image.ttl_seconds = numbers.Read("ttl");
+  image.valid_until = numbers.Read("vu");
+  numbers.Read(kJoins);
   image.write_units = WriteUnits(item);
-  ReadLimits(item, image);
+  ReadLimits(item, numbers, image);
   WEIR_RETURN_IF_ERROR(CheckFeatures(item, image));
+  WEIR_RETURN_IF_ERROR(CheckTypes(item, numbers, image.key));
   WEIR_RETURN_IF_ERROR(Divide(image));
   if (const auto* text = GetText(item, kRemainders)) ReadRemainders(*text, image);
   ReadAdjusts(item, image);

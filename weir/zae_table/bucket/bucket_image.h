@@ -64,9 +64,12 @@ struct BucketImage {
   /// attribute as it is.
   std::optional<std::int64_t> stored_shards;
   std::vector<std::string> names;
-  std::vector<Quota> stored;     ///< the quotas of the whole bucket
-  Bucket bucket;                 ///< this shard: `time` is rf, the quotas are the shard's part
-  std::optional<Meter> wcu;      ///< writes on this item (write_load.h)
+  std::vector<Quota> stored;  ///< the quotas of the whole bucket
+  Bucket bucket;              ///< this shard: `time` is rf, the quotas are the shard's part
+  std::optional<Meter> wcu;   ///< writes on this item (write_load.h)
+  /// Attribute b_wcu_tc. If the item has `wcu`, each of Weir's writes that changes a balance raises
+  /// it, or changes the number of shards.
+  std::optional<std::int64_t> written_units;
   std::int64_t write_units = 1;  ///< consumed by one write, because of the item's size
   std::optional<std::int64_t> ttl_seconds;
   std::optional<std::int64_t> valid_until;  ///< attribute vu, ms; 0: the next write must refill
@@ -99,8 +102,8 @@ std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t sha
 /// Returns the content of the item. kFailedPrecondition, with the name of the feature, if the item
 /// uses a feature that Weir does not implement (schedules, quotas of a calendar or a session, soft
 /// limits, bypass) or is disabled. kDataLoss if it is not an item of a bucket, has a quota out of
-/// Weir's range, or a balance or an rf that no client writes. In both cases the item must be left
-/// as it is.
+/// Weir's range, a balance or an rf that no client writes, or an attribute of another type than
+/// writes rely on. In both cases the item must be left as it is.
 [[nodiscard]] Result<BucketImage> ReadImage(const Item& item);
 
 /// Returns the image in the form of the BucketStore interface.

@@ -143,6 +143,37 @@ TEST(BucketImage, WhatIsNoBucketIsDamaged) {
   }
 }
 
+// Fails if: an attribute that writes rely on counts as absent because it has another type.
+TEST(BucketImage, AnAttributeOfAnotherTypeIsDamagedByName) {
+  const Value fraction{Number{"50000.5"}};
+  for (const auto& [attribute, value] :
+       std::initializer_list<std::pair<std::string, Value>>{{"ttl", Of("soon")},
+                                                            {"vu", fraction},
+                                                            {"shard_count", Of("2")},
+                                                            {"w_joins", Of("1")},
+                                                            {"w_extra", Of(1)},
+                                                            {"w_gone", Of(1)},
+                                                            {"b_rpm_tk", fraction},
+                                                            {"b_rpm_cp", Of("100000")},
+                                                            {"b_rpm_tc", Of(true)}}) {
+    Item item = PlainItem();
+    item[attribute] = value;
+    const auto image = ReadImage(item);
+    ASSERT_FALSE(image.has_value()) << attribute;
+    EXPECT_EQ(image.error().code, Code::kDataLoss);
+    EXPECT_THAT(image.error().message,
+                AllOf(HasSubstr("bucket acme/gpt-4"), HasSubstr("attribute " + attribute + " ")));
+  }
+}
+
+TEST(BucketImage, AWriteLimitOfAnotherTypeIsNotUsed) {
+  for (const auto* attribute : {"b_wcu_tk", "b_wcu_tc"}) {
+    Item item = PlainItem();
+    item[attribute] = Of("many");
+    EXPECT_FALSE(Read(item).wcu) << attribute;
+  }
+}
+
 // D6. No client leaves such a balance, and sums with it could overflow.
 TEST(BucketImage, D6ABalanceBeyondAllDebtIsDamaged) {
   for (const std::int64_t tokens : {INT64_MIN, -kMaxDebt - 1, kMaxDebt + 1, INT64_MAX}) {

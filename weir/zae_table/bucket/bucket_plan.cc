@@ -76,6 +76,7 @@ class Planner {
   Expression& e() { return write_.expression; }
 
   Write Finish() {
+    if (request_.needs_image) RequireUnchanged();
     if (request_.guard != nullptr) AddFence(e(), *request_.guard);
     return std::move(write_);
   }
@@ -90,6 +91,15 @@ class Planner {
     }
     e().RequireAbsent("bypass");
     RequireShards(e(), image_);
+  }
+
+  // The balances are those of the image. Equal balances alone would not show this: a return and a
+  // take of the same amount may have come in between, and the capacity would have cut off a part of
+  // the return if the tokens of this write had been given back before it.
+  void RequireUnchanged() {
+    e().Require("rf", "=", image_.bucket.time.value);
+    e().RequireSame(LimitAttribute(kWriteLimit, "tc"),
+                    image_.written_units ? std::optional(Of(*image_.written_units)) : std::nullopt);
   }
 
   // The used tokens must be repaid before DynamoDB may delete the item. The write relies on the

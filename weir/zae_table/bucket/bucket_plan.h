@@ -47,6 +47,9 @@ struct BucketRequest {
   /// Other processes have most likely refilled the bucket since the image: the write relies on the
   /// stored balance and does not move rf, although the balance in the image is too low.
   bool expects_refill = false;
+  /// The write is applied to the item as it is in the image, or not at all. So its adjusts count as
+  /// if they had been made when the image was seen, however late the write is applied.
+  bool needs_image = false;
   const WriteFence::Guard* guard = nullptr;  ///< null: the write is not fenced
 
   /// Returns true if the target's limits become the configured ones of the bucket.

@@ -56,23 +56,14 @@ void DynamoBucketStore::AcquireAndKeep(std::span<const Charge> charges, UnixMill
   driver_->Start(std::move(request), std::move(done));
 }
 
-void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustId adjust_id, UnixMillis now,
-                               Deadline deadline, Done<void> done) {
+void DynamoBucketStore::Adjust(std::span<const Charge> charges, const AdjustTerms& terms,
+                               UnixMillis now, Deadline deadline, Done<void> done) {
+  if (const Status valid = CheckAdjust(charges); !valid) return done(Fail(valid.error()));
   CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
-  request.adjust_id = adjust_id;
-  StartAdjust(std::move(request), std::move(done));
-}
-
-void DynamoBucketStore::AdjustShared(std::span<const Charge> charges, AdjustId adjust_id,
-                                     UnixMillis now, Deadline deadline, Done<void> done) {
-  CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
-  request.adjust_id = adjust_id;
-  request.is_recorded = true;
-  StartAdjust(std::move(request), std::move(done));
-}
-
-void DynamoBucketStore::StartAdjust(CallRequest request, Done<void> done) {
-  if (const Status valid = CheckAdjust(request.charges); !valid) return done(Fail(valid.error()));
+  request.adjust_id = terms.id;
+  request.is_recorded = terms.is_shared;
+  request.stores_limits = terms.stores_limits;
+  request.counts_by = terms.counts_by;
   driver_->Start(std::move(request), [done = std::move(done)](Result<Decision> decision) mutable {
     done(decision ? Status() : Status(Fail(std::move(decision.error()))));
   });

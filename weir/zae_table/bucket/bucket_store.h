@@ -16,7 +16,6 @@ namespace weir::dynamo {
 
 class BucketDriver;
 class BucketReader;
-struct CallRequest;
 
 struct BucketStoreOptions {
   /// The number of buckets that are cached. Buckets in use are cached beyond this number.
@@ -79,12 +78,10 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
                Done<Decision> done) override;
   void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                       Done<Decision> done) override;
-  void Adjust(std::span<const Charge> charges, AdjustId adjust_id, UnixMillis now,
+  /// With AdjustTerms::is_shared, records the id of the adjust in the table for kAdjustRecordLife,
+  /// in the transaction that adjusts the bucket.
+  void Adjust(std::span<const Charge> charges, const AdjustTerms& terms, UnixMillis now,
               Deadline deadline, Done<void> done) override;
-  /// Records the id of the adjust in the table for kAdjustRecordLife, in the transaction that
-  /// adjusts the bucket.
-  void AdjustShared(std::span<const Charge> charges, AdjustId adjust_id, UnixMillis now,
-                    Deadline deadline, Done<void> done) override;
   /// Relies only on images that are read after the call began.
   void Conform(TargetPtr target, Deadline deadline, Done<void> done) override;
   void Read(std::span<const BucketKey> keys, Deadline deadline,
@@ -97,8 +94,6 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
             Done<Page<BucketRecord>> done) override;
 
  private:
-  void StartAdjust(CallRequest request, Done<void> done);
-
   Table& table_;
   const Keys keys_;
   /// Shared with requests in flight and timers, which may outlive the store.

@@ -39,7 +39,8 @@ class BucketStoreTest : public testing::Test {
   void GiveBack(Process& process, const std::string& entity, std::int64_t tokens) {
     const std::vector<Charge> charges{{LlmTarget(entity), {-tokens * 1000}}};
     const Status done = table_.Ask<void>([&](Done<void> result) {
-      process.store.Adjust(charges, {7, ++tokens_}, kStart, Deadline::Never(), std::move(result));
+      process.store.Adjust(charges, AdjustId{7, ++tokens_}, kStart, Deadline::Never(),
+                           std::move(result));
     });
     EXPECT_TRUE(done) << done.error().message;
   }

@@ -43,7 +43,8 @@ class BucketTtl : public testing::Test {
     for (std::int64_t& amount : tokens) amount *= kMillitokens;
     const std::vector<Charge> charges{{target, std::move(tokens)}};
     const Status status = table_.Ask<void>([&](Done<void> done) {
-      process.store.Adjust(charges, {1, ++tokens_}, kTtlStart, Deadline::Never(), std::move(done));
+      process.store.Adjust(charges, AdjustId{1, ++tokens_}, kTtlStart, Deadline::Never(),
+                           std::move(done));
     });
     EXPECT_TRUE(status.has_value()) << status.error().message;
   }

@@ -50,7 +50,8 @@ class ExtraLimits : public testing::Test {
     for (std::int64_t& amount : tokens) amount *= kMillitokens;
     const std::vector<Charge> charges{{target, std::move(tokens)}};
     return table_.Ask<void>([&](Done<void> done) {
-      process_.store.Adjust(charges, {1, ++tokens_}, kBegin, Deadline::Never(), std::move(done));
+      process_.store.Adjust(charges, AdjustId{1, ++tokens_}, kBegin, Deadline::Never(),
+                            std::move(done));
     });
   }
 

@@ -39,6 +39,21 @@ class RepairTest : public testing::Test {
                milliseconds later = {}) {
     return Ask(process, {{target, {tokens * kMillitokens}}}, later);
   }
+  struct DebitTerms {
+    bool stores = true;  ///< AdjustTerms::stores_limits
+    Instant resolved_at{INT64_MAX};
+  };
+  bool Debit(const TargetPtr& target, std::int64_t tokens, const DebitTerms& with) {
+    AdjustTerms terms = AdjustId{1, ++adjusts_};
+    terms.stores_limits = with.stores;
+    const std::vector<Charge> charges{
+        {.target = target, .amounts = {tokens * kMillitokens}, .resolved_at = with.resolved_at}};
+    const Status status = table_.Ask<void>([&](Done<void> done) {
+      here_.store.Adjust(charges, terms, kRepairStart, Deadline::Never(), std::move(done));
+    });
+    EXPECT_TRUE(status.has_value()) << status.error().message;
+    return status.has_value();
+  }
   /// The request is refused, refused again a millisecond before its wait is over, and admitted
   /// then.
   void ExpectTrueWait(const TargetPtr& target, std::int64_t tokens, milliseconds later) {
@@ -57,6 +72,7 @@ class RepairTest : public testing::Test {
   ZaeSimTable table_;
   Process here_{table_, 3};
   Process there_{table_, 4};
+  std::uint64_t adjusts_ = 0;
 };
 
 // After six seconds the image of one process shows 800; by the parameters of the other one the
@@ -118,10 +134,79 @@ TEST_F(RepairTest, D4WhatIsStoredTakesNothingAndIsStoredOnce) {
 TEST_F(RepairTest, D4ALookAndAnOverrideStoreNothing) {
   ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 60).admitted);
   const std::uint64_t updates = Updates();
-  EXPECT_TRUE(Ask(here_, LimitedTo(PerMinute(30)), 0).admitted);
   EXPECT_FALSE(Ask(here_, LimitedTo(PerMinute(30), LimitSource::kOverride), 1).admitted);
+  EXPECT_TRUE(Ask(here_, LimitedTo(PerMinute(30), LimitSource::kOverride), 0).admitted);
+  EXPECT_TRUE(Ask(here_, LimitedTo(PerMinute(30)), 0, seconds(32)).admitted) << "2 of 30 are left";
   EXPECT_EQ(Updates(), updates);
   EXPECT_EQ(Stored("b_rpm_cp"), 60'000);
+}
+
+// Fails if: a limit that was raised stays at its old rate, as long as callers only look: a look at
+// a limit without a token is a refusal for them.
+TEST_F(RepairTest, D4ALookAtALimitWithoutATokenStoresTheLimits) {
+  const TargetPtr raised = LimitedTo({1'000'000, 60'000'000, 60'000});
+  ASSERT_TRUE(Ask(here_, LimitedTo(kThousandADay), 1'000).admitted);
+  const std::uint64_t updates = Updates();
+  const Decision look = Ask(here_, raised, 0, seconds(1));
+  EXPECT_TRUE(look.admitted);
+  EXPECT_LT(look.limits.front().available, kMillitokens);
+  EXPECT_EQ(Stored("b_rpm_ra"), 60'000'000);
+  EXPECT_EQ(Stored("b_rpm_tc"), 1'000'000);
+  EXPECT_GE(Ask(there_, raised, 0, seconds(2)).limits.front().available, 1'000 * kMillitokens);
+  EXPECT_EQ(Updates(), updates + 1);
+}
+
+TEST_F(RepairTest, D4LooksStoreNoLimitsThatAreOlderAndOthersOnceASecond) {
+  ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 60).admitted);
+  Charge old{.target = LimitedTo(PerMinute(90)), .amounts = {0}};
+  old.resolved_at = table_.scheduler.clock().Now();
+  table_.scheduler.Advance(milliseconds(1));
+  Ask(here_, LimitedTo(PerMinute(30)), 0);
+  EXPECT_EQ(Stored("b_rpm_cp"), 30'000);
+  Ask(here_, LimitedTo(PerMinute(20)), 0);
+  EXPECT_EQ(Stored("b_rpm_cp"), 30'000);
+  table_.scheduler.Advance(seconds(2));
+  EXPECT_TRUE(Ask(here_, {old}).outdated);
+  EXPECT_EQ(Stored("b_rpm_cp"), 30'000);
+}
+
+// Fails if: a debit stores no limits, so that a bucket that is only looked at and debited keeps its
+// old rate.
+TEST_F(RepairTest, ADebitThatStoresLimitsStoresThem) {
+  ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 10).admitted);
+  EXPECT_TRUE(Debit(LimitedTo(PerMinute(30)), 5, {.stores = false}));
+  EXPECT_EQ(Stored("b_rpm_cp"), 60'000) << "other adjusts change no limits";
+  const std::uint64_t updates = Updates();
+  EXPECT_TRUE(Debit(LimitedTo(PerMinute(30)), 5, {}));
+  EXPECT_EQ(Stored("b_rpm_cp"), 30'000);
+  EXPECT_EQ(Stored("b_rpm_tk"), 10'000) << "20 of the 30 are used";
+  EXPECT_EQ(Updates(), updates + 2);
+  EXPECT_TRUE(Debit(LimitedTo(PerMinute(30)), 5, {}));
+  EXPECT_TRUE(Debit(LimitedTo(PerMinute(90), LimitSource::kOverride), 5, {}));
+  EXPECT_EQ(Updates(), updates + 4) << "there is nothing to store";
+  EXPECT_EQ(Stored("b_rpm_tc"), 30'000);
+}
+
+TEST_F(RepairTest, ADebitStoresNoLimitsThatAreOlder) {
+  const Instant before = table_.scheduler.clock().Now();
+  table_.scheduler.Advance(milliseconds(1));
+  ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 10).admitted);
+  EXPECT_TRUE(Debit(LimitedTo(PerMinute(30)), 5, {.resolved_at = before}));
+  EXPECT_EQ(Stored("b_rpm_cp"), 60'000);
+  EXPECT_EQ(Stored("b_rpm_tc"), 15'000);
+}
+
+// The second request is the write of the limits.
+TEST_F(RepairTest, ADebitWhoseLimitsCannotBeStoredCounts) {
+  for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostResponse}) {
+    table_.scheduler.Advance(seconds(20));
+    ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 1).admitted);
+    const std::int64_t used = *Stored("b_rpm_tc");
+    table_.client.FailFrom(2, fault);
+    EXPECT_TRUE(Debit(LimitedTo(PerMinute(30)), 5, {}));
+    table_.client.Heal();
+    EXPECT_EQ(Stored("b_rpm_tc"), used + 5'000);
+  }
 }
 
 // Fails if: an override that came first determines the rate of a limit that is configured.

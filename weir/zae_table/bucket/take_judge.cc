@@ -1,5 +1,7 @@
 #include "weir/zae_table/bucket/take_judge.h"
 
+#include <algorithm>
+
 namespace weir::dynamo {
 
 // Shards are missing if the item does not exist although the bucket is divided, or if the item has
@@ -18,6 +20,18 @@ std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& 
     if (part.amounts[i] > share.capacity) return OtherShards{};
   }
   return std::nullopt;
+}
+
+// The bucket time at which the image was seen is computed from that of the request. In an item
+// without `wcu`, no condition could show that the item is as it is in the image. If the shard that
+// paid is gone, the tokens are not missing in any other.
+bool CountsTooLate(const Part& adjust, const SeenBucket& seen) {
+  const BucketImage* image = seen.image();
+  if (!adjust.is_bounded() || image == nullptr) return false;
+  if (!image->wcu || adjust.paid != adjust.target->key.shard) return true;
+  if (image->bucket.time > adjust.counts_by) return true;
+  const nanoseconds after = std::max(seen.seen_at(), adjust.began_at) - adjust.began_at;
+  return adjust.now + std::chrono::ceil<milliseconds>(after) > adjust.counts_by;
 }
 
 UnixMillis DateOf(const Part& part, Instant at) {

@@ -24,6 +24,13 @@ struct OtherShards {
 /// not matter for the part.
 std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen);
 
+/// Returns true if an adjust must not be written, because it would count after Part::counts_by: its
+/// write has the effect of one at the time at which the image was seen
+/// (BucketRequest::needs_image), and the image was seen later than that, or is refilled until later
+/// than that, or the shard that paid is gone. False if the bucket does not exist: it is full then,
+/// at any time.
+bool CountsTooLate(const Part& adjust, const SeenBucket& seen);
+
 /// Returns the bucket time at which a write of this part is dated: the time of its caller, advanced
 /// in steps of kDatedAgainAfter while the part is pending.
 UnixMillis DateOf(const Part& part, Instant at);

@@ -19,7 +19,7 @@ constexpr int kAdjustsOfARun = 40;
 struct RepeatedAdjust {
   std::vector<Charge> charges;
   AdjustId token;
-  DynamoBucketStore* store = nullptr;  // null: AdjustShared, each time in any process
+  DynamoBucketStore* store = nullptr;  // null: a shared id, each time in any process
   int counted = 0;
   int failed = 0;
 };
@@ -72,11 +72,9 @@ class RepeatedAdjusts {
     const Deadline deadline =
         is_hasty ? Deadline::After(clock, milliseconds(30)) : Deadline::Never();
     auto done = [&adjust](const Status& status) { ++(status ? adjust.counted : adjust.failed); };
-    if (adjust.store == nullptr) {
-      store.AdjustShared(adjust.charges, adjust.token, store.Now(), deadline, std::move(done));
-    } else {
-      store.Adjust(adjust.charges, adjust.token, store.Now(), deadline, std::move(done));
-    }
+    AdjustTerms terms = adjust.token;
+    terms.is_shared = adjust.store == nullptr;
+    store.Adjust(adjust.charges, terms, store.Now(), deadline, std::move(done));
   }
   int Sum(int RepeatedAdjust::* member) const {
     int sum = 0;

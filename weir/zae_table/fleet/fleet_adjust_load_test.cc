@@ -47,7 +47,7 @@ class AdjustLoad {
     const std::int64_t delta = nth_ % 3 == 2 ? -1'500 : 1'000;
     const std::vector<Charge> charges = draw_(nth_, delta);
     ++nth_;
-    process.buckets().Adjust(charges, {rng_.Next(), rng_.Next()}, process.now(),
+    process.buckets().Adjust(charges, AdjustId{rng_.Next(), rng_.Next()}, process.now(),
                              Deadline::After(scheduler.clock(), seconds(3)),
                              [this, delta](const Status& status) {
                                ++(status ? completed_ : failed_);

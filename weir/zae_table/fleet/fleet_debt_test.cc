@@ -53,7 +53,8 @@ class FleetDebts {
     }
     const bool returns = rng_.Chance(0.2);
     const Charge adjust{target_, {(returns ? -1 : 1) * rng_.Between(1'000, 95'000), 0}};
-    process.buckets().Adjust({&adjust, 1}, {rng_.Next(), rng_.Next()}, process.now(), Soon(),
+    process.buckets().Adjust({&adjust, 1}, AdjustId{rng_.Next(), rng_.Next()}, process.now(),
+                             Soon(),
                              [this](const Status& status) { ++(status ? adjusted_ : failed_); });
   }
 

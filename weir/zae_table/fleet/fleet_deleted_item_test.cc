@@ -37,8 +37,9 @@ class FleetDeletedItem : public testing::Test {
   }
   void AdjustShared(FleetProcess& process, std::int64_t delta, AdjustId token) {
     const Charge charge{target_, {delta}};
-    process.buckets().AdjustShared({&charge, 1}, token, process.now(), Soon(),
-                                   [](const Status&) {});
+    AdjustTerms terms = token;
+    terms.is_shared = true;
+    process.buckets().Adjust({&charge, 1}, terms, process.now(), Soon(), [](const Status&) {});
   }
   Deadline Soon() const { return Deadline::After(fleet_.scheduler().clock(), seconds(3)); }
   /// The next write of the process is applied, and its response is lost.

@@ -30,7 +30,8 @@ class FleetOracle : public testing::Test {
   }
   void ReturnUnseen(std::int64_t amount) {
     const Charge charge{target_, {-amount}};
-    process_.buckets().Adjust({&charge, 1}, {77, 77}, process_.now(), Soon(), [](const Status&) {});
+    process_.buckets().Adjust({&charge, 1}, AdjustId{77, 77}, process_.now(), Soon(),
+                              [](const Status&) {});
     fleet_.scheduler().RunAll();
   }
   Deadline Soon() const {

@@ -90,7 +90,7 @@ class SlowTable {
 
   void Adjust(nanoseconds patience) {
     const std::vector<Charge> charges{{DrawTarget(), {kMillitokens}}};
-    process_.buckets().Adjust(charges, {rng_.Next(), rng_.Next()}, process_.now(),
+    process_.buckets().Adjust(charges, AdjustId{rng_.Next(), rng_.Next()}, process_.now(),
                               Deadline::At(now() + patience), [this](const Status& status) {
                                 const bool is_late =
                                     !status && status.error().code == Code::kDeadlineExceeded;

@@ -64,6 +64,14 @@ Result<Item> StartAfter(const Keys& keys, const UsageFilter& filter, const std::
   return item;
 }
 
+Status CheckCounterNumber(const UsageSnapshot& added) {
+  const std::size_t counters = added.used.size() + added.overdrawn.size();
+  if (counters <= kMaxAddedCounters) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("usage of {} on {} has {} counters; at most {} can be added at once",
+                          added.entity, added.resource, counters, kMaxAddedCounters));
+}
+
 // The update that the aggregator would make.
 Write AddWrite(const Keys& keys, const UsageSnapshot& added, UsageOrigin origin) {
   Write write = UsageUpdate(keys, UsageKeyOf(added), kUsageRetentionDays, origin);
@@ -94,6 +102,7 @@ QueryRequest RequestFor(const Keys& keys, const UsageFilter& filter) {
 
 void UsageTable::Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) {
   if (Status valid = Check(added); !valid) return done(std::move(valid));
+  if (Status fits = CheckCounterNumber(added); !fits) return done(std::move(fits));
   AddTo(UsageOrigin::kOwn, added, deadline, std::move(done));
 }
 

@@ -12,6 +12,10 @@
 
 namespace weir::dynamo {
 
+/// The greatest number of counters, `used` and `overdrawn` together, that one Add adds. The update
+/// of more than about 350 would exceed the 4 KB that DynamoDB allows for an expression.
+inline constexpr std::size_t kMaxAddedCounters = 200;
+
 /// The table must outlive this object and every call. List reads as many pages of the table as it
 /// needs, so a filter that few snapshots pass is slow, but yields no empty pages. The snapshots of
 /// an entity on all resources are in descending order of the resources.
@@ -21,7 +25,9 @@ class UsageTable final : public UsageStore {
 
   /// DynamoDB adds, so a sum beyond 64 bits is stored and causes no error. If zae-limiter's
   /// aggregator has created the item of an hour at 00:00, the counts are added to that item, and
-  /// are then mixed with those of the day.
+  /// are then mixed with those of the day. Fails with kInvalidArgument, without a change, if there
+  /// are more than kMaxAddedCounters counters: parts of such a snapshot can be added by several
+  /// calls, each of which counts by itself.
   void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
   void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<UsageSnapshot>> done) override;

@@ -192,6 +192,29 @@ TEST(UsageTable, AnHourAtMidnightIsMixedOnlyInAnItemOfAnotherAggregator) {
   EXPECT_THAT(of("bolt"), testing::UnorderedElementsAre(hour, day));
 }
 
+// Fails if: the number of counters that can be added at once depends on DynamoDB's limit for an
+// expression, and the error does not tell the caller that number.
+TEST(UsageTable, MoreCountersThanOneUpdateCanAddAreRefused) {
+  Usage t;
+  UsageSnapshot added = Hour("acme", "api", 1);
+  added.used.clear();
+  for (std::size_t i = 0; i < kMaxAddedCounters / 2; ++i) {
+    const std::string limit = fmt::format("limit-{}-{}", i, std::string(50, 'x'));
+    added.used.emplace(limit, static_cast<std::int64_t>(1'000'000 + i));
+    added.overdrawn.emplace(limit, static_cast<std::int64_t>(2'000'000 + i));
+  }
+  UsageSnapshot more = added;
+  more.used.emplace("one-more", 1);
+  const Status refused = t.Add(more);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("at most 200"));
+  EXPECT_THAT(t.List({.entity = "acme"})->items, IsEmpty());
+  const Status stored = t.Add(added);
+  ASSERT_TRUE(stored) << stored.error().message;
+  EXPECT_EQ(t.List({.entity = "acme"})->items, std::vector{added});
+}
+
 // Fails if: a cursor skips or repeats a snapshot at the border of two pages, or the search for the
 // beginning of a time span stops too early.
 RC_GTEST_PROP(UsageTable, PagesTogetherAreWhatMatches, ()) {

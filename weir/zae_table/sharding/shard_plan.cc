@@ -19,11 +19,21 @@ constexpr milliseconds kFresh{50};
 
 constexpr std::uint32_t kMaxInTransaction = 99;
 
-/// One shard that exists, and the missing shards that split from it.
-struct Donor {
+/// An item, and its content.
+struct SeenItem {
   const Item* item = nullptr;
   BucketImage image;
-  std::vector<std::uint32_t> heirs{};
+};
+
+/// A shard that is missing.
+struct Heir {
+  std::uint32_t shard;
+  const SeenItem* leftover;  ///< the item that it replaces; null: none
+};
+
+/// One shard that exists, and the missing shards that split from it.
+struct Donor : SeenItem {
+  std::vector<Heir> heirs{};
 };
 
 // Returns true for an attribute that an heir copies from its donor: an heir begins as a clone of
@@ -34,6 +44,30 @@ bool IsCloned(std::string_view name) {
     if (name.starts_with(prefix)) return false;
   }
   return std::ranges::find(kOwn, name) == std::end(kOwn);
+}
+
+// A write that was planned for the leftover could be applied to the heir if both had the same rf:
+// the heir has no slots, and a claim of an empty slot relies on rf (design/write-fence.md). An rf
+// that a wrong clock has moved far ahead is not taken over.
+UnixMillis TimeOfHeir(const SeenItem* leftover, UnixMillis now) {
+  if (leftover == nullptr || leftover->image.bucket.time > now + kUncountedAhead) return now;
+  return std::max(now, leftover->image.bucket.time + milliseconds(1));
+}
+
+// Returns the consumption that is stored in a leftover. The heir keeps it, because aggregators
+// count the difference of an item's old and new consumption.
+std::int64_t ConsumptionOf(const SeenItem* leftover, std::string_view limit) {
+  if (leftover == nullptr) return 0;
+  return GetNumber(*leftover->item, LimitAttribute(limit, "tc")).value_or(0);
+}
+
+// Requires that the leftover is as it was seen. Other processes may still write on it, and it may
+// have become another item.
+void RequireLeftover(Expression& e, const SeenItem& leftover) {
+  for (const auto* attribute : {"rf", "shard_count", "disabled", "bypass"})
+    e.RequireSameAs(*leftover.item, attribute);
+  for (const std::string& limit : leftover.image.names)
+    e.RequireSameAs(*leftover.item, LimitAttribute(limit, "tk"));
 }
 
 // Plans the writes on one donor and its heirs, in one of two ways. Locked (moves_rf_): the write
@@ -55,7 +89,7 @@ class Splitter {
   /// The write on the donor, then one for each heir.
   void AppendTo(std::vector<Write>& writes) {
     writes.push_back(Give());
-    for (const std::uint32_t heir : donor_.heirs) writes.push_back(Create(heir));
+    for (const Heir& heir : donor_.heirs) writes.push_back(Create(heir));
   }
 
  private:
@@ -172,14 +206,14 @@ class Splitter {
   }
 
   // The write that creates an heir.
-  Write Create(std::uint32_t shard) const {
+  Write Create(const Heir& heir) const {
     BucketKey key = image_.key;
-    key.shard = shard;
+    key.shard = heir.shard;
     Write put{.kind = Write::Kind::kPut, .item = keys_.BucketIndexes(key)};
     for (const auto& [name, value] : *donor_.item) {
       if (IsCloned(name)) put.item.emplace(name, value);
     }
-    put.item.emplace("rf", Of(now_.value));
+    put.item.emplace("rf", Of(TimeOfHeir(heir.leftover, now_).value));
     put.item.emplace("shard_count", Of(Count()));
     for (const auto attribute : {kExtras, kGone}) {
       const auto found = donor_.item->find(attribute);
@@ -188,11 +222,17 @@ class Splitter {
     if (image_.ttl_seconds) put.item.emplace("ttl", Of(ttl_));
     for (const LimitUpdate& update : updates_) {
       const std::int64_t balance = moves_rf_ ? update.conformed.tokens : update.before.tokens;
-      AddMeter(put.item, update.name, update.quota, TokensPerHeir(update, balance));
+      AddMeter(put.item, update.name, update.quota, TokensPerHeir(update, balance),
+               ConsumptionOf(heir.leftover, update.name));
     }
     const Quota writes = image_.wcu ? image_.wcu->quota : WriteQuota();
-    AddMeter(put.item, kWriteLimit, writes, writes.capacity);
-    put.expression.RequireAbsent("PK");
+    AddMeter(put.item, kWriteLimit, writes, writes.capacity,
+             ConsumptionOf(heir.leftover, kWriteLimit));
+    if (heir.leftover == nullptr) {
+      put.expression.RequireAbsent("PK");
+    } else {
+      RequireLeftover(put.expression, *heir.leftover);
+    }
     return put;
   }
 
@@ -219,18 +259,36 @@ Donor& DonorOf(std::uint32_t shard, std::vector<Donor>& donors) {
   return donors.front();
 }
 
-Result<std::vector<Donor>> ReadDonors(const ShardsSeen& seen) {
+/// The items of a bucket, in the order of their shards.
+struct SeenItems {
   std::vector<Donor> donors;
-  for (const std::optional<Item>& item : seen.items) {
+  std::vector<SeenItem> leftovers;
+};
+
+// An item beyond its own count of shards is a bucket of its own: a caller has named its shard.
+Result<SeenItems> ReadItems(const ShardsSeen& seen) {
+  SeenItems items;
+  for (std::uint32_t shard = 0; shard < seen.items.size(); ++shard) {
+    const std::optional<Item>& item = seen.items[shard];
     if (!item) continue;
     WEIR_ASSIGN_OR_RETURN(BucketImage image, ReadImage(*item));
-    donors.push_back({.item = &*item, .image = std::move(image)});
+    if (shard < seen.count) {
+      items.donors.push_back({{.item = &*item, .image = std::move(image)}});
+    } else if (shard < image.shards) {
+      items.leftovers.push_back({.item = &*item, .image = std::move(image)});
+    }
   }
-  return donors;
+  return items;
 }
 
 bool IsThere(const ShardsSeen& seen, std::uint32_t shard) {
-  return shard < seen.items.size() && seen.items[shard].has_value();
+  return shard < std::min<std::size_t>(seen.items.size(), seen.count) && seen.items[shard];
+}
+
+const SeenItem* FindLeftover(const SeenItems& items, std::uint32_t shard) {
+  const auto found = std::ranges::find(items.leftovers, shard,
+                                       [](const SeenItem& i) { return i.image.key.shard; });
+  return found == items.leftovers.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -246,8 +304,8 @@ std::optional<std::uint32_t> DoubleOf(const BucketImage& image) {
 Result<std::vector<Write>> PlanShards(const Keys& keys, const ShardsSeen& seen,
                                       std::uint32_t shards, UnixMillis now) {
   std::vector<Write> writes;
-  WEIR_ASSIGN_OR_RETURN(std::vector<Donor> donors, ReadDonors(seen));
-  if (donors.empty()) return writes;
+  WEIR_ASSIGN_OR_RETURN(SeenItems items, ReadItems(seen));
+  if (items.donors.empty()) return writes;
   if (shards > kMaxInTransaction) {
     return Fail(Code::kFailedPrecondition,
                 fmt::format("{}/{} is divided into {} shards and some are missing; a bucket of at "
@@ -255,9 +313,10 @@ Result<std::vector<Write>> PlanShards(const Keys& keys, const ShardsSeen& seen,
                             seen.key.entity, seen.key.resource, shards, kMaxInTransaction));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    if (!IsThere(seen, shard)) DonorOf(shard, donors).heirs.push_back(shard);
+    if (IsThere(seen, shard)) continue;
+    DonorOf(shard, items.donors).heirs.push_back({shard, FindLeftover(items, shard)});
   }
-  for (const Donor& donor : donors) {
+  for (const Donor& donor : items.donors) {
     if (donor.heirs.empty() && donor.image.shards == shards) continue;
     Splitter(keys, donor, shards, now).AppendTo(writes);
   }

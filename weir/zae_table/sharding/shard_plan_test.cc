@@ -225,6 +225,70 @@ TEST_P(ShardPlanChangedTest, ALimitThatJoinsMeanwhileIsNotLeftOut) {
   EXPECT_THAT(At(1), IsEmpty());
 }
 
+/// The bucket has two shards. Shard 3 of an earlier division is left over.
+class LeftoverPlanTest : public ShardPlanTest {
+ protected:
+  LeftoverPlanTest() {
+    for (const std::uint32_t shard : {0U, 1U}) Have(shard, ShardItem(shard, 2, 10'000));
+    leftover_["b_rpm_tc"] = Of(77'000);
+    leftover_["b_wcu_tc"] = Of(9'000);
+    leftover_["w_3"] = Of(FenceValue{.instance = 77, .at = kShardStart, .draw = 1});
+    Have(3, leftover_);
+    seen_.count = 2;
+  }
+  Item leftover_ = ShardItem(3, 4, 25'000);
+};
+
+// Fails if: the new shard has tokens of the leftover, or keeps a slot under which a write on the
+// leftover was sent; or if the consumption that an aggregator has counted goes back.
+TEST_F(LeftoverPlanTest, ItsTokensAndItsSlotsAreDroppedAndItsConsumptionStays) {
+  ASSERT_TRUE(Divide(4));
+  // Five tokens came back to each of the two shards.
+  for (std::uint32_t shard = 0; shard < 4; ++shard) {
+    EXPECT_EQ(GetNumber(At(shard), "b_rpm_tk"), 7'500) << shard;
+    EXPECT_EQ(GetNumber(At(shard), "shard_count"), 4) << shard;
+  }
+  EXPECT_FALSE(At(3).contains("w_3"));
+  EXPECT_EQ(GetNumber(At(3), "b_rpm_tc"), 77'000);
+  EXPECT_EQ(GetNumber(At(3), "b_wcu_tc"), 9'000);
+  EXPECT_EQ(GetNumber(At(2), "b_rpm_tc"), 0);
+}
+
+// Fails if: the new shard may have an rf under which a slot of the leftover was claimed. A write of
+// that claim could be applied to both items.
+TEST_F(LeftoverPlanTest, TheNewShardHasALaterTime) {
+  leftover_["rf"] = Of(kNow.value + 20);
+  Have(3, leftover_);
+  ASSERT_TRUE(Divide(4));
+  EXPECT_EQ(GetNumber(At(2), "rf"), kNow.value);
+  EXPECT_EQ(GetNumber(At(3), "rf"), kNow.value + 21);
+}
+
+TEST_F(LeftoverPlanTest, ATimeThatIsFarAheadIsNotTakenOver) {
+  leftover_["rf"] = Of(kNow.value + 86'400'000);
+  Have(3, leftover_);
+  ASSERT_TRUE(Divide(4));
+  EXPECT_EQ(GetNumber(At(3), "rf"), kNow.value);
+}
+
+// Fails if: an item is replaced that is not as it was read.
+TEST_F(LeftoverPlanTest, OnlyTheItemThatWasReadIsReplaced) {
+  for (const auto* attribute : {"rf", "shard_count", "b_rpm_tk", "disabled"}) {
+    Item changed = leftover_;
+    changed[attribute] = Of(kShardStart.value + 1);
+    table_.Put(changed);
+    EXPECT_FALSE(Divide(4)) << attribute;
+  }
+  table_.Put(leftover_);
+  EXPECT_TRUE(Divide(4));
+}
+
+// Fails if: a bucket that callers know by its shard loses the tokens that it has used.
+TEST_F(LeftoverPlanTest, ABucketOfItsOwnStays) {
+  Have(3, ShardItem(3, 1, 1'000));
+  EXPECT_FALSE(Divide(4));
+}
+
 // A Python client leaves a division like this: the count is only on shard 0.
 TEST_F(ShardPlanTest, WhatAnotherClientLeftHalfDoneIsMadeWholeWithoutMinting) {
   Have(0, ShardItem(0, 4, 60'000));

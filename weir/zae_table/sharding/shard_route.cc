@@ -11,12 +11,35 @@ namespace {
 // A request looks at no more than this number of shards. No client creates more than 32.
 constexpr std::uint32_t kMaxLookedAt = 64;
 
+TargetPtr TargetIn(const Charge& charge, std::uint32_t shard) {
+  return charge.target->key.shard == shard ? charge.target : InShard(*charge.target, shard);
+}
+
 Charge PartAt(const Charge& charge, std::uint32_t shard) {
-  if (shard == 0) return charge;
-  return {.target = InShard(*charge.target, shard),
+  return {.target = TargetIn(charge, shard),
           .amounts = charge.amounts,
+          .shard = shard,
           .resolved_at = charge.resolved_at};
 }
+
+/// The shards in which the parts of one adjust are written.
+struct AdjustShards {
+  AdjustId adjust_id;
+  std::uint32_t count;  // of the bucket's shards; 0: all shards that paid are assumed to exist
+  const ShardView& view;
+
+  // A part that is pending from an earlier call with this id stays where it is: the bucket may have
+  // been divided again, or created again, since.
+  std::uint32_t ShardFor(const BucketKey& paid) const {
+    if (count > 0 && view.HasAdjust(paid, adjust_id)) return paid.shard;
+    BucketKey written = paid;
+    for (std::uint32_t shards = 1; shards <= std::min(paid.shard, kMaxShards); shards *= 2) {
+      written.shard = paid.shard % shards;
+      if (view.HasAdjust(written, IdOfPart(adjust_id, paid, written))) return written.shard;
+    }
+    return count == 0 ? paid.shard : paid.shard % count;
+  }
+};
 
 /// Adds the parts of one charge to a route.
 class Router {
@@ -30,20 +53,22 @@ class Router {
     const std::uint32_t shards = CountShards(view);
     if (shards == 1) return Put(charge_, 1);
     if (!IsTooMuchForOne(shards)) return TakeFromOne(shards, view, draw);
-    Spread(shards, shards);
+    for (std::uint32_t shard = 0; shard < shards; ++shard) Put(ShareAt(shard, shards), shards);
     for (std::size_t i = route_.parts.size() - shards; i < route_.parts.size(); ++i) {
       const Charge& part = route_.parts[i];
       if (view.WaitAt(part.target->key, part, shards) > milliseconds(0)) route_.may_pay = false;
     }
   }
 
-  // Adds the parts on the shards that paid: one, or the first N of a spread charge.
-  void Adjust(bool is_gone) {
-    const std::uint32_t shard = charge_.shard;
-    if (charge_.target->key.shard != 0) return Put(charge_, 0);
-    if (is_gone) return Put(charge_, 1);
-    if ((shard & kSpread) == 0) return Put(PartAt(charge_, shard), 1);
-    Spread(shard & ~kSpread, 1);
+  // Adds the parts of the shards that paid: one, or the first N of a spread charge.
+  void Adjust(const AdjustShards& shards) {
+    const BucketKey& key = charge_.target->key;
+    if (key.shard != 0) return Put(PartAt(charge_, key.shard), 0);
+    if ((charge_.shard & kSpread) == 0) return PutFor(PartAt(charge_, charge_.shard), shards);
+    const std::uint32_t among = charge_.shard & ~kSpread;
+    for (std::uint32_t shard = 0; shard < among; ++shard) {
+      PutFor(ShareAt(shard, among), shards);
+    }
   }
 
  private:
@@ -53,13 +78,18 @@ class Router {
     route_.shards.push_back(shards);
   }
 
-  // Adds a part for each of the first `among` shards.
-  void Spread(std::uint32_t among, std::uint32_t shards) {
-    for (std::uint32_t shard = 0; shard < among; ++shard) {
-      Charge part = PartAt(charge_, shard);
-      for (std::int64_t& amount : part.amounts) amount = PartOf(amount, among, shard);
-      Put(std::move(part), shards);
-    }
+  // Adds the part of an adjust, whose target is the shard that paid.
+  void PutFor(Charge part, const AdjustShards& shards) {
+    const std::uint32_t written = shards.ShardFor(part.target->key);
+    if (written != part.shard) part.target = TargetIn(charge_, written);
+    Put(std::move(part), 1);
+  }
+
+  // Returns the part of a charge that is spread over `among` shards.
+  Charge ShareAt(std::uint32_t shard, std::uint32_t among) const {
+    Charge part = PartAt(charge_, shard);
+    for (std::int64_t& amount : part.amounts) amount = PartOf(amount, among, shard);
+    return part;
   }
 
   // Returns the highest count in the images of all shards: the image of shard 0 may be the oldest.
@@ -133,11 +163,21 @@ Route RouteTake(std::span<const Charge> charges, const ShardView& view, const Dr
   return route;
 }
 
-Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> gone) {
+AdjustId KeyOfAdjust(AdjustId adjust_id, const BucketKey& shard) {
+  return {adjust_id.high ^ HashOf(shard), adjust_id.low};
+}
+
+AdjustId IdOfPart(AdjustId adjust_id, const BucketKey& paid, const BucketKey& written) {
+  return paid == written ? adjust_id : KeyOfAdjust(KeyOfAdjust(adjust_id, paid), written);
+}
+
+Route RouteAdjust(std::span<const Charge> charges, AdjustId adjust_id,
+                  std::span<const ShardCount> counts, const ShardView& view) {
   Route route;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    const bool is_gone = std::ranges::find(gone, charges[i].target->key) != gone.end();
-    Router(charges[i], i, route).Adjust(is_gone);
+    const auto known = std::ranges::find(counts, charges[i].target->key, &ShardCount::bucket);
+    Router(charges[i], i, route)
+        .Adjust({adjust_id, known == counts.end() ? 0 : known->shards, view});
   }
   return route;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weir/base/time.h"
+#include "weir/store/bucket/bucket_store.h"
 #include "weir/store/bucket/charge.h"
 
 namespace weir::dynamo {
@@ -21,6 +22,8 @@ inline constexpr std::uint32_t kSpread = 0x8000'0000;
 /// The parts of a request, each on one shard. The vectors have one entry for each part; the parts
 /// of one charge are adjacent, in the order of the charges.
 struct Route {
+  /// Of an adjust, Charge::shard is the shard that paid. The part counts once for this shard, also
+  /// if the target is another one.
   std::vector<Charge> parts;
   std::vector<std::size_t> origins;  ///< index of the charge that the part belongs to
   /// The number of shards of the part's bucket, as far as it is known; 0 if the caller named
@@ -47,7 +50,23 @@ class ShardView {
   /// shard.
   virtual milliseconds WaitAt(const BucketKey& shard, const Charge& charge,
                               std::uint32_t shards) const = 0;
+  /// Returns true if an adjust with this id is pending at the shard.
+  virtual bool HasAdjust(const BucketKey& shard, AdjustId adjust_id) const = 0;
 };
+
+/// The number of shards that a bucket has.
+struct ShardCount {
+  BucketKey bucket;  ///< shard 0
+  std::uint32_t shards = 1;
+};
+
+/// Returns the identity of the part of an adjust on this shard, among all adjusts of this process.
+AdjustId KeyOfAdjust(AdjustId adjust_id, const BucketKey& shard);
+/// Returns the id under which the part of the shard `paid` is written in the shard `written`:
+/// KeyOfAdjust(result, written) is KeyOfAdjust(adjust_id, paid), so the part counts once, in
+/// whichever shard it is written, and is not taken for the part of `written`. From the result, the
+/// function returns `adjust_id`.
+AdjustId IdOfPart(AdjustId adjust_id, const BucketKey& paid, const BucketKey& written);
 
 /// Returns a target with the same limits, in this shard of the bucket.
 TargetPtr InShard(const Target& target, std::uint32_t shard);
@@ -55,9 +74,12 @@ TargetPtr InShard(const Target& target, std::uint32_t shard);
 /// Routes a charge to a random shard among those that can pay or are unknown; if none can, to the
 /// one that can pay first. A charge that is too much for one shard is spread over all.
 Route RouteTake(std::span<const Charge> charges, const ShardView& view, const DrawBelow& draw);
-/// Routes adjusts to the shards that their charges name. The buckets in `gone` have no shard any
-/// more: their adjusts go to shard 0, which is then created.
-Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> gone);
+/// Routes adjusts to the shards that their charges name. A shard k that a bucket in `counts` does
+/// not have any more (it was deleted, and perhaps created again, with S shards) is replaced by
+/// shard k mod S. But a part that is pending from an earlier call with this id is routed to its
+/// shard.
+Route RouteAdjust(std::span<const Charge> charges, AdjustId adjust_id,
+                  std::span<const ShardCount> counts, const ShardView& view);
 
 /// Returns the decision on the charges, from the decision on their parts. Each limit of a divided
 /// bucket has the capacity of the whole bucket. `available` counts only the shards of the request,

@@ -18,14 +18,25 @@ constexpr std::size_t kManyAtRest = 1'000;
 
 constexpr Instant kNever{INT64_MAX};
 
-// Returns the highest number of shards in the items; 0 if there is no item. The bound keeps a
-// damaged count from causing many reads.
+constexpr std::string_view kObstructed = "ConditionalCheckFailed";
+
+// Returns the highest number of shards in the items of the bucket; 0 if there is no item. The bound
+// keeps a damaged count from causing many reads.
 std::uint32_t CountOf(const ShardsSeen& seen) {
   std::int64_t shards = 0;
-  for (const auto& item : seen.items) {
+  for (std::uint32_t shard = 0; shard < std::min<std::size_t>(seen.count, seen.items.size());
+       ++shard) {
+    const std::optional<Item>& item = seen.items[shard];
     if (item) shards = std::max(shards, GetNumber(*item, "shard_count").value_or(1));
   }
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(shards, 0, kMaxShards));
+}
+
+Error Obstructed(const BucketKey& key, std::uint32_t shard, std::uint32_t shards) {
+  return {Code::kFailedPrecondition,
+          fmt::format("{}/{} is not divided: it has {} shards, but shard {} exists, as a bucket of "
+                      "its own or in use by another process; if it stays, delete its item",
+                      key.entity, key.resource, shards, shard)};
 }
 
 }  // namespace
@@ -39,16 +50,24 @@ struct ShardSplitter::Job {
   UnixMillis now;
   std::uint32_t shards = 1;  ///< the number of shards to be read
   bool doubles = false;
-  Done<bool> done;  ///< null only for a doubling
+  Done<std::uint32_t> done;  ///< null only for a doubling
   ShardsSeen seen;
   std::map<std::uint32_t, Item> made;  ///< shards that this job has created, and need not read
   /// A transaction succeeded or lost to another process: the next read is the last one.
   bool changed = false;
-  bool divided = false;  ///< by this job
+  bool divided = false;                                     ///< by this job
+  std::vector<std::pair<std::size_t, std::uint32_t>> puts;  ///< actions that create shards
+  /// A shard that could not be created because it has an item already.
+  std::optional<std::uint32_t> obstacle{};
   std::atomic<std::size_t> reads_in_flight = 0;
   Mutex mutex;
   std::optional<Error> error WEIR_GUARDED_BY(mutex);
 
+  void NoteObstacle(const WriteFailure& failure) {
+    for (const auto& [action, shard] : puts) {
+      if (shard >= shards && failure.ReasonOf(action) == kObstructed) obstacle = shard;
+    }
+  }
   std::optional<Error> ReadError() {
     const MutexLock lock(mutex);
     return error;
@@ -114,9 +133,9 @@ bool ShardSplitter::ReserveDoubling(const BucketKey& bucket) {
   return true;
 }
 
-void ShardSplitter::End(const JobPtr& job, Result<bool> is_there) {
-  if (!job->doubles) return job->done(std::move(is_there));
-  Report(*job, is_there);
+void ShardSplitter::End(const JobPtr& job, Result<std::uint32_t> shards) {
+  if (!job->doubles) return job->done(std::move(shards));
+  Report(*job, shards);
   const milliseconds rest =
       kLeastRest + milliseconds(static_cast<std::int64_t>(Draw() % kMoreRest));
   const Instant until = scheduler_.clock().Now() + rest;
@@ -124,14 +143,14 @@ void ShardSplitter::End(const JobPtr& job, Result<bool> is_there) {
     const MutexLock lock(mutex_);
     not_before_[job->seen.key] = until;
   }
-  if (job->done) job->done(std::move(is_there));
+  if (job->done) job->done(std::move(shards));
 }
 
-void ShardSplitter::Report(const Job& job, const Result<bool>& is_there) {
+void ShardSplitter::Report(const Job& job, const Result<std::uint32_t>& shards) {
   std::vector<LogField> fields = {{"entity", std::string_view(job.seen.key.entity)},
                                   {"resource", std::string_view(job.seen.key.resource)}};
-  if (!is_there) {
-    fields.push_back({"message", std::string_view(is_there.error().message)});
+  if (!shards) {
+    fields.push_back({"message", std::string_view(shards.error().message)});
     return log_.Write(LogLevel::kWarning, "bucket.division_failed", fields);
   }
   if (!job.divided) return;
@@ -139,7 +158,7 @@ void ShardSplitter::Report(const Job& job, const Result<bool>& is_there) {
   log_.Write(LogLevel::kInfo, "bucket.divided", fields);
 }
 
-void ShardSplitter::Double(const BucketImage& seen, Done<bool> done) {
+void ShardSplitter::Double(const BucketImage& seen, Done<std::uint32_t> done) {
   BucketKey bucket{seen.key.entity, seen.key.resource, 0};
   if (!DoubleOf(seen) || !ReserveDoubling(bucket)) return;
   const JobPtr job = NewJob(std::move(bucket), seen.shards, table_.Now(),
@@ -151,7 +170,7 @@ void ShardSplitter::Double(const BucketImage& seen, Done<bool> done) {
 
 // Begins with the highest number of shards in any image; the items may show more.
 void ShardSplitter::Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline,
-                             Done<bool> done) {
+                             Done<std::uint32_t> done) {
   BucketKey key = bucket;
   std::uint32_t shards = 2;
   for (key.shard = 0; key.shard < shards; ++key.shard) {
@@ -174,10 +193,13 @@ ShardSplitter::JobPtr ShardSplitter::NewJob(BucketKey bucket, std::uint32_t shar
 // Reads the items one by one, and not in a batch: a batch may send further requests after Stop,
 // when the table is gone.
 void ShardSplitter::Read(const JobPtr& job) {
-  job->seen.items.assign(job->shards, std::nullopt);
+  const bool may_replace = job->doubles && !job->changed;
+  const std::uint32_t items = may_replace ? 2 * job->shards : job->shards;
+  job->seen.items.assign(items, std::nullopt);
+  job->seen.count = job->shards;
   for (const auto& [shard, item] : job->made) job->seen.items[shard] = item;
   // The additional read is that of the owner. The last response continues the job.
-  job->reads_in_flight = job->shards - job->made.size() + 1;
+  job->reads_in_flight = items - job->made.size() + 1;
   const auto read = [this, &job](const TableKey& key, auto keep) {
     table_.Get(key, job->deadline, [job, keep](Result<std::optional<Item>> item) {
       if (item) {
@@ -189,9 +211,8 @@ void ShardSplitter::Read(const JobPtr& job) {
       if (job->reads_in_flight.fetch_sub(1) == 1) job->work->OnRead(job);
     });
   };
-  const std::uint32_t shards = job->shards;
   const std::map<std::uint32_t, Item> made = job->made;
-  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+  for (std::uint32_t shard = 0; shard < items; ++shard) {
     if (made.contains(shard)) continue;
     read(keys_.Bucket({job->seen.key.entity, job->seen.key.resource, shard}),
          [shard](Job& to, std::optional<Item> item) { to.seen.items[shard] = std::move(item); });
@@ -206,26 +227,31 @@ void ShardSplitter::OnRead(const JobPtr& job) {
   if (auto error = job->ReadError()) return End(job, Fail(std::move(*error)));
   Learn(job->seen);
   const std::uint32_t shards = CountOf(job->seen);
-  if (job->changed || shards == 0) return End(job, shards > 0);
+  if (job->doubles && job->obstacle && shards == job->shards) {
+    return End(job, Fail(Obstructed(job->seen.key, *job->obstacle, shards)));
+  }
+  if (job->changed || shards == 0) return End(job, shards);
   if (shards > job->shards && !job->doubles) {
     job->shards = shards;
     return Read(job);
   }
   // Another process has divided the bucket, so nothing is to be done.
-  if (job->doubles && shards != job->shards) return End(job, true);
+  if (job->doubles && shards != job->shards) return End(job, shards);
   Change(job, job->doubles ? 2 * shards : shards);
 }
 
 void ShardSplitter::Change(const JobPtr& job, std::uint32_t shards) {
   auto writes = PlanShards(keys_, job->seen, shards, job->now);
   if (!writes) return End(job, Fail(std::move(writes.error())));
-  if (writes->empty()) return End(job, true);
+  if (writes->empty()) return End(job, CountOf(job->seen));
   const std::string token = fmt::format("{:016x}{:016x}", Draw(), Draw());
   // The new items are kept, so that they need not be read after the transaction.
   for (const Write& write : *writes) {
     if (write.kind != Write::Kind::kPut) continue;
     const auto key = ParseBucketPartition(KeyOf(write.item).pk);
-    if (key) job->made.emplace(key->shard, write.item);
+    if (!key) continue;
+    job->made.emplace(key->shard, write.item);
+    job->puts.emplace_back(static_cast<std::size_t>(&write - writes->data()), key->shard);
   }
   table_.Transact(*writes, token, job->deadline, [job, shards](const auto& outcome) {
     const RunGuard guard(job);
@@ -240,13 +266,15 @@ void ShardSplitter::Change(const JobPtr& job, std::uint32_t shards) {
       job->shards = shards;
     } else {
       job->made.clear();
+      job->NoteObstacle(outcome.error());
     }
     job->work->Read(job);
   });
 }
 
 void ShardSplitter::Learn(const ShardsSeen& seen) {
-  for (std::uint32_t shard = 0; shard < seen.items.size(); ++shard) {
+  for (std::uint32_t shard = 0; shard < std::min<std::size_t>(seen.count, seen.items.size());
+       ++shard) {
     auto image = seen.items[shard] ? ReadImage(*seen.items[shard]) : Fail(Code::kNotFound, "");
     if (image) {
       images_.Learn(std::move(*image));

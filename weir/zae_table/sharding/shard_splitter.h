@@ -32,7 +32,8 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
     BucketImageCache& images;
     /// Receives "bucket.divided" (info: entity, resource, shards) and "bucket.division_failed"
     /// (warning: entity, resource, message), both only of doublings. The events of one bucket are
-    /// at least 200 ms apart.
+    /// at least 200 ms apart. A doubling that fails because of writes on the bucket's shards is not
+    /// reported: it is repeated.
     Log& log;
   };
   ShardSplitter(const Parts& parts, std::uint64_t seed);
@@ -41,11 +42,12 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
   /// for each bucket, and no other attempt for 0.2 to 1 s after it. An attempt that fails changes
   /// nothing. `done`, if not null, is called like `done` of Complete, or dropped if no attempt
   /// begins.
-  void Double(const BucketImage& seen, Done<bool> done = nullptr);
-  /// Creates the missing shards, and stores the number of shards in the others. Reports whether the
-  /// bucket exists; it is not an error if other processes created the shards meanwhile. After Stop,
-  /// `done` is dropped without a call.
-  void Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline, Done<bool> done);
+  void Double(const BucketImage& seen, Done<std::uint32_t> done = nullptr);
+  /// Creates the missing shards, and stores the number of shards in the others. Reports the number
+  /// of shards of the bucket, 0 if it does not exist; it is not an error if other processes created
+  /// the shards meanwhile. After Stop, `done` is dropped without a call.
+  void Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline,
+                Done<std::uint32_t> done);
   /// Waits for threads that run jobs. Jobs in flight end without a result.
   void Stop();
 
@@ -55,19 +57,20 @@ class ShardSplitter : public std::enable_shared_from_this<ShardSplitter> {
   class RunGuard;
 
   JobPtr NewJob(BucketKey bucket, std::uint32_t shards, UnixMillis now, Deadline deadline);
-  // Reads the owner, and all shards but those that the job has created.
+  // Reads the owner, and all shards but those that the job has created. Before a doubling, also the
+  // items that the new shards would replace.
   void Read(const JobPtr& job);
   // Decides by the items: ends the job, reads more shards, or changes the bucket.
   void OnRead(const JobPtr& job);
   // Sends the transaction after which the bucket has `shards` shards.
   void Change(const JobPtr& job, std::uint32_t shards);
-  // Replaces the process's images by the items.
+  // Replaces the process's images by the items of the shards.
   void Learn(const ShardsSeen& seen);
   // Returns true if a doubling of the bucket may begin, and reserves it.
   bool ReserveDoubling(const BucketKey& bucket);
-  // Reports a completion. Logs a doubling, and lets the bucket rest.
-  void End(const JobPtr& job, Result<bool> is_there);
-  void Report(const Job& job, const Result<bool>& is_there);
+  // Reports the number of shards. Logs a doubling, and lets the bucket rest.
+  void End(const JobPtr& job, Result<std::uint32_t> shards);
+  void Report(const Job& job, const Result<std::uint32_t>& shards);
   std::uint64_t Draw();
 
   Table& table_;

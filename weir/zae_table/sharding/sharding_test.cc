@@ -8,6 +8,7 @@
 
 #include "weir/telemetry/testing/recording_log_fixture.h"
 #include "weir/zae_table/bucket/bucket_store.h"
+#include "weir/zae_table/sharding/shard_route.h"
 #include "weir/zae_table/testing/zae_sim_table.h"
 
 namespace weir::dynamo {
@@ -163,6 +164,156 @@ TEST_F(ShardingTest, AReturnToABucketThatIsGoneFindsItFull) {
   EXPECT_THAT(At(3), IsEmpty());
 }
 
+/// Adjusts of shards of a bucket that was deleted, and created again with fewer shards.
+class FewerShardsTest : public ShardingTest {
+ protected:
+  void HaveAgain(std::uint32_t shards, std::int64_t tokens_each) {
+    std::vector<TableKey> keys;
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      keys.push_back(kShardKeys.Bucket({"acme", "llm", shard}));
+    }
+    const Status deleted = table_.Ask<void>(
+        [&](Done<void> done) { table_.table.DeleteAll(keys, kNever, std::move(done)); });
+    ASSERT_TRUE(deleted);
+    Have(shards, tokens_each);
+    store_.Forget("acme");
+  }
+  Status AdjustShared(DynamoBucketStore& store, std::int64_t tokens, std::uint32_t shard,
+                      AdjustId id) {
+    const std::vector<Charge> charges{
+        {MakeTarget({"acme", "llm", 0}, {kRpm}), {tokens * 1000}, shard}};
+    AdjustTerms terms = id;
+    terms.is_shared = true;
+    return table_.Ask<void>([&](Done<void> done) {
+      store.Adjust(charges, terms, kShardStart, Deadline::Never(), std::move(done));
+    });
+  }
+};
+
+// Fails if: the adjust of a shard that the bucket does not have any more is not counted, or is
+// counted again when it is repeated.
+TEST_F(FewerShardsTest, TheAdjustOfAMissingShardCountsOnceInOneThatExists) {
+  Have(1, 50'000);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Adjust(-5, 3, {1, 1}));
+    EXPECT_EQ(Tokens(0), 55'000);
+  }
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Adjust(7, kSpread | 4U, {1, 2}));
+    EXPECT_EQ(Tokens(0), 48'000) << "all four parts";
+  }
+  EXPECT_THAT(At(3), IsEmpty());
+}
+
+TEST_F(FewerShardsTest, EachPartOfASpreadAdjustGoesToOneOfTheShards) {
+  Have(2, 30'000);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Adjust(20, kSpread | 4U, {1, 1}));
+    EXPECT_THAT(AllTokens(2), ElementsAre(20'000, 20'000));
+  }
+  ASSERT_TRUE(Adjust(-4, 3, {1, 2}));
+  EXPECT_THAT(AllTokens(2), ElementsAre(20'000, 24'000));
+}
+
+// Fails if: a repetition counts again, because the bucket was divided differently in between.
+TEST_F(FewerShardsTest, AnAdjustCountsOnceHoweverTheBucketIsDividedMeanwhile) {
+  Have(4, 10'000);
+  ASSERT_TRUE(Adjust(-8, kSpread | 4U, {1, 1}));
+  ASSERT_TRUE(Adjust(-3, 3, {1, 2}));
+  EXPECT_THAT(AllTokens(4), ElementsAre(12'000, 12'000, 12'000, 15'000));
+  HaveAgain(1, 50'000);
+  ASSERT_TRUE(Adjust(-8, kSpread | 4U, {1, 1}));
+  ASSERT_TRUE(Adjust(-3, 3, {1, 2}));
+  EXPECT_EQ(Tokens(0), 50'000) << "each counted in a shard that is gone";
+  ASSERT_TRUE(Adjust(-6, 3, {1, 3}));
+  EXPECT_EQ(Tokens(0), 56'000);
+  HaveAgain(4, 10'000);
+  ASSERT_TRUE(Adjust(-6, 3, {1, 3}));
+  EXPECT_EQ(Tokens(3), 10'000) << "counted in shard 0";
+}
+
+// Fails if: the record of an adjust belongs to the shard in which it is written, and not to the one
+// that paid.
+TEST_F(FewerShardsTest, ASharedAdjustCountsOnceAmongProcesses) {
+  DynamoBucketStore other(table_.table, kShardKeys, table_.scheduler, {.seed = 5});
+  Have(4, 10'000);
+  ASSERT_TRUE(AdjustShared(store_, -3, 3, {1, 1}));
+  EXPECT_EQ(Tokens(3), 13'000);
+  HaveAgain(1, 50'000);
+  ASSERT_TRUE(AdjustShared(other, -3, 3, {1, 1}));
+  EXPECT_EQ(Tokens(0), 50'000);
+  ASSERT_TRUE(AdjustShared(store_, -6, 3, {1, 2}));
+  EXPECT_EQ(Tokens(0), 56'000);
+  HaveAgain(4, 10'000);
+  other.Forget("acme");
+  ASSERT_TRUE(AdjustShared(other, -6, 3, {1, 2}));
+  EXPECT_EQ(Tokens(3), 10'000);
+}
+
+// Fails if: a repetition is written in its shard, which exists again, while the first call's write
+// is pending in another one.
+TEST_F(FewerShardsTest, ARepetitionWaitsForAPartThatIsPendingInAnotherShard) {
+  Have(1, 50'000);
+  ASSERT_TRUE(Ask(0).admitted);
+  table_.client.before_each = [this](const JsonCall& call) {
+    table_.server.faults.throttle = call.operation == "UpdateItem" ? 1 : 0;
+  };
+  const std::vector<Charge> charges{{MakeTarget({"acme", "llm", 0}, {kRpm}), {-5'000}, 1}};
+  std::vector<Status> results;
+  const auto adjust = [&](Deadline deadline) {
+    store_.Adjust(charges, AdjustId{1, 1}, kShardStart, deadline,
+                  [&results](Status status) { results.push_back(std::move(status)); });
+  };
+  adjust(Deadline::After(table_.scheduler.clock(), milliseconds(100)));
+  table_.scheduler.Advance(milliseconds(200));
+  ASSERT_THAT(results, SizeIs(1));
+  ASSERT_FALSE(results[0]);
+  table_.client.before_each = nullptr;
+  table_.server.faults.throttle = 0;
+  Have(2, 20'000);
+  adjust(Deadline::Never());
+  table_.scheduler.Advance(std::chrono::seconds(20));
+  ASSERT_THAT(results, SizeIs(2));
+  EXPECT_TRUE(results[1]);
+  EXPECT_EQ(GetNumber(At(0), "b_rpm_tc").value_or(0) + GetNumber(At(1), "b_rpm_tc").value_or(0),
+            -5'000);
+}
+
+/// A view of which only the pending adjust is known.
+struct PendingAdjust final : ShardView {
+  std::uint32_t ShardsOf(const BucketKey&) const override { return 0; }
+  milliseconds WaitAt(const BucketKey&, const Charge&, std::uint32_t) const override { return {}; }
+  bool HasAdjust(const BucketKey& shard, AdjustId id) const override {
+    return shard == key && id == adjust_id;
+  }
+  BucketKey key;
+  AdjustId adjust_id;
+};
+
+// Fails if: a call that has seen fewer shards writes a part elsewhere that another call with the
+// same id has pending in its shard, or a call writes it in its shard while it is pending elsewhere.
+TEST(RouteAdjust, APendingPartStaysWhereItIs) {
+  const BucketKey bucket{"acme", "llm", 0};
+  const std::vector<Charge> charges{{MakeTarget(bucket, {kRpm}), {1'000}, 3}};
+  const auto shard = [&](const ShardView& view, std::uint32_t shards) {
+    const std::vector<ShardCount> counts{{bucket, shards}};
+    const Route route = RouteAdjust(charges, {1, 1}, counts, view);
+    EXPECT_THAT(route.parts, SizeIs(1));
+    EXPECT_EQ(route.parts[0].shard, 3) << "the shard that paid";
+    return route.parts[0].target->key.shard;
+  };
+  PendingAdjust view;
+  EXPECT_EQ(shard(view, 2), 1);
+  view.key = {"acme", "llm", 3};
+  view.adjust_id = {1, 1};
+  EXPECT_EQ(shard(view, 2), 3);
+  view.key.shard = 0;
+  EXPECT_EQ(shard(view, 2), 1) << "the part of shard 0 is another one";
+  view.adjust_id = IdOfPart({1, 1}, {"acme", "llm", 3}, view.key);
+  EXPECT_EQ(shard(view, 2), 0);
+  EXPECT_EQ(shard(view, 4), 0);
+}
+
 TEST_F(ShardingTest, AnOldImageLearnsOfTheDoubling) {
   Have(1, 100'000);
   ASSERT_TRUE(Ask(0).admitted);
@@ -286,6 +437,28 @@ TEST_F(DoublingTest, ADamagedBucketIsReportedOnceInTenSeconds) {
     });
     ASSERT_FALSE(decision);
     EXPECT_EQ(decision.error().code, Code::kDataLoss) << decision.error().message;
+  }
+  EXPECT_THAT(Events(), ElementsAre(testing::StartsWith("warning bucket.damaged message=")));
+}
+
+// Fails if: each request on an item that no condition can match is written 50 times, and refused as
+// contended for ever.
+TEST_F(DoublingTest, AnAttributeOfAnotherTypeIsReportedAndNotWritten) {
+  for (const char* attribute : {"ttl", "vu", "shard_count", "b_rpm_tk", "w_extra"}) {
+    Item item = ShardItem(0, 1, 50'000);
+    const bool is_text = std::string_view(attribute) == "w_extra";
+    item[attribute] = is_text ? Of(1) : Of("1");
+    table_.Put(std::move(item));
+    store_.Forget("acme");
+    const std::uint64_t calls = table_.client.calls();
+    const std::vector<Charge> charges{{MakeTarget({"acme", "llm", 0}, {kRpm}), {1000}}};
+    const auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
+      store_.Acquire(charges, kShardStart, Deadline::Never(), std::move(done));
+    });
+    ASSERT_FALSE(decision) << attribute;
+    EXPECT_EQ(decision.error().code, Code::kDataLoss);
+    EXPECT_THAT(decision.error().message, testing::HasSubstr(attribute));
+    EXPECT_LE(table_.client.calls() - calls, 1U) << attribute;
   }
   EXPECT_THAT(Events(), ElementsAre(testing::StartsWith("warning bucket.damaged message=")));
 }

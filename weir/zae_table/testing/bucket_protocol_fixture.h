@@ -32,7 +32,8 @@ class BucketProtocolTest : public testing::Test {
     Limit limit = kRpm;
     LimitSource source = LimitSource::kConfigured;
     bool is_recorded = false;
-    std::optional<AdjustId> adjust_id{};  ///< nothing: a new one
+    std::optional<AdjustId> adjust_id{};          ///< nothing: a new one
+    std::optional<milliseconds> counts_within{};  ///< AdjustTerms::counts_by, from now on
   };
   /// The result of a call; nothing while the call is pending.
   using Pending = std::shared_ptr<const std::optional<Result<Decision>>>;
