@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <latch>
 #include <new>
 #include <thread>
@@ -176,13 +178,16 @@ std::int64_t TakeAll(AtomicBucket<CachedClock>& calls, int threads, bool& interl
 
 TEST(AtomicBucket, ThreadsTakeExactlyTheCapacityBetweenThem) {
   bool interleaved = false;
-  for (int round = 0; round < 3 || (!interleaved && round < 500); ++round) {
+  std::int64_t capacity = 50'000;
+  for (int round = 0; round < 3 || (!interleaved && round < 200); ++round) {
     ManualTime time;
-    AtomicBucket calls(PerSecond(50'000), time.clock());
+    AtomicBucket calls(PerSecond(capacity), time.clock());
     bool this_time = false;
-    EXPECT_EQ(TakeAll(calls, 4, this_time), 50'000);
+    EXPECT_EQ(TakeAll(calls, 4, this_time), capacity);
     EXPECT_EQ(calls.Available(), 0);
     interleaved = interleaved || this_time;
+    // On a busy machine, one thread may take all tokens before another one runs.
+    if (!this_time) capacity = std::min<std::int64_t>(2 * capacity, 3'200'000);
   }
   EXPECT_TRUE(interleaved) << "the threads never met: nothing was tested";
 }

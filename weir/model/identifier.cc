@@ -43,7 +43,8 @@ tl::unexpected<Error> RefuseName(const Rule& rule, std::string_view name, std::s
 std::string NameOfCharacter(std::string_view rest) {
   const auto character = FirstCharacter(rest);
   if (!character || character->bytes == 1) return Quoted(rest.substr(0, 1));
-  return fmt::format("{}, which is not ASCII,", Quoted(rest.substr(0, character->bytes)));
+  return fmt::format("{} (U+{:04X}), which is not ASCII,", Quoted(rest.substr(0, character->bytes)),
+                     static_cast<std::uint32_t>(character->value));
 }
 
 Status Check(const Rule& rule, std::string_view name) {

@@ -97,7 +97,8 @@ TEST(Identifier, ARefusalIsOneShortLineWhateverTheName) {
   // A letter of another alphabet that looks like an ASCII letter is visible in the message.
   EXPECT_THAT(
       MessageOf(CheckResource("gpt-\xd0\xb0")),
-      HasSubstr("resource 'gpt-\xd0\xb0' has '\xd0\xb0', which is not ASCII, at position 5"));
+      HasSubstr(
+          "resource 'gpt-\xd0\xb0' has '\xd0\xb0' (U+0430), which is not ASCII, at position 5"));
 }
 
 }  // namespace

@@ -20,23 +20,16 @@ struct CharacterRange {
 };
 
 // The categories Cc, Cf, Zs (without U+0020), Zl and Zp of Unicode 15, without the visible signs
-// of Cf (such as U+0600), and the other code points of the blocks with bidirectional controls and
-// with tags.
-constexpr std::array kInvisible = std::to_array<CharacterRange>({{0x00, 0x1f},
-                                                                 {0x7f, 0xa0},
-                                                                 {0xad, 0xad},
-                                                                 {0x61c, 0x61c},
-                                                                 {0x1680, 0x1680},
-                                                                 {0x180e, 0x180e},
-                                                                 {0x2000, 0x200f},
-                                                                 {0x2028, 0x202f},
-                                                                 {0x205f, 0x206f},
-                                                                 {0x3000, 0x3000},
-                                                                 {0xfeff, 0xfeff},
-                                                                 {0xfff9, 0xfffb},
-                                                                 {0x1bca0, 0x1bca3},
-                                                                 {0x1d173, 0x1d17a},
-                                                                 {0xe0000, 0xe007f}});
+// of Cf (such as U+0600); the other code points of the blocks with bidirectional controls and with
+// tags; and those that are drawn as nothing although they count as letters or marks: fillers,
+// variation selectors, the grapheme joiner, the empty Braille pattern.
+constexpr std::array kInvisible = std::to_array<CharacterRange>(
+    {{0x00, 0x1f},       {0x7f, 0xa0},       {0xad, 0xad},      {0x34f, 0x34f},
+     {0x61c, 0x61c},     {0x115f, 0x1160},   {0x1680, 0x1680},  {0x17b4, 0x17b5},
+     {0x180b, 0x180f},   {0x2000, 0x200f},   {0x2028, 0x202f},  {0x205f, 0x206f},
+     {0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},  {0xfe00, 0xfe0f},
+     {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff9, 0xfffb},  {0x13430, 0x1345f},
+     {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe01ef}});
 
 bool IsVisible(char32_t value) {
   return std::ranges::none_of(kInvisible, [value](const CharacterRange& range) {

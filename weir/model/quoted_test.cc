@@ -29,6 +29,8 @@ TEST(QuotedTest, OtherBytesAreHexadecimal) {
   EXPECT_EQ(Quoted("\xe2\x80\xae"), "'\\xe2\\x80\\xae'");  // U+202E, right to left
   EXPECT_EQ(Quoted("\xe2\x81\xa6"), "'\\xe2\\x81\\xa6'");  // U+2066, an isolate
   EXPECT_EQ(Quoted("\xef\xbb\xbf"), "'\\xef\\xbb\\xbf'");  // U+FEFF, the byte order mark
+  EXPECT_EQ(Quoted("\xef\xb8\x8f"), "'\\xef\\xb8\\x8f'");  // U+FE0F, a variation selector
+  EXPECT_EQ(Quoted("\xe3\x85\xa4"), "'\\xe3\\x85\\xa4'");  // U+3164, a filler
   EXPECT_EQ(Quoted("M\xfcnchen"), "'M\\xfcnchen'");
   EXPECT_EQ(Quoted("\xed\xa0\x80"), "'\\xed\\xa0\\x80'");
   EXPECT_EQ(PrintableAscii("\xc3\xbc~\x1f"), "\\xc3\\xbc~\\x1f");

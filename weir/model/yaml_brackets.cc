@@ -7,6 +7,10 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kEndsOfName = " \t\r\n,[]{}";  // of an anchor or a tag
+
+// A text with more open brackets is nested too deeply anyway.
+constexpr std::size_t kMaxOpen = 1'000;
 
 bool IsOneOf(char c, std::string_view characters) {
   return characters.find(c) != std::string_view::npos;
@@ -19,6 +23,7 @@ class FlowWalk {
 
   std::optional<OpenBracket> FindOpen() {
     while (at_ < text_.size()) {
+      if (open_.size() > kMaxOpen) return std::nullopt;
       const char c = text_[at_];
       if (IsOneOf(c, "}]")) {
         const char opening = c == '}' ? '{' : '[';
@@ -45,11 +50,19 @@ class FlowWalk {
       is_at_start_ = false;
     } else if (is_at_start_ && IsOneOf(c, "&!")) {
       // A value follows an anchor or a tag.
-      at_ = std::min(text_.find_first_of(kBlanks, at_), text_.size());
+      at_ = std::min(text_.find_first_of(kEndsOfName, at_), text_.size());
     } else {
+      if (!IsOneOf(c, kBlanks)) is_at_start_ = PrecedesValue(c);
       ++at_;
-      if (!IsOneOf(c, kBlanks)) is_at_start_ = IsOneOf(c, "{[,:?");
     }
+  }
+
+  /// Returns true if a value may begin after this character, the present one. Within a plain text,
+  /// ':' and '?' are characters like others.
+  bool PrecedesValue(char c) const {
+    if (!IsOneOf(c, ":?")) return IsOneOf(c, "{[,");
+    const bool is_after_quote = at_ > 0 && IsOneOf(text_[at_ - 1], "\"'");
+    return is_after_quote || at_ + 1 == text_.size() || IsOneOf(text_[at_ + 1], kBlanks);
   }
 
   /// Returns the index after the quoted text that begins here.

@@ -15,7 +15,7 @@ struct OpenBracket {
 
 /// Returns the innermost bracket that is open at the end of `text`, or at a closing bracket of the
 /// other kind. `text` begins with the bracket of a flow mapping or sequence; the text after its end
-/// is not read. Returns nothing if a quote is open.
+/// is not read. Returns nothing if a quote is open, or more than 1,000 brackets.
 [[nodiscard]] std::optional<OpenBracket> FindOpenBracket(std::string_view text);
 
 }  // namespace weir

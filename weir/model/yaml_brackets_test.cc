@@ -27,10 +27,17 @@ TEST(FindOpenBracketTest, TheInnermostBracketIsFound) {
 TEST(FindOpenBracketTest, QuotesAndCommentsMayContainBrackets) {
   for (const std::string text :
        {R"({a: "}]", b: 'it''s {'})", R"({"a\"{": 1})", "{a: b # {\n}", "{a: it's, b: 5\"}",
-        "{a: &x \"{\", b: !!str '['}", "{a: x#, b: 1}", "{a: \"never closed }"}) {
+        "{a: &x \"{\", b: !!str '['}", "{a: x#, b: 1}", "{a: \"never closed }", "{a: !x}", "[&a]",
+        "{a: !!int, b: &c}", "{k: x:\"c}", R"({"a":"}"})"}) {
     EXPECT_EQ(OpenIn(text), "closed") << text;
   }
   EXPECT_EQ(OpenIn(R"({a: "}", b: 1)"), "{0");
+}
+
+// Fails if: a file of brackets takes many times its size.
+TEST(FindOpenBracketTest, TheNumberOfOpenBracketsIsBounded) {
+  EXPECT_EQ(OpenIn(std::string(1'000, '[')), "[999");
+  EXPECT_EQ(OpenIn(std::string(1'002, '[')), "closed");
 }
 
 // Fails if: a text without quotes and comments is judged by anything but its brackets.

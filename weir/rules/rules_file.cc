@@ -91,8 +91,8 @@ Status CheckReplaceCycles(const YamlChecks& checks, const std::vector<Rule>& rul
   if (!closing) return {};
   return checks.Refuse(
       closing->rule->line,
-      fmt::format("the rules {} replace each other in a cycle, so that a request "
-                  "with all of them would have none of their limits",
+      fmt::format("the rules {} replace each other in a cycle, which can leave a "
+                  "request with none of their limits",
                   TextOfNames(cycles.names())),
       fmt::format("a rule that none of the others replaces, such as {}", Quoted(closing->name)));
 }

@@ -13,11 +13,11 @@
 namespace weir::app {
 namespace {
 
-bool IsControl(unsigned char c) { return c < 0x20 || c == 0x7f; }
-
-// Recognizes U+0080 to U+009F in UTF-8.
-bool IsLongControl(std::string_view rest) {
-  return rest.size() > 1 && rest[0] == '\xc2' && static_cast<unsigned char>(rest[1]) < 0xa0;
+// Returns true for characters that end lines or change the direction or the mode of a terminal.
+// Joiners are kept: names in some scripts need them.
+bool IsControl(char32_t c) {
+  const bool is_of_ascii = c < 0x20 || (c >= 0x7f && c < 0xa0);
+  return is_of_ascii || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 std::string Escaped(std::string_view bytes) {
@@ -34,9 +34,8 @@ std::string EscapeControls(std::string_view text) {
   while (!text.empty()) {
     const std::optional<Character> first = FirstCharacter(text);
     const std::string_view character = text.substr(0, first ? first->bytes : 1);
-    const bool is_control =
-        IsLongControl(text) || (text[0] != '\n' && IsControl(static_cast<unsigned char>(text[0])));
-    shown += !first || is_control ? Escaped(character) : std::string(character);
+    const bool is_kept = first && (first->value == U'\n' || !IsControl(first->value));
+    shown += is_kept ? std::string(character) : Escaped(character);
     text.remove_prefix(character.size());
   }
   return shown;

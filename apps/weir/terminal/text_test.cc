@@ -28,6 +28,11 @@ TEST(Table, KnowsWhetherItHasRows) {
 TEST(EscapeControls, WhatIsNoTextIsShownAsHexadecimal) {
   EXPECT_EQ(EscapeControls("M\xc3\xbcnchen \xe2\x82\xac\n"), "M\xc3\xbcnchen \xe2\x82\xac\n");
   EXPECT_EQ(EscapeControls("\x1b[2J\x7f\xc2\x85"), "\\x1b[2J\\x7f\\xc2\\x85");
+  EXPECT_EQ(EscapeControls("a\xe2\x80\xae"
+                           "b\xe2\x80\xa8"),
+            "a\\xe2\\x80\\xae"
+            "b\\xe2\\x80\\xa8")
+      << "right to left, and a separator of lines";
   EXPECT_EQ(EscapeControls("M\xfcnchen"), "M\\xfcnchen");
   EXPECT_EQ(EscapeControls("=\xed\xa0\x80="), "=\\xed\\xa0\\x80=");
   EXPECT_EQ(EscapeControls("\xe2\x82"), "\\xe2\\x82");

@@ -252,7 +252,8 @@ Result<Connection> Connection::OpenNamed(const std::string& name, const std::str
       sqlite3_open_v2(name.c_str(), &state->handle, flags, vfs.empty() ? nullptr : vfs.c_str());
   if (result != SQLITE_OK) {
     Error error = ErrorOf(state->handle, result);
-    error.message = fmt::format("sqlite:{}: {}", path, sqlite3_errmsg(state->handle));
+    error.message = fmt::format("sqlite:{}: {}{}", path, sqlite3_errmsg(state->handle),
+                                ReasonOf(result, sqlite3_system_errno(state->handle)));
     return Fail(std::move(error));
   }
   // The backend makes the checkpoints, because SQLite ignores errors of its automatic checkpoints.
@@ -377,6 +378,18 @@ void Connection::TryToEmptyLog() {
   sqlite3_busy_timeout(state_->handle, 0);
   RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE);
   sqlite3_busy_timeout(state_->handle, static_cast<int>(state_->wait.count()));
+}
+
+// Recovery ends at the first commit that is missing on the disk. While another connection reads the
+// log, it cannot be emptied, and a synced commit would follow the missing ones.
+Status Connection::RestorePages() {
+  if (!log_may_lack_pages()) return {};
+  WEIR_ASSIGN_OR_RETURN(const bool is_empty, EmptyLog());
+  if (is_empty) return {};
+  return Fail(Code::kUnavailable,
+              fmt::format("{}: a sync may have failed, and the commits before it cannot be written "
+                          "again while another process reads the file; try again when it has ended",
+                          name()));
 }
 
 Status Connection::Checkpoint() {

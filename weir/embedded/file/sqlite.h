@@ -141,7 +141,10 @@ class Connection {
   /// pages may be missing on the disk although they can be read, and a power loss then loses all
   /// commits after them, also those that are synced.
   bool log_may_lack_pages() const { return state_->log_may_lack_pages; }
-  /// Notes that the log, which another process has left, may lack pages.
+  /// Restores pages that the log may lack. Fails with kUnavailable while another connection reads
+  /// the log.
+  [[nodiscard]] Status RestorePages();
+  /// Notes that the log, which another process or connection has left, may lack pages.
   void DistrustLog() { state_->log_may_lack_pages = true; }
   /// Sets whether closing leaves the write-ahead log as it is. Otherwise closing moves it into the
   /// file.

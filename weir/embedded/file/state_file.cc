@@ -166,25 +166,11 @@ Status StateFile::Write(const Body& body, Sync sync) {
 Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
   if (sync == Sync::kAsCommits || sync_each_commit_) return write();
   // A synced commit is lost as well if a commit before it is missing in the log.
-  if (connection_.log_may_lack_pages()) WEIR_RETURN_IF_ERROR(RewriteLog());
+  WEIR_RETURN_IF_ERROR(connection_.RestorePages());
   WEIR_RETURN_IF_ERROR(SyncEachCommit(true));
   const Status written = write();
   const Status restored = SyncEachCommit(false);
   return written ? restored : written;
-}
-
-// Recovery ends at the first commit that is missing on the disk. While another connection reads the
-// log, it cannot be emptied, and a synced commit would follow the missing ones.
-Status StateFile::RewriteLog() {
-  WEIR_ASSIGN_OR_RETURN(const bool is_empty, connection_.EmptyLog());
-  if (!is_empty) {
-    return Fail(Code::kUnavailable,
-                fmt::format("{}: a sync may have failed, and the commits before it cannot be "
-                            "written again while another process reads the file; try again when it "
-                            "has ended",
-                            connection_.name()));
-  }
-  return {};
 }
 
 Status StateFile::CheckpointIfLong() {

@@ -104,9 +104,6 @@ class StateFile {
       : connection_(std::move(connection)), damage_(connection_.name(), log) {}
   Status SetUp(const StateFileOptions& options);
   Status SyncEachCommit(bool sync);
-  /// Restores commits that a failed sync may have lost. kUnavailable: another connection reads
-  /// them.
-  Status RewriteLog();
   /// Runs `write` with the given kind of sync.
   Status WithSync(Sync sync, const std::function<Status()>& write);
   Status LoadAllBuckets(const BucketsToLoad& context);

@@ -194,6 +194,8 @@ class ReservationFile final : public RowTransactions {
   bool has_base_ = false;             // base_ is the file's
   std::optional<PinnedFile> pinned_;  // the file, since it was first opened
   bool is_opening_ = true;            // OpenIfThere has not returned yet
+  // Of the last connection, which was closed because of an error.
+  bool log_may_lack_pages_ = false;
 };
 
 template <class Work>
@@ -207,7 +209,10 @@ Status ReservationFile::InTurn(Deadline deadline, const Work& work) {
   if (!done) {
     done.error() = AsStoreError(std::move(done.error()));
     // A connection that failed is not used again: the next call opens the file again.
-    if (file_ && file_->connection.CheckInPlace()) file_.reset();
+    if (file_ && file_->connection.CheckInPlace()) {
+      log_may_lack_pages_ = file_->connection.log_may_lack_pages();
+      file_.reset();
+    }
   }
   turn_.Give();
   return done;
@@ -221,6 +226,7 @@ Status ReservationFile::WriteInTurn(Deadline deadline, const Body& body) {
     if (empty_rows.CountRows() == 0) return {};
   }
   WEIR_RETURN_IF_ERROR(Open(WaitUntil(deadline)));
+  WEIR_RETURN_IF_ERROR(file_->connection.RestorePages());
   return file_->connection.InTransaction([&] {
     body(*file_->rows);
     return file_->rows->TakeFailure();
@@ -268,6 +274,7 @@ Status ReservationFile::Open(milliseconds wait) {
   WEIR_RETURN_IF_ERROR(connection.Execute(
       "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA wal_autocheckpoint = 1000"));
   WEIR_RETURN_IF_ERROR(Pin(connection));
+  if (log_may_lack_pages_) connection.DistrustLog();
   WEIR_RETURN_IF_ERROR(StartClock(connection));
   file_ = std::make_unique<File>(std::move(connection));
   return {};

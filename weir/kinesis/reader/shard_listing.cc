@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weir/aws/json_response.h"
+#include "weir/kinesis/shards/shard_ranges.h"
 
 namespace weir::kinesis {
 namespace {
@@ -39,8 +40,6 @@ Result<std::optional<ShardListing::Shards>> ShardListing::OnResponse(const Respo
   id_ = 0;
   std::optional<Shards> all_shards;
   auto page = response ? ReadListAllShards(*response) : Result<ReadShards>();
-  const bool is_empty = page && page->next_token.empty() && page->shards.empty() && found_.empty();
-  if (response && is_empty) page = MalformedResponse("ListShards", "it lists no shard");
   if (!response || !page) {
     WEIR_RETURN_IF_ERROR(
         OnFailed(response ? UnreadableResponse(page.error()) : response.error(), now, failures));
@@ -54,10 +53,41 @@ Result<std::optional<ShardListing::Shards>> ShardListing::OnResponse(const Respo
   token_ = std::move(page->next_token);
   wanted_ |= !token_.empty();
   if (!token_.empty()) return all_shards;
-  failures.End(expiry_series_);
-  expiry_series_.backoff.Reset();
+  if (!IsEnough()) {
+    WEIR_RETURN_IF_ERROR(OnIncomplete(now, failures));
+    return all_shards;
+  }
+  failures.End(whole_series_);
+  whole_series_.backoff.Reset();
   all_shards = std::exchange(found_, {});
   return all_shards;
+}
+
+bool ShardListing::IsEnough() const {
+  if (only_ && std::ranges::count(found_, *only_, &ReadShard::id) > 0) return true;
+  ShardRanges open;
+  for (const ReadShard& shard : found_) {
+    if (!shard.closed) open.PutUncovered({shard.id, shard.range});
+  }
+  return open.CoverAllKeys();
+}
+
+// Each hash key of a stream has an open shard, so the listing has left one out.
+Status ShardListing::OnIncomplete(Instant now, ReadFailures& failures) {
+  const auto error = MalformedResponse(
+      "ListShards", found_.empty() ? "it lists no shard" : "its open shards leave out hash keys");
+  DropPages();
+  wanted_ = true;
+  WEIR_ASSIGN_OR_RETURN(const Instant again,
+                        failures.RetryAt(whole_series_, UnreadableResponse(error.value()), now));
+  due_ = std::max(again, now + kListingGap);
+  return {};
+}
+
+void ShardListing::DropPages() {
+  token_.clear();
+  found_.clear();
+  pages_ = 0;
 }
 
 Status ShardListing::OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures) {
@@ -68,10 +98,8 @@ Status ShardListing::OnFailed(const AwsFailure& failure, Instant now, ReadFailur
 }
 
 Status ShardListing::OnTokenExpired(const AwsFailure& expiry, Instant now, ReadFailures& failures) {
-  token_.clear();
-  found_.clear();
-  pages_ = 0;
-  WEIR_ASSIGN_OR_RETURN(const Instant again, failures.ReplaceAt(expiry_series_, expiry, now));
+  DropPages();
+  WEIR_ASSIGN_OR_RETURN(const Instant again, failures.ReplaceAt(whole_series_, expiry, now));
   due_ = std::max(again, now + kListingGap);
   return {};
 }

@@ -3,7 +3,8 @@
 //                Want                 Begin                 OnResponse: last page
 //   idle -------------------> wanted ------> page in flight -------------------> Finish --> idle
 //                               ^                  |                                |
-//                               |                  | further page, or failed        | wanted again
+//                               |                  | further page, failed,          | wanted again
+//                               |                  | or hash keys are left out      |
 //                               +------------------+--------------------------------+
 #pragma once
 
@@ -24,8 +25,10 @@ class ShardListing {
   using Response = tl::expected<std::string, AwsFailure>;
   using Shards = std::vector<ReadShard>;
 
-  /// The first listing is due at once. `series`: the failures of the requests for listings.
-  explicit ShardListing(FailureSeries series) : series_(series), expiry_series_(series) {}
+  /// The first listing is due at once. `series`: the failures of the requests for listings. `only`:
+  /// a listing that has this shard is enough.
+  explicit ShardListing(FailureSeries series, std::optional<ShardId> only = {})
+      : only_(only), series_(series), whole_series_(series) {}
 
   /// Requests a listing that begins after this call: the pages of a running listing may be older
   /// than the shards that are needed.
@@ -42,8 +45,8 @@ class ShardListing {
   /// Returns whether the request with this id is the one in flight.
   bool IsInFlight(std::uint64_t id) const { return id != 0 && id == id_; }
   /// Handles the response to the request in flight. Returns all shards if the listing was read to
-  /// its end: Finish must follow. A listing without shards is a failure of its last page. An error
-  /// ends the reading.
+  /// its end: Finish must follow. A listing whose open shards do not have all hash keys has left a
+  /// shard out: it is a failure, and is repeated from its first page. An error ends the reading.
   Result<std::optional<Shards>> OnResponse(const Response& response, Instant now,
                                            ReadFailures& failures);
   /// Ends a listing. If `is_repeated`, the next one follows after a random wait, which grows with
@@ -52,9 +55,15 @@ class ShardListing {
 
  private:
   Status OnFailed(const AwsFailure& failure, Instant now, ReadFailures& failures);
+  /// Returns whether found_, the shards of a whole listing, are all that the reader needs.
+  bool IsEnough() const;
+  /// Begins the listing again after one that was not enough.
+  Status OnIncomplete(Instant now, ReadFailures& failures);
+  void DropPages();
   /// Begins the listing again, after a wait.
   Status OnTokenExpired(const AwsFailure& expiry, Instant now, ReadFailures& failures);
 
+  std::optional<ShardId> only_;
   bool wanted_ = true;    ///< the first or the next page must be requested
   bool again_ = false;    ///< another listing must follow this one
   std::uint64_t id_ = 0;  ///< the id of the request in flight; 0: none
@@ -63,9 +72,10 @@ class ShardListing {
   Shards found_;
   std::size_t pages_ = 0;  ///< the number of pages of found_
   FailureSeries series_;
-  // The expiries of page tokens. They are not in series_, which each page ends: the first page of a
-  // repeated listing has no token and would end them, so tokens could expire without end.
-  FailureSeries expiry_series_;
+  // The failures of whole listings: expired page tokens, and hash keys that are left out. They are
+  // not in series_, which each page ends: the first page of the repeated listing would end them, so
+  // listings could fail without end.
+  FailureSeries whole_series_;
 };
 
 }  // namespace weir::kinesis

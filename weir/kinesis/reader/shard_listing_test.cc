@@ -35,7 +35,7 @@ struct Listed {
 std::string PageOf(int shard, std::string_view token = "") {
   std::string body = fmt::format(
       R"({{"Shards":[{{"ShardId":"shardId-{:012}","HashKeyRange":{{"StartingHashKey":"0",)"
-      R"("EndingHashKey":"9"}},"SequenceNumberRange":{{"StartingSequenceNumber":"1"}}}}])",
+      R"("EndingHashKey":"340282366920938463463374607431768211455"}},"SequenceNumberRange":{{"StartingSequenceNumber":"1"}}}}])",
       shard);
   if (!token.empty()) body += fmt::format(R"(,"NextToken":"{}")", token);
   return body + "}";
@@ -152,6 +152,17 @@ TEST(ShardListing, AListingThatEndsEndsTheOutageOfExpiredTokens) {
   listed.Request();
   EXPECT_TRUE(listed.Response(PageOf(1)).value());
   EXPECT_FALSE(listed.failures.any());
+}
+
+// Fails if: the pages of all listings count as those of one.
+TEST(ShardListing, I14ManyListingsAreNoLongListing) {
+  Listed listed;
+  for (int i = 0; i < 1'500; ++i) {
+    listed.listing.Want();
+    listed.Request();
+    ASSERT_TRUE(listed.Response(PageOf(1))) << i;
+    listed.listing.Finish(false, listed.now, listed.failures);
+  }
 }
 
 TEST(ShardListing, IgnoresOtherIds) {

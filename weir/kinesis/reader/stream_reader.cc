@@ -18,7 +18,7 @@ StreamReader::StreamReader(StreamAddress stream, const ReaderOptions& options, s
       options_(options),
       failures_(options, seed),
       readings_({.from = options.from, .only = options.only, .failures = failures_.NewSeries()}),
-      listing_(failures_.NewSeries()) {}
+      listing_(failures_.NewSeries(), options.only) {}
 
 ReaderStep StreamReader::OnWake(Instant now) { return NextStep(now); }
 

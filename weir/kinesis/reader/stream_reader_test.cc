@@ -272,6 +272,7 @@ TEST(StreamReader, AnAggregateThatReachesBeyondItsShardIsDroppedAndCounted) {
   writer.Add({"k", FormatHashKey(kMiddleKey), "high"});
   FakeStream stream;
   stream.shards[0].range = kLowHalf;
+  stream.shards[1].range = kHighHalf;
   stream.Put(0, "a", writer.Take());
   Session session(stream);
   session.Run();
@@ -420,6 +421,108 @@ TEST(StreamReader, AStreamWithoutShardsIsAnError) {
   EXPECT_EQ(stream.listings, 3);
 }
 
+void PutHalves(FakeStream& stream) {
+  stream.shards[0].range = kLowHalf;
+  stream.shards[1].range = kHighHalf;
+  stream.Put(0, "k", "low");
+  stream.Put(1, "k", "high");
+}
+
+// Fails if: a shard that the first listing leaves out is never read, and the reading ends with
+// success.
+TEST(StreamReader, AShardThatAListingLeavesOutIsReadAllTheSame) {
+  for (const bool follow : {false, true}) {
+    for (const std::uint64_t left_out : {0U, 1U}) {
+      FakeStream stream;
+      PutHalves(stream);
+      stream.left_out = {left_out};
+      stream.incomplete_listings = 1;
+      Session session(stream, {.follow = follow});
+      session.RunFor(seconds(60));
+      EXPECT_FALSE(session.error);
+      EXPECT_EQ(session.done, !follow);
+      EXPECT_THAT(session.data, testing::UnorderedElementsAre("low", "high"));
+      ASSERT_EQ(session.failing.size(), 1U);
+      EXPECT_THAT(session.failing[0].message, HasSubstr("leave out hash keys"));
+      EXPECT_EQ(session.recoveries, 1);
+    }
+  }
+}
+
+// Fails if: the children of a closed shard are not read because the listings that must show them
+// leave them out.
+TEST(StreamReader, ChildrenThatAListingLeavesOutAreReadAllTheSame) {
+  for (const bool follow : {false, true}) {
+    FakeStream stream;
+    stream.tells_children = false;
+    PutHalves(stream);
+    Session session(stream, {.follow = follow});
+    if (follow) session.RunFor(seconds(5));
+    stream.AddChild(2, {0}, kLowHalf);
+    stream.Put(2, "k", "child");
+    stream.left_out = {2};
+    stream.incomplete_listings = 2;
+    session.RunFor(seconds(60));
+    EXPECT_FALSE(session.error);
+    EXPECT_THAT(session.data, testing::UnorderedElementsAre("low", "high", "child"));
+  }
+}
+
+// Fails if: a page of a listing ends the failures of whole listings, so that they are repeated
+// without end.
+TEST(StreamReader, ListingsThatAlwaysLeaveAShardOutAreAnError) {
+  FakeStream stream;
+  PutHalves(stream);
+  stream.shards[0].closed = true;
+  stream.shards_of_page = 1;
+  Session session(stream, {.max_tries = 3});
+  session.RunFor(std::chrono::hours(1));
+  EXPECT_TRUE(session.done);
+  ASSERT_TRUE(session.error);
+  EXPECT_EQ(session.error->code, Code::kUnavailable);
+  EXPECT_THAT(session.error->message, HasSubstr("leave out hash keys"));
+  EXPECT_EQ(stream.listings, 3);
+  EXPECT_THAT(session.data, IsEmpty());
+}
+
+// Fails if: the only requested shard counts as one that does not exist because one listing leaves
+// it out; keys that other shards have are needed to read it.
+TEST(StreamReader, AnOnlyShardNeedsNoOtherShardInTheListing) {
+  for (const std::uint64_t left_out : {0U, 1U}) {
+    FakeStream stream;
+    PutHalves(stream);
+    stream.left_out = {left_out};
+    stream.incomplete_listings = 1;
+    Session session(stream, {.only = ShardId{0}});
+    session.RunFor(seconds(60));
+    EXPECT_FALSE(session.error);
+    EXPECT_TRUE(session.done);
+    EXPECT_THAT(session.data, ElementsAre("low"));
+    EXPECT_EQ(stream.listings, left_out == 0 ? 2 : 1);
+  }
+}
+
+// Fails if: an open shard whose end was reported wrongly counts as deleted because the listing that
+// decides leaves it out.
+TEST(StreamReader, AnOpenShardWhoseEndIsReportedAndThatIsNotListedOnceIsReadOn) {
+  for (const std::optional<ShardId> only : {std::optional<ShardId>(), std::optional(ShardId{0})}) {
+    FakeStream stream;
+    PutHalves(stream);
+    Session session(stream, {.follow = true, .only = only});
+    session.RunFor(seconds(5));
+    stream.left_out = {0};
+    stream.incomplete_listings = 1;
+    stream.early_ends = only ? 1 : 2;
+    session.RunFor(seconds(60));
+    stream.Put(0, "k", "later");
+    session.RunFor(seconds(60));
+    EXPECT_FALSE(session.error);
+    EXPECT_FALSE(session.done);
+    EXPECT_EQ(session.data.back(), "later");
+    EXPECT_EQ(stream.incomplete_listings, 0);
+  }
+}
+
 // Fails if: a response without a next iterator ends a shard that is listed as open; a record is
 // returned twice, or is skipped; the failure is not reported, or counts after it has passed.
 TEST(StreamReader, AnOpenShardWhoseEndIsReportedIsReadOn) {
@@ -500,11 +603,11 @@ TEST(StreamReader, I14AListingOfTooManyPagesIsAnError) {
   EXPECT_THAT(session.error->message, HasSubstr("more than 1000 pages"));
 }
 
-// Fails if: the pages of all listings count as those of one.
-TEST(StreamReader, I14ManyListingsAreNoLongListing) {
+// Fails if: the pages of all listings that leave out hash keys count as those of one.
+TEST(StreamReader, I14ManyIncompleteListingsAreNoLongListing) {
   FakeStream stream;
   stream.shards[0].closed = true;
-  Session session(stream, {.follow = true});
+  Session session(stream, {.follow = true, .max_tries = 0});
   session.RunFor(std::chrono::hours(5));
   EXPECT_GT(stream.listings, 1000);
   EXPECT_FALSE(session.done);

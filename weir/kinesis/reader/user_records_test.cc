@@ -72,10 +72,10 @@ TEST(UserRecords, TheFirstDamageIsKept) {
               testing::HasSubstr("shardId-000000000004, sequence number 7: "));
 }
 
-// Fails if: thousands of small records that name one long key get a copy of it each.
+// Fails if: small records that name one long key get a copy of it each.
 TEST(UserRecords, AnAggregateWithAKeyThatTheServiceRefusesIsDamaged) {
   std::string records;
-  for (int i = 0; i < 1'000; ++i) records.append("\x1a\x06\x08\x00\x10\x00\x1a\x00", 8);
+  for (int i = 0; i < 200; ++i) records.append("\x1a\x06\x08\x00\x10\x00\x1a\x00", 8);
   const std::string key = "\x0a\x80\x08" + std::string(1'024, 'k');
   const std::string long_key = "\x0a\x81\x08" + std::string(1'025, 'k');
   const std::string hash = "\x12\x27" + std::string(39, '0');
@@ -90,7 +90,18 @@ TEST(UserRecords, AnAggregateWithAKeyThatTheServiceRefusesIsDamaged) {
   EXPECT_THAT(stats.first_damage.value().message,
               testing::HasSubstr("a key has 1025 bytes, more than 1024"));
   AppendUserRecords(kWholeShard, {"8", "k", FramedMessage(key + hash + records)}, stats, out);
-  EXPECT_EQ(out.size(), 1'000U);
+  EXPECT_EQ(out.size(), 200U);
+}
+
+// Fails if: an aggregate of 1 MB becomes 200 MB of records.
+TEST(UserRecords, AnAggregateWhoseKeysAreTooLargeTogetherIsDamaged) {
+  std::string message = "\x0a\x80\x08" + std::string(1'024, 'k');
+  while (message.size() < 1'000'000) message.append("\x1a\x04\x08\x00\x1a\x00", 6);
+  ReaderStats stats;
+  std::vector<StreamRecord> out;
+  AppendUserRecords(kWholeShard, {"7", "k", FramedMessage(message)}, stats, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(stats.damaged, 1U);
 }
 }  // namespace
 }  // namespace weir::kinesis

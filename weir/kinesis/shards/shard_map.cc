@@ -33,6 +33,7 @@ bool ShardMap::IsOpen(ShardId id) const {
 bool ShardMap::OnStreamMissing(Instant at) {
   missing_ = at;
   wanted_ = true;
+  EndRepeatWait();
   ranges_ = std::make_shared<const ShardRanges>();
   return !std::exchange(known_, {}).empty();
 }
@@ -41,7 +42,13 @@ void ShardMap::Doubt(Instant requested) {
   // A running listing is newer than the one in use.
   const bool is_running = asked_ || !next_token_.empty();
   const std::optional<Instant> newest = is_running ? std::optional(begins_) : began_;
-  if (!newest || requested >= *newest) wanted_ = true;
+  if (newest && requested < *newest) return;
+  wanted_ = true;
+  EndRepeatWait();
+}
+
+void ShardMap::EndRepeatWait() {
+  if (std::exchange(waits_to_repeat_, false)) begins_ = *began_ + options_.least_gap;
 }
 
 ShardMap::Step ShardMap::Next(Instant now) {
@@ -52,6 +59,7 @@ ShardMap::Step ShardMap::Next(Instant now) {
   if (now < begins_ && !has_next_page) return {.wake = begins_};
   if (!has_next_page) {
     wanted_ = false;
+    waits_to_repeat_ = false;
     begins_ = now;
   }
   asked_ = true;
@@ -150,8 +158,9 @@ void ShardMap::RepeatIfIncomplete(Instant now) {
   if (ranges_->CoverAllKeys()) return backoff_.Reset();
   // Each key of a stream has a shard, so the listing has left one out. A record of such a key has
   // no shard, and its response contradicts no range: only another listing can show the shard.
-  wanted_ = true;
+  if (std::exchange(wanted_, true)) return;  // a doubt does not wait that long
   begins_ = std::max(begins_, now + backoff_.Next(rng_));
+  waits_to_repeat_ = true;
 }
 
 void ShardMap::ForgetClosed(Instant now) {

@@ -52,7 +52,7 @@ struct ShardMapOptions {
 /// its step. One listing runs at a time, and at most one begins in `least_gap`. A listing that
 /// failed, also one without shards, is repeated from its first page, after a random wait. The
 /// ranges of the last listing are used meanwhile. A listing that leaves out a part of the hash keys
-/// is used and, after such a wait, repeated until all keys have shards.
+/// is used and, after such a wait, repeated until all keys have shards; a doubt ends this wait.
 class ShardMap {
  public:
   ShardMap(const ShardMapOptions& options, std::uint64_t seed);
@@ -120,6 +120,8 @@ class ShardMap {
   void EndListing();
   /// Causes another listing, after a random wait, if keys have no shard by the one that has ended.
   void RepeatIfIncomplete(Instant now);
+  /// Ends the random wait of RepeatIfIncomplete: the next listing has only to keep least_gap.
+  void EndRepeatWait();
   /// Forgets the ranges of shards that were closed keep_closed ago.
   void ForgetClosed(Instant now);
 
@@ -135,6 +137,7 @@ class ShardMap {
 
   bool wanted_ = true;            ///< a listing is to begin
   bool asked_ = false;            // a page is in flight
+  bool waits_to_repeat_ = false;  // begins_ is the random time of RepeatIfIncomplete
   bool has_listing_ = false;      // a listing has ended
   std::optional<Instant> began_;  // the time at which the listing of the ranges in use began
   // When the present listing began or, if none runs, the earliest time for the next.

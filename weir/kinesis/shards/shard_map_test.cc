@@ -373,5 +373,67 @@ TEST_F(ShardMapTest, AListingThatLeavesKeysOutIsRepeated) {
   }
 }
 
+/// A map whose listings have left keys out for long, so that the random waits are long, too.
+struct Incomplete {
+  explicit Incomplete(std::uint64_t seed) : map({}, seed) {
+    for (int i = 0; i < 10; ++i) {
+      Begin();
+      End();
+    }
+  }
+  void Begin() {
+    ShardMap::Step step = map.Next(now);
+    if (step.wake) {
+      now = *step.wake;
+      step = map.Next(now);
+    }
+    ASSERT_TRUE(step.list);
+  }
+  void End() { map.OnListed(ShardPage{{{{1}, {0, 9}}, {{3}, {11, kMaxHashKey}}}, ""}, now); }
+  /// Returns when the next listing begins.
+  Instant NextListing(Instant at) {
+    const ShardMap::Step step = map.Next(at);
+    EXPECT_FALSE(step.list);
+    return step.wake.value_or(at);
+  }
+
+  ShardMap map;
+  Instant now = kStart;
+};
+
+// Fails if: after a listing that has left keys out, a response that contradicts the map waits for
+// up to 30 s instead of least_gap for the next listing; a doubt from before that listing does not
+// wait.
+TEST_F(ShardMapTest, ADoubtDoesNotWaitAsLongAsTheRepetitionOfAnIncompleteListing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Incomplete idle(seed);
+    const Instant repeated = idle.NextListing(idle.now);
+    idle.map.Doubt(idle.now - milliseconds(1));
+    EXPECT_EQ(idle.NextListing(idle.now), repeated);
+    idle.map.Doubt(idle.now + milliseconds(1));
+    EXPECT_EQ(idle.NextListing(idle.now + milliseconds(1)), idle.now + seconds(1));
+    Incomplete missing(seed);
+    missing.map.OnStreamMissing(missing.now + milliseconds(1));
+    EXPECT_EQ(missing.NextListing(missing.now + milliseconds(1)), missing.now + seconds(1));
+    Incomplete running(seed);
+    running.Begin();
+    running.map.Doubt(running.now + milliseconds(1));
+    running.End();
+    EXPECT_EQ(running.NextListing(running.now), running.now + seconds(1));
+  }
+}
+
+// Fails if: a doubt shortens the wait after a listing that failed.
+TEST_F(ShardMapTest, ADoubtWaitsAsLongAsTheRepetitionOfAFailedListing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Incomplete failed(seed);
+    failed.Begin();
+    failed.map.OnListed(Fail(Code::kUnavailable, "no"), failed.now);
+    const Instant repeated = failed.NextListing(failed.now);
+    failed.map.Doubt(failed.now);
+    EXPECT_EQ(failed.NextListing(failed.now), repeated);
+  }
+}
+
 }  // namespace
 }  // namespace weir::kinesis

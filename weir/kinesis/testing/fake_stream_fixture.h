@@ -45,6 +45,9 @@ class FakeStream {
   int listings = 0;       ///< that were read to their end
   /// Shards that are listed, and do not exist for other requests.
   std::set<std::uint64_t> missing{};
+  /// The next `incomplete_listings` listings leave these shards out.
+  std::set<std::uint64_t> left_out{};
+  int incomplete_listings = 0;
   bool is_deleted = false;
   bool denies = false;      ///< every request fails
   bool is_expired = false;  ///< every iterator is expired
@@ -127,6 +130,7 @@ class FakeStream {
     auto at = shards.lower_bound(std::stoul(token));
     for (; at != shards.end() && list.size() < shards_of_page; ++at) {
       const auto& [number, shard] = *at;
+      if (incomplete_listings > 0 && left_out.contains(number)) continue;
       Json json{{"ShardId", NameOf(number)}, {"HashKeyRange", Range(shard)}};
       json["SequenceNumberRange"]["StartingSequenceNumber"] = "1";
       if (shard.closed) json["SequenceNumberRange"]["EndingSequenceNumber"] = "9";
@@ -134,7 +138,10 @@ class FakeStream {
       if (shard.parents.size() > 1) json["AdjacentParentShardId"] = NameOf(shard.parents[1]);
       list.push_back(json);
     }
-    listings += at == shards.end() ? 1 : 0;
+    if (at == shards.end()) {
+      ++listings;
+      incomplete_listings = std::max(0, incomplete_listings - 1);
+    }
     Json response{{"Shards", list}};
     if (at != shards.end()) response["NextToken"] = std::to_string(at->first);
     if (at == shards.end() && !pages_end) response["NextToken"] = "999999";

@@ -216,6 +216,37 @@ TEST(Deaggregate, RefusesADamagedMessageWithAGoodChecksum) {
   }
 }
 
+// Fails if: an aggregate of 1 MB becomes 170 MB of keys, or a record less is refused.
+TEST(Deaggregate, RefusesRecordsWhoseKeysAreTooLargeTogether) {
+  const auto read = [](int count) {
+    std::string message = "\x0A\x80\x08" + std::string(1'024, 'k');
+    for (int i = 0; i < count; ++i) message.append("\x1A\x04\x08\x00\x1A\x00", 6);
+    return ParseAggregate(Framed(message));
+  };
+  // The frame and the table have 1,047 bytes: 1,024 n <= 64 (1,047 + 6 n) + 65,536 up to n = 207.
+  ASSERT_TRUE(read(207));
+  EXPECT_EQ(read(207)->size(), 207U);
+  const auto refused = read(208);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kDataLoss);
+  EXPECT_NE(refused.error().message.find("the keys of its records have more than"),
+            std::string::npos);
+}
+
+// Fails if: an aggregate that a producer can be expected to write is refused.
+TEST(Deaggregate, TakesManySmallRecordsOfOneLongKey) {
+  const std::string hash(39, '1');
+  const Given cases[] = {{std::string(256, 'k'), std::nullopt, ""},
+                         {std::string(256, 'k'), hash, ""},
+                         {std::string(1'024, 'k'), std::nullopt, "ten bytes."},
+                         {std::string(1'024, 'k'), hash, "ten bytes."}};
+  for (const Given& record : cases) {
+    const auto read = ParseAggregate(Write(std::vector<Given>(50'000, record)));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->size(), 50'000U);
+  }
+}
+
 TEST(Deaggregate, PassesOverFieldsThatItDoesNotKnow) {
   const std::string unknown = "\xF8\x06\x2A\xFA\x06\x03\x61\x62\x63";
   const std::string record("\x1A\x0B\x08\x00\x1A\x01x\x22\x04\x0A\x02kv", 13);

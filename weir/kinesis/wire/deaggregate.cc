@@ -16,6 +16,12 @@ constexpr std::size_t kChecksumSize = 16;
 // explicit hash keys of 39 digits.
 constexpr std::size_t kMaxKeyBytes = 1'024;
 constexpr std::size_t kMaxHashDigits = 39;
+// The records of an aggregate name their keys by index, and each reader of a user record copies its
+// keys: records of 6 bytes that name one key of 1,024 bytes would become 170 times as large. Keys
+// of 256 bytes stay within this bound whatever the records are, and keys of 1,024 bytes if the
+// records have 10 bytes of data.
+constexpr std::size_t kMaxKeyGrowth = 64;
+constexpr std::size_t kKeyAllowance = 64 << 10;
 
 /// One field of a protobuf message: its bytes or, if it is a varint, its value.
 struct Field {
@@ -135,6 +141,26 @@ Result<UserRecordView> Resolve(const Indexed& record, const Tables& tables) {
   return view;
 }
 
+// kDataLoss, too: the keys of all records have more than `most` bytes together.
+Result<std::vector<UserRecordView>> ResolveAll(const std::vector<Indexed>& indexed,
+                                               const Tables& tables, std::size_t most) {
+  std::vector<UserRecordView> records;
+  records.reserve(indexed.size());
+  std::size_t bytes = 0;
+  for (const Indexed& record : indexed) {
+    WEIR_ASSIGN_OR_RETURN(const UserRecordView view, Resolve(record, tables));
+    bytes += view.partition_key.size() + view.explicit_hash_key.value_or("").size();
+    if (bytes > most) {
+      return Fail(Code::kDataLoss,
+                  fmt::format("aggregated record, byte {}: the keys of its records have more than "
+                              "{} bytes together",
+                              record.at, most));
+    }
+    records.push_back(view);
+  }
+  return records;
+}
+
 // REQUIRES: IsAggregate(data).
 Result<std::vector<UserRecordView>> ParseMessage(std::string_view data) {
   Reader reader(data.substr(kAggregateMagic.size(), data.size() - kAggregateFrame),
@@ -154,12 +180,7 @@ Result<std::vector<UserRecordView>> ParseMessage(std::string_view data) {
     WEIR_ASSIGN_OR_RETURN(indexed.emplace_back(),
                           ParseRecord(field.bytes, reader.at() - field.bytes.size()));
   }
-  std::vector<UserRecordView> records;
-  records.reserve(indexed.size());
-  for (const Indexed& record : indexed) {
-    WEIR_ASSIGN_OR_RETURN(records.emplace_back(), Resolve(record, tables));
-  }
-  return records;
+  return ResolveAll(indexed, tables, kMaxKeyGrowth * data.size() + kKeyAllowance);
 }
 
 }  // namespace

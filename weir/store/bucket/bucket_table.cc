@@ -248,7 +248,12 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, const AdjustTerms
   for (std::size_t i = 0; i < charges.size(); ++i) {
     found[i] = Find(*charges[i].target);
     SetBackIfAhead(found[i], now, ahead);
-    if (!CanAdjust(found[i].state(), charges[i], terms.stores_limits, now)) {
+    // The caller's thread may have been stopped since it read the time.
+    const BucketState* const state = found[i].state();
+    if (state != nullptr && state->bucket.time > terms.counts_by) {
+      return refuse(TooLate(charges[i].target->key));
+    }
+    if (!CanAdjust(state, charges[i], terms.stores_limits, now)) {
       return refuse(TooMuchDebt(charges[i].target->key));
     }
   }

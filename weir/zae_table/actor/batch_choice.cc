@@ -55,7 +55,8 @@ class Chooser {
       return std::move(choice_);
     }
     for (Part& part : queue_.all()) {
-      const bool may_share = IsAdjust(part) && !part.is_recorded && !CountsTooLate(part, seen_);
+      const bool may_share = IsAdjust(part) && !part.is_recorded && !CountsTooLate(part, seen_) &&
+                             (!part.is_bounded() || leader->is_adjust());
       if (may_share && choice_.batch->Suits(part)) AddAdjust(part);
     }
     std::size_t takes = 0;
@@ -99,7 +100,8 @@ class Chooser {
   // Finds the part that determines the target of the write: the first one that may be written. If
   // that part is an adjust, the first take leads instead, provided that the adjust may share its
   // write: adjusts may share the write of a take, but a take may not share the write of an adjust.
-  // Sets the date and the batch of the choice.
+  // An adjust that is bounded shares no write of takes, since each write of another process makes
+  // such a write fail: the take goes first. Sets the date and the batch of the choice.
   const Part* FindLeader() {
     EndLateAdjusts();
     const auto& parts = queue_.all();
@@ -120,9 +122,10 @@ class Chooser {
     if (IsAdjust(*first) && !first->is_recorded) {
       const auto take = std::ranges::find_if(
           parts, [&](const Part& part) { return IsTake(part) && may_lead(part); });
-      if (take != parts.end() && BucketBatch(seen_, *take, choice_.now, moment_.at).Suits(*first)) {
-        leader = &*take;
-      }
+      const bool goes_first =
+          take != parts.end() &&
+          (first->is_bounded() || BucketBatch(seen_, *take, choice_.now, moment_.at).Suits(*first));
+      if (goes_first) leader = &*take;
     }
     choice_.batch.emplace(seen_, *leader, choice_.now, moment_.at);
     return leader;

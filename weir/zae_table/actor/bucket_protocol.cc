@@ -213,6 +213,8 @@ void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Proto
     step.completions.push_back({std::move(done), Fail(TooLate(request))});
     return;
   }
+  // The caller's thread may have been stopped since it read the time.
+  if (request.counts_by != kAnyTime) request.now = std::max(request.now, moment.bucket_time);
   const std::uint64_t id = ++last_call_;
   Route route = RouteOf(request, {});
   auto running = std::make_unique<RunningCall>(

@@ -91,19 +91,29 @@ TEST_F(BoundedAdjust, IsWrittenAgainWhileTheBucketIsSeenInTime) {
   EXPECT_EQ(Left("acme"), 30);
 }
 
-// Fails if: takes that share the writes of the adjust fail as often as it does.
 TEST_F(BoundedAdjust, EndsAfterThreeWritesThatLostToOthers) {
   const Pending back = GiveBack({{"acme", -30}}, seconds(10));
-  const Pending take = Start({{"acme", 1}});
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(StateOf(back), "waits");
     TakeElsewhere("acme", 1);
     Apply(Next("acme"));
   }
   EXPECT_EQ(StateOf(back), "UNAVAILABLE");
+}
+
+// Fails if: a take fails because it shares the write of the adjust, or waits for it.
+TEST_F(BoundedAdjust, TakesGoFirstAndByThemselves) {
+  const Pending back = GiveBack({{"acme", -30}}, seconds(10));
+  TakeElsewhere("acme", 1);
+  const Request lost = Next("acme");
+  const Pending take = Start({{"acme", 1}});
+  Apply(lost);
   TakeElsewhere("acme", 1);
   Apply(Next("acme"));
   EXPECT_EQ(StateOf(take), "admitted");
+  EXPECT_EQ(StateOf(back), "waits");
+  Apply(Next("acme"));
+  EXPECT_EQ(StateOf(back), "admitted");
 }
 
 TEST_F(BoundedAdjust, IsNotWrittenOnAnImageThatCameTooLate) {

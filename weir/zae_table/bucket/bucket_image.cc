@@ -72,6 +72,13 @@ class NumberReader {
     if (!number && damaged_.empty() && item_.contains(attribute)) damaged_ = attribute;
     return number;
   }
+  /// Like Read, for a sum that writes only add to: it may exceed 64 bits, and is nothing then.
+  std::optional<std::int64_t> ReadSum(std::string_view attribute) {
+    const auto found = item_.find(attribute);
+    const bool is_number =
+        found != item_.end() && std::holds_alternative<Number>(found->second.held);
+    return is_number ? GetNumber(item_, attribute) : Read(attribute);
+  }
   /// Returns the name of the first attribute that is not a whole number; empty if there is none.
   const std::string& damaged() const { return damaged_; }
 
@@ -85,9 +92,10 @@ std::optional<Meter> ReadMeter(NumberReader& numbers, std::string_view name) {
   const auto tokens = field("tk");
   const auto capacity = field("cp");
   if (!tokens || !capacity) return std::nullopt;
+  const auto consumed = numbers.ReadSum(LimitAttribute(name, "tc"));
   Meter meter{.quota = {*capacity, field("ra").value_or(0), field("rp").value_or(0)},
               .tokens = *tokens,
-              .consumed = field("tc").value_or(0)};
+              .consumed = consumed.value_or(0)};
   meter.remainder_period = std::max<std::int64_t>(meter.quota.period, 1);
   return meter;
 }

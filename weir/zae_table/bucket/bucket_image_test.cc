@@ -166,6 +166,13 @@ TEST(BucketImage, AnAttributeOfAnotherTypeIsDamagedByName) {
   }
 }
 
+// Fails if: a bucket is refused once its consumption does not fit into 64 bits.
+TEST(BucketImage, AConsumptionBeyond64BitsIsNoDamage) {
+  Item item = PlainItem();
+  item["b_rpm_tc"] = Value{Number{"9230000000000000000"}};
+  EXPECT_TRUE(ReadImage(item).has_value());
+}
+
 TEST(BucketImage, AWriteLimitOfAnotherTypeIsNotUsed) {
   for (const auto* attribute : {"b_wcu_tk", "b_wcu_tc"}) {
     Item item = PlainItem();

@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "weir/zae_table/actor/write_load.h"
 #include "weir/zae_table/bucket/bucket_lifetime.h"
 #include "weir/zae_table/bucket/limit_updates.h"
 
@@ -124,8 +125,12 @@ class Splitter {
     } else {
       e().Require("rf", "<=", now_.value);
     }
-    // The writes on the item are divided too, so their limit begins full.
-    if (image_.wcu) e().Set(LimitAttribute(kWriteLimit, "tk"), Of(image_.wcu->quota.capacity));
+    // The writes on the item are divided too, so their limit begins full. The count of this write
+    // shows to others that balances have changed (BucketImage::written_units).
+    if (image_.wcu) {
+      e().Set(LimitAttribute(kWriteLimit, "tk"), Of(image_.wcu->quota.capacity));
+      e().Add(LimitAttribute(kWriteLimit, "tc"), image_.write_units * kWriteCost);
+    }
     return std::move(give_);
   }
 
