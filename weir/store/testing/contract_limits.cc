@@ -182,7 +182,7 @@ TEST_P(StoreContract, AdjustThatArrivesTooLateChangesNothing) {
   EXPECT_EQ(limits.Stored(acme), PerMinute(60));
   EXPECT_TRUE(Kept({fresh->key.entity}).empty());
   AdjustTerms in_time = store_.NewAdjustId();
-  in_time.counts_by = kStart + 1h;
+  in_time.counts_by = kStart + 24h * 36'500;  // engines have a real clock
   ASSERT_TRUE(store_.Adjust({Tokens(acme, {-20})}, in_time, kStart));
   EXPECT_EQ(Balance(acme, kStart), Balances{20'000});
 }

@@ -213,8 +213,11 @@ void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Proto
     step.completions.push_back({std::move(done), Fail(TooLate(request))});
     return;
   }
-  // The caller's thread may have been stopped since it read the time.
-  if (request.counts_by != kAnyTime) request.now = std::max(request.now, moment.bucket_time);
+  // The caller's thread may have been stopped since it read the time: less time is left by that.
+  if (request.counts_by != kAnyTime) {
+    request.counts_by =
+        request.counts_by - std::max(moment.bucket_time - request.now, milliseconds(0));
+  }
   const std::uint64_t id = ++last_call_;
   Route route = RouteOf(request, {});
   auto running = std::make_unique<RunningCall>(
