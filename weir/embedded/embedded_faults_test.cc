@@ -177,7 +177,7 @@ TEST_P(NthFailure, LeavesNothingWrong) {
     ASSERT_LT(number, 2000U) << "it never passes untouched";
   }
   EXPECT_GT(number, 55U) << "the life has become too short to mean much";
-  // A commit on a full disk is retried at once (C25), and at the end, what is stored is no failure.
+  // A commit on a full disk is retried at once (C25), and at the end, stored changes are a success.
   if (plan.fault == FaultyVfs::Fault::kFull) return;
   // SQLite ignores an error of removing a write-ahead log whose contents are in the file already.
   EXPECT_LE(untold, 1U) << "failures that nobody was told of, though nothing was lost";

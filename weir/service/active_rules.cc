@@ -7,7 +7,7 @@
 namespace weir::service {
 namespace {
 
-// A table of counts with at most `max` names and, beside them, `others`.
+// A table of counts with at most `max` names, and `others`.
 template <class Table>
 class BoundedTable {
  public:

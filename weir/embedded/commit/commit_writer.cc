@@ -55,7 +55,7 @@ CommitWriter::Closed CommitWriter::Close(const Run& run) {
   // If the commit has failed, the fold is another attempt to write its changes.
   const Status folded = file_->log().FoldAll(table_);
   Status closed = file_->Close();
-  // On a full disk the committed changes stay where they are.
+  // On a full disk the committed changes stay in the log.
   const bool is_full = !folded && folded.error().code == Code::kResourceExhausted;
   if (!folded && !(committed && is_full)) closed = folded;
   return {.status = committed ? closed : committed, .stored = folded ? folded : committed};

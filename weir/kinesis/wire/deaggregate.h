@@ -16,11 +16,11 @@ bool IsAggregate(std::string_view data);
 
 /// Returns the user records of an aggregate, in order; their indexes are their sub-sequence
 /// numbers. The views point into `data`. Strict: returns kDataLoss with the byte offset unless
-/// IsAggregate, every length and index is within its bounds, every record has a key and data, and
-/// no partition key has more than 1,024 bytes and no explicit hash key more than 39, as the service
-/// accepts no longer ones, and the keys of all records have together no more than 64 times the
-/// bytes of `data` and 64 KiB. Unknown fields are skipped if they are varints or length-delimited.
-/// Uses no more memory than about twelve times the size of `data`.
+/// IsAggregate, every length and index is within its bounds, and every record has a key and data.
+/// The service accepts partition keys of at most 1,024 bytes and explicit hash keys of at most 39:
+/// longer ones are kDataLoss, and so are keys of all records that have together more than 64 times
+/// the bytes of `data` and 64 KiB. Unknown fields are skipped if they are varints or
+/// length-delimited. Uses no more memory than about twelve times the size of `data`.
 [[nodiscard]] Result<std::vector<UserRecordView>> ParseAggregate(std::string_view data);
 
 /// Returns the hash that decides which shard a user record belongs to. kDataLoss: its explicit hash

@@ -189,7 +189,7 @@ TEST_F(DebitsTest, IsRepeatedAFewTimes) {
   EXPECT_EQ(limiter_->stats().adjusts_in_doubt, 4U);
 }
 
-// Fails if: a caller whose debit counts is told that nothing was changed, and sends it again.
+// Fails if: the error of a debit that counts says that nothing was changed: the caller repeats it.
 TEST_F(DebitsTest, ARefusalAfterALostResultIsNotDefinite) {
   Use("a", 0);  // the limits are cached
   store_.lose = Away();

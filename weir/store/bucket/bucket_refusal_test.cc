@@ -86,7 +86,7 @@ TEST_F(BucketRefusal, ALookAtTokensAndARefusedOverrideStoreNothing) {
   EXPECT_EQ(table_.Read(kRefusedKey)->bucket.time, kStart);
 }
 
-// Fails if: the owner of the table is not told that a look has changed a bucket.
+// Fails if: the owner of the table does not learn that a look has changed a bucket.
 TEST_F(BucketRefusal, ALookAtAnEmptyBucketIsAChangeAndADrainIsDue) {
   ASSERT_TRUE(Ask(ConfiguredAs(PerMinute(60)), {60}, kStart).admitted);
   Changes();

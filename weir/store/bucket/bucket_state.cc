@@ -279,7 +279,7 @@ bool CanAdjust(const BucketState* state, const Charge& charge, bool stores_limit
   return true;
 }
 
-void StoreAdjusted(BucketState& state, const TargetPtr& target, UnixMillis now) {
+void AdoptLimits(BucketState& state, const TargetPtr& target, UnixMillis now) {
   if (target->source == LimitSource::kConfigured) AdoptTarget(state, target, now);
 }
 

@@ -73,12 +73,12 @@ void Take(BucketState& state, const Charge& charge, UnixMillis now);
 /// this for a refusal. Returns false if nothing changes, as for an override.
 bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now);
 
-/// Returns true if the debts after an adjust are within kMaxDebt. `stores_limits`: StoreAdjusted
+/// Returns true if the debts after an adjust are within kMaxDebt. `stores_limits`: AdoptLimits
 /// precedes the adjust.
 bool CanAdjust(const BucketState* state, const Charge& charge, bool stores_limits, UnixMillis now);
 
 /// Stores the limits of a configured target, as Take does. An override changes nothing.
-void StoreAdjusted(BucketState& state, const TargetPtr& target, UnixMillis now);
+void AdoptLimits(BucketState& state, const TargetPtr& target, UnixMillis now);
 
 /// Adjusts the balances; parameters do not change. REQUIRES: CanAdjust.
 void Adjust(BucketState& state, const Charge& charge, UnixMillis now);

@@ -11,15 +11,11 @@
 #include "weir/store/bucket/bucket_state.h"
 #include "weir/store/bucket/bucket_stripe.h"
 #include "weir/store/bucket/bucket_use_passing.h"
+#include "weir/store/bucket/space_sweep.h"
 #include "weir/store/bucket/stored_ahead.h"
 
 namespace weir {
 namespace {
-
-// Bounds the time of a sweep for space: to remove a bucket takes longer than to examine one.
-constexpr std::size_t kMaxRemovedForSpace = 100;
-// After a round of the table that made no space, no request sweeps for this long.
-constexpr milliseconds kSpacePause{1000};
 
 // Makes the decision for Judge to fill. Callers do this before they take the locks, because the
 // strings are most of the cost of a result.
@@ -103,7 +99,9 @@ struct BucketTable::Found {
 };
 
 BucketTable::BucketTable(BucketTableOptions options)
-    : options_(std::move(options)), adjust_ids_(std::make_unique<AdjustDedup>()) {
+    : options_(std::move(options)),
+      adjust_ids_(std::make_unique<AdjustDedup>()),
+      space_sweep_(std::make_unique<SpaceSweep>()) {
   for (std::size_t i = 0; i < options_.stripes; ++i) {
     stripes_.push_back(std::make_unique<BucketStripe>());
     stripes_.back()->track_changes = options_.track_changes;
@@ -270,7 +268,7 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, const AdjustTerms
       continue;
     }
     BucketState& state = FindOrCreate(found[i], charges[i].target, now);
-    if (terms.stores_limits) StoreAdjusted(state, charges[i].target, now);
+    if (terms.stores_limits) AdoptLimits(state, charges[i].target, now);
     weir::Adjust(state, charges[i], now);
     Count(found[i], charges[i], now);
   }
@@ -326,55 +324,14 @@ SweepTimes BucketTable::TimesOf(UnixMillis now) const {
   return {.idle_since = now - options_.idle_grace, .now = Latest(now)};
 }
 
-// The caller holds no locks. One request at a time sweeps; others do not wait for it.
+// The caller holds no locks.
 bool BucketTable::MakeSpace(std::size_t wanted, UnixMillis now) {
   AheadReport ahead(options_.log);
-  if (!space_mutex_.try_lock()) return false;
-  const std::size_t removed = SweepForSpace(wanted, now, ahead);
-  space_mutex_.unlock();
-  return removed > 0 && size_ < options_.max_buckets;
-}
-
-std::size_t BucketTable::SweepForSpace(std::size_t wanted, UnixMillis now, AheadReport& report) {
-  if (space_.paused_at && std::chrono::abs(Latest(now) - *space_.paused_at) < kSpacePause) return 0;
-  space_.paused_at.reset();
-  SweepTimes times = TimesOf(now);
-  times.max_removed = kMaxRemovedForSpace;
-  times.removes_unreported = true;
-  SweptEntries swept;
-  // The number of visits has a bound of its own, because nearly all stripes may be empty.
-  for (std::size_t visits = 0; visits <= stripes_.size(); ++visits) {
-    if (swept.examined >= options_.max_examined || swept.removed >= wanted) break;
-    if (space_.fruitless >= size_) break;
-    const SweptEntries part = SweepPart(options_.max_examined - swept.examined, times, report);
-    swept.examined += part.examined;
-    swept.removed += part.removed;
-    space_.fruitless = part.removed > 0 ? 0 : space_.fruitless + part.examined;
-  }
-  if (space_.fruitless >= size_) {
-    space_.fruitless = 0;
-    space_.paused_at = Latest(now);
-  }
-  return swept.removed;
-}
-
-BucketTable::SweptEntries BucketTable::SweepPart(std::size_t most, SweepTimes& times,
-                                                 AheadReport& report) {
-  BucketStripe& stripe = *stripes_[space_.stripe];
-  const MutexLock lock(stripe.mutex);
-  const std::size_t size = stripe.entries.size();
-  // The stripe may have shrunk since the last call.
-  const std::size_t left =
-      space_.left_in_stripe == 0 ? size : std::min(space_.left_in_stripe, size);
-  const std::size_t count = std::min(most, left);
-  const std::size_t undrained = stripe.Undrained();
-  const std::size_t removed = stripe.Sweep(count, times, report);
-  if (removed > 0) size_ -= removed;
-  if (stripe.Undrained() > undrained) drain_due_ = true;
-  space_.left_in_stripe = left - count;
-  if (space_.left_in_stripe == 0) space_.stripe = (space_.stripe + 1) % stripes_.size();
-  // A sweep that has ended early, at its bound of removals, begins another round.
-  return {.examined = count, .removed = removed};
+  const SpaceSweep::Swept swept = space_sweep_->Continue(
+      stripes_, size_,
+      {.wanted = wanted, .max_examined = options_.max_examined, .times = TimesOf(now)}, ahead);
+  if (swept.has_changes) drain_due_ = true;
+  return swept.removed > 0 && size_ < options_.max_buckets;
 }
 
 std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {

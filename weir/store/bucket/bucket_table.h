@@ -14,7 +14,6 @@
 
 #include "weir/base/api.h"
 #include "weir/base/bucket_time.h"
-#include "weir/base/mutex.h"
 #include "weir/base/result.h"
 #include "weir/model/usage.h"
 #include "weir/store/bucket/bucket_store.h"
@@ -31,6 +30,7 @@ struct BucketStripe;
 struct SweepTimes;
 struct UseDrain;
 class AheadReport;
+class SpaceSweep;
 
 struct BucketTableOptions {
   std::size_t stripes = 256;  ///< locks; a power of two
@@ -121,20 +121,6 @@ class WEIR_API BucketTable {
  private:
   struct WEIR_INTERNAL Found;
   class WEIR_INTERNAL Locks;
-  struct SweptEntries {
-    std::size_t examined = 0;
-    std::size_t removed = 0;
-  };
-  /// The sweep for space. It goes from stripe to stripe; inside a stripe, it follows the stripe's
-  /// sweep_index, which also the sweeps of other requests move. So a round examines every entry,
-  /// whatever is added meanwhile. (An entry that is moved because another one is removed may be
-  /// examined in the next round.)
-  struct SpaceSweep {
-    std::size_t stripe = 0;
-    std::size_t left_in_stripe = 0;  ///< entries to examine before the next stripe; 0: all
-    std::size_t fruitless = 0;       ///< entries examined since the last removal
-    std::optional<UnixMillis> paused_at{};
-  };
 
   std::size_t StripeOf(std::size_t hash) const;
   /// Returns `now`, or T if that is later: a caller may have read T before the machine was
@@ -171,16 +157,9 @@ class WEIR_API BucketTable {
   BucketState& FindOrCreate(Found& found, const TargetPtr& target, UnixMillis now);
   /// Counts the use of a charge that was made, if options_.count_use is set.
   void Count(const Found& found, const Charge& charge, UnixMillis now);
-  /// Continues the sweep for space, up to max_examined entries or `wanted` removed buckets. After a
-  /// whole round that removed no bucket, the sweep pauses. Returns true if it removed buckets and
-  /// there is space now.
+  /// Lets SpaceSweep examine up to max_examined buckets. Returns true if it removed some of them
+  /// and there is space now.
   bool MakeSpace(std::size_t wanted, UnixMillis now);
-  /// Returns the number of removed buckets.
-  std::size_t SweepForSpace(std::size_t wanted, UnixMillis now, AheadReport& report)
-      WEIR_REQUIRES(space_mutex_);
-  /// Sweeps up to `most` entries of the present stripe, and goes to the next stripe at its end.
-  SweptEntries SweepPart(std::size_t most, SweepTimes& times, AheadReport& report)
-      WEIR_REQUIRES(space_mutex_);
   /// Sweeps a few entries of the stripe if TakeSweepDue returns true.
   void Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report);
   /// Sets the bucket's times to T if they are far ahead.
@@ -191,8 +170,7 @@ class WEIR_API BucketTable {
   std::unique_ptr<AdjustDedup> adjust_ids_;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> drain_due_ = false;
-  Mutex space_mutex_;
-  SpaceSweep space_ WEIR_GUARDED_BY(space_mutex_);
+  std::unique_ptr<SpaceSweep> space_sweep_;
 };
 
 }  // namespace weir

@@ -268,6 +268,19 @@ TEST(BucketTable, AnAdjustCountsUntilItsLastInstant) {
   EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, 1000);
 }
 
+// Fails if: only the time counts that the caller has read, before it was stopped for a while.
+TEST(BucketTable, AnAdjustCountsInNoBucketThatIsRefilledUntilLater) {
+  BucketTable table;
+  const TargetPtr acme = PerSecondTarget("acme", 10);
+  ASSERT_TRUE(Take(table, acme, 10, kStart));
+  ASSERT_TRUE(Take(table, acme, 10, kStart + milliseconds(1'000)));
+  const Charge back{acme, {-1000}};
+  AdjustTerms terms = AdjustId{1, 1};
+  terms.counts_by = kStart + milliseconds(200);
+  EXPECT_EQ(table.Adjust({&back, 1}, terms, kStart).error().code, Code::kDeadlineExceeded);
+  EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, 0);
+}
+
 // Fails if: the debt is checked under the capacity that the adjust replaces.
 TEST(BucketTable, TheDebtOfAnAdjustThatStoresLimitsIsThatUnderTheNewCapacity) {
   BucketTable table;

@@ -9,6 +9,8 @@
 
 #include "weir/base/rng.h"
 #include "weir/bucket/bucket.h"
+#include "weir/zae_table/bucket/bucket_plan.h"
+#include "weir/zae_table/sharding/shard_plan.h"
 #include "weir/zae_table/testing/bucket_protocol_fixture.h"
 #include "weir/zae_table/testing/conservation_fixture.h"
 
@@ -134,6 +136,18 @@ TEST_F(BoundedAdjust, IsNotWrittenOnABucketThatIsRefilledUntilLater) {
   EXPECT_EQ(Writes("acme"), 0U);
 }
 
+// Fails if: the time between the caller's reading of bucket time and the call does not count.
+TEST_F(BoundedAdjust, IsNotWrittenIfItsCallerHasPausedUntilLater) {
+  Wait(seconds(5));
+  TakeElsewhere("acme", 40);
+  Learn("acme");
+  const Pending back = Start({{"acme", -30}}, {.kind = CallRequest::Kind::kAdjust,
+                                               .counts_within = milliseconds(200),
+                                               .paused = seconds(5)});
+  EXPECT_EQ(StateOf(back), "DEADLINE_EXCEEDED");
+  EXPECT_EQ(Writes("acme"), 0U);
+}
+
 // Without `wcu`, nothing shows whether others have written the item.
 TEST_F(BoundedAdjust, IsNotWrittenOnAnItemThatDoesNotCountItsWrites) {
   Change("acme", [](Item& item) {
@@ -180,6 +194,40 @@ TEST_F(BoundedAdjust, ABucketThatIsTooLateDoesNotEndTheOthers) {
   EXPECT_EQ(StateOf(back), "DEADLINE_EXCEEDED");
   EXPECT_EQ(Left("acme"), 0);
   EXPECT_EQ(Left("team"), 70);
+}
+
+// A division keeps the number of shards if it creates only missing ones, and may keep rf. Fails if:
+// a write that was planned before is applied to the balance that is left.
+TEST(BoundedAdjustPlan, AWriteThatWasPlannedBeforeADivisionIsNotApplied) {
+  ZaeSimTable table;
+  const UnixMillis now = table.scheduler.clock().WallNow();
+  const auto key = [](std::uint32_t shard) { return kShardKeys.Bucket({"acme", "llm", shard}); };
+  for (const std::uint32_t shard : {0U, 1U, 2U}) {  // shard 3 is missing
+    Item item = ShardItem(shard, 4, 20'000);
+    item["rf"] = Of(now.value - 10);
+    table.Put(std::move(item));
+  }
+  const BucketImage image = *ReadImage(*table.Get(key(1)));
+  const TargetPtr target = MakeTarget(image.key, {kRpm});
+  const MeterAmounts back{.returns = 16'000};
+  const auto late =
+      PlanWrite(kShardKeys, image,
+                {.target = *target, .sums = {&back, 1}, .adjusts = true, .needs_image = true}, now);
+  ASSERT_TRUE(late);
+  ShardsSeen seen{.key = {"acme", "llm", 0}, .items = {}, .owner = {}};
+  for (std::uint32_t shard = 0; shard < 4; ++shard) seen.items.push_back(table.Get(key(shard)));
+  const auto division = PlanShards(kShardKeys, seen, 4, now);
+  ASSERT_TRUE(division);
+  bool is_divided = false;
+  table.table.Transact(*division, "token", Deadline::Never(),
+                       [&](const auto& outcome) { is_divided = outcome.has_value(); });
+  table.scheduler.RunAll();
+  ASSERT_TRUE(is_divided);
+  const std::int64_t left = *GetNumber(*table.Get(key(1)), "b_rpm_tk");
+  ASSERT_LT(left, 20'000);
+  table.table.Apply(late->writes.front(), false, Deadline::Never(), [](const auto&) {});
+  table.scheduler.RunAll();
+  EXPECT_EQ(GetNumber(*table.Get(key(1)), "b_rpm_tk"), left);
 }
 
 // Random debits that are given back over a network with trips of seconds, less the refill until the

@@ -1,4 +1,4 @@
-// Doublings of a bucket beside shards of an earlier division.
+// Doublings of a bucket next to shards of an earlier division.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

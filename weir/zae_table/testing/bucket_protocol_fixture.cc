@@ -88,16 +88,16 @@ std::int64_t BucketProtocolTest::Taken(const std::string& entity) {
 BucketProtocolTest::Pending BucketProtocolTest::Start(const std::vector<Ask>& asks,
                                                       const Terms& terms) {
   const ProtocolTime now = Now();
-  CallRequest request{
-      .kind = terms.kind,
-      .charges = {},
-      .adjust_id = terms.adjust_id.value_or(AdjustId{1, ++drawn_}),
-      .is_recorded = terms.is_recorded,
-      .counts_by = terms.counts_within ? now.bucket_time + *terms.counts_within : kAnyTime,
-      .keeps = terms.keeps,
-      .now = now.bucket_time,
-      .began_at = now.at,
-      .deadline = Deadline::At(now.at + terms.patience)};
+  const UnixMillis read_at = now.bucket_time - terms.paused;
+  CallRequest request{.kind = terms.kind,
+                      .charges = {},
+                      .adjust_id = terms.adjust_id.value_or(AdjustId{1, ++drawn_}),
+                      .is_recorded = terms.is_recorded,
+                      .counts_by = terms.counts_within ? read_at + *terms.counts_within : kAnyTime,
+                      .keeps = terms.keeps,
+                      .now = read_at,
+                      .began_at = now.at,
+                      .deadline = Deadline::At(now.at + terms.patience)};
   for (const Ask& ask : asks) {
     request.charges.push_back(
         {.target = MakeTarget({ask.entity, "llm", 0}, {terms.limit}, terms.source),

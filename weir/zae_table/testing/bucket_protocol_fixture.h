@@ -33,7 +33,8 @@ class BucketProtocolTest : public testing::Test {
     LimitSource source = LimitSource::kConfigured;
     bool is_recorded = false;
     std::optional<AdjustId> adjust_id{};          ///< nothing: a new one
-    std::optional<milliseconds> counts_within{};  ///< AdjustTerms::counts_by, from now on
+    std::optional<milliseconds> counts_within{};  ///< AdjustTerms::counts_by, from `now` on
+    milliseconds paused{0};                       ///< the time since the caller has read `now`
   };
   /// The result of a call; nothing while the call is pending.
   using Pending = std::shared_ptr<const std::optional<Result<Decision>>>;
