@@ -28,8 +28,8 @@ struct AdjustShards {
   std::uint32_t count;  // of the bucket's shards; 0: all shards that paid are assumed to exist
   const ShardView& view;
 
-  // A part that is pending from an earlier call with this id stays in its shard: the bucket may have
-  // been divided again, or created again, since.
+  // A part that is pending from an earlier call with this id stays in its shard: the bucket may
+  // have been divided again, or created again, since.
   std::uint32_t ShardFor(const BucketKey& paid) const {
     if (count > 0 && view.HasAdjust(paid, adjust_id)) return paid.shard;
     BucketKey written = paid;
