@@ -16,8 +16,8 @@ namespace {
 // Returns true for characters that end lines or change the direction or the mode of a terminal.
 // Joiners are kept: names in some scripts need them.
 bool IsControl(char32_t c) {
-  const bool is_of_ascii = c < 0x20 || (c >= 0x7f && c < 0xa0);
-  return is_of_ascii || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+  const bool is_control_code = c < 0x20 || (c >= 0x7f && c < 0xa0);
+  return is_control_code || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 std::string Escaped(std::string_view bytes) {
